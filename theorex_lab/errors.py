@@ -1,0 +1,40 @@
+"""Every error that theorex_lab raises on purpose.
+
+TheorexError
+├── InvalidInput        what was handed in is refused; nothing was written      (also a ValueError)
+│   └── ConfigError     a setting: names the key, the value and what is allowed
+├── StorageError        the home cannot be read or written (permissions, full disk, network drive)
+│   └── CorruptJournal  the journal's file is damaged; the memory is never taken for empty
+├── NewerVersion        an event was written by a newer release
+└── ModelUnavailable    an embedder or a language model did not answer
+"""
+
+from __future__ import annotations
+
+
+class TheorexError(Exception):
+    """Base of all errors raised on purpose; its text says what was got, what is allowed, what to do."""
+
+
+class InvalidInput(TheorexError, ValueError):
+    """What was handed in is refused, and nothing was written."""
+
+
+class ConfigError(InvalidInput):
+    """A setting is unknown, of the wrong type or out of its range, or its file cannot be read."""
+
+
+class StorageError(TheorexError):
+    """The home cannot be read or written."""
+
+
+class CorruptJournal(StorageError):
+    """The journal's file is damaged."""
+
+
+class NewerVersion(TheorexError):
+    """An event was written by a newer release than this one."""
+
+
+class ModelUnavailable(TheorexError):
+    """An embedder or a language model did not answer."""

@@ -1,0 +1,62 @@
+"""Identifiers: time-ordered for events, stable hashes for concepts, checked names for agents."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+
+from theorex_lab.errors import InvalidInput
+
+_AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
+CONCEPT_BITS = 53  # the integers that a JSON reader holding numbers as doubles keeps exact
+
+
+def new_event_id(at_microseconds: int) -> str:
+    """A UUIDv7 (RFC 9562): 48 bits of the event's own time in milliseconds, then 74 random bits.
+
+    The random bits come from the operating system, whatever seed an experiment uses, so that two
+    processes never make the same id. Times before 1970 count as 1970 here.
+    """
+    milliseconds = min(max(at_microseconds, 0) // 1000, (1 << 48) - 1)
+    random_bits = int.from_bytes(os.urandom(10), "big")
+    value = (
+        (milliseconds << 80)
+        | (7 << 76)
+        | ((random_bits >> 62 & 0xFFF) << 64)
+        | (0b10 << 62)
+        | (random_bits & ((1 << 62) - 1))
+    )
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def concept_id(canonical_form: str) -> int:
+    """The stable 53-bit id of a concept: the first bits of SHA-256 over its canonical form.
+
+    >>> concept_id("cache stampede") == concept_id("cache stampede") < 2**53
+    True
+    """
+    digest = hashlib.sha256(canonical_form.encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - CONCEPT_BITS)
+
+
+def check_agent(agent: str) -> str:
+    """Return `agent`, or raise InvalidInput where it is outside the rule.
+
+    >>> check_agent("qwen-sage")
+    'qwen-sage'
+    """
+    if not isinstance(agent, str) or not _AGENT.fullmatch(agent) or ".." in agent:
+        raise InvalidInput(
+            f"got the agent id {agent!r}; allowed are 1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
+        )
+    return agent
+
+
+def check_session(session: str) -> str:
+    """Return `session`, or raise InvalidInput where it is outside the rule ('' is none)."""
+    if not isinstance(session, str) or not _SESSION.fullmatch(session):
+        raise InvalidInput(f"got the session id {session!r}; allowed are up to 128 of A-Z a-z 0-9 . _ : -")
+    return session
