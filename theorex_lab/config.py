@@ -1,0 +1,189 @@
+"""Every tunable with its default, range and unit, and the config.json in the home that changes them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from theorex_lab.errors import ConfigError
+from theorex_lab.ids import check_agent
+from theorex_lab.journal.files import write_atomically
+
+Weight = float
+
+
+def _tunable(default: Any, what: str, *, unit: str = "", **bounds: Any) -> Any:
+    """A setting; `unit` is shown by `theorex config`."""
+    return Field(default, description=what, json_schema_extra={"unit": unit}, **bounds)
+
+
+class Settings(BaseModel):
+    """The settings of a home. Keys in config.json may be camelCase or snake_case.
+
+    >>> Settings(half_life_days=7).half_life_days
+    7.0
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
+
+    # How a memory fades.
+    decay_law: str = _tunable("product", "decay law that scores an item; `theorex tune` fits one")
+    decay_params: dict[str, float] = _tunable({}, "parameters of the decay law beyond the half-life")
+    half_life_days: float = _tunable(14.0, "time in which recency halves", unit="days", gt=0, le=36_500)
+    fix_half_life_days: float = _tunable(
+        7.0, "upper bound on the half-life of what was only ever a trace_fix", unit="days", gt=0, le=36_500
+    )
+    active_threshold: float = _tunable(0.6, "importance from which an item is ACTIVE", ge=0, le=1)
+    mild_threshold: float = _tunable(0.3, "importance from which an item is MILD, else LESS", ge=0, le=1)
+    sleep_after_days: float = _tunable(
+        30.0, "a LESS item unseen this long is put to sleep by a scan", unit="days", ge=0, le=36_500
+    )
+    prune_threshold_days: float = _tunable(
+        30.0, "prune takes LESS items unseen longer than this", unit="days", ge=0, le=36_500
+    )
+
+    # What is taken in and given back.
+    max_text_bytes: int = _tunable(65_536, "longest text that is accepted", unit="bytes of UTF-8", ge=1, le=16_777_216)
+    source_weights: dict[str, Weight] = _tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
+    context_tokens: int = _tunable(2_000, "budget of the boot context", unit="tokens", ge=50, le=1_000_000)
+    promotion_threshold: float = _tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
+    evolve_window_days: float = _tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
+
+    # Search.
+    fusion: Literal["standardised", "reciprocal_rank"] = _tunable(
+        "standardised", "how lexical and vector results are put together"
+    )
+    reciprocal_rank_k: float = _tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
+    search_timeout_seconds: float = _tunable(
+        2.0, "longest wait for the query's vector before a search goes on without", unit="seconds", gt=0, le=60
+    )
+    lm_studio_url: str = _tunable(
+        "http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set"
+    )
+    lm_studio_embed_model: str = _tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
+    onnx_model_path: str | None = _tunable(None, "local ONNX sentence model")
+    onnx_tokenizer_path: str | None = _tunable(None, "tokenizer.json that belongs to it")
+
+    # Where import and export look by default.
+    agent_axon_dir: str = _tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
+    shared_axon_path: str = _tunable("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")
+    outcomes_dir: str = _tunable("data/outcomes", "folder of outcome files")
+    cold_store_path: str = _tunable("data/cold-store.db", "file of the cold store")
+
+    # The house.
+    snapshot_after_events: int = _tunable(
+        2_000, "a view that had to fold this many new events writes a snapshot", unit="events", ge=1, le=10_000_000
+    )
+
+    def source_weight(self, agent: str) -> float:
+        """Credibility of an agent, 0 to 1."""
+        return self.source_weights.get(agent, 0.7)
+
+    def is_set(self, name: str) -> bool:
+        """Whether a setting was given, rather than left at its default."""
+        return name in self.model_fields_set
+
+    def path(self, name: str) -> Path:
+        """A path setting with `~` expanded."""
+        return Path(getattr(self, name)).expanduser()
+
+
+def load_settings(file: Path) -> Settings:
+    """The settings of `file`; the defaults where there is no file.
+
+    Raises ConfigError for a file that cannot be read, and for every wrong key, type or range in it, each named with
+    its value and what is allowed: a broken file never means defaults.
+    """
+    return check_settings(_read(file), where=str(file))
+
+
+def check_settings(values: dict[str, Any], *, where: str = "settings") -> Settings:
+    """Settings from a dictionary with camelCase or snake_case keys. Raises ConfigError, naming all that is wrong."""
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: " + "; ".join(_complaint(dict(item)) for item in error.errors())) from error
+    if settings.mild_threshold > settings.active_threshold:
+        raise ConfigError(
+            f"{where}: mildThreshold is {settings.mild_threshold}; allowed is up to activeThreshold "
+            f"({settings.active_threshold})"
+        )
+    for agent, weight in settings.source_weights.items():
+        check_agent(agent)
+        if not 0 <= weight <= 1:
+            raise ConfigError(f"{where}: sourceWeights.{agent} is {weight}; allowed is 0 to 1")
+    return settings
+
+
+def save_settings(file: Path, changes: dict[str, Any]) -> Settings:
+    """Write `changes` (camelCase keys) into `file`, keeping what else is in it; nothing is written when it is wrong."""
+    values = _read(file)
+    for key, value in changes.items():
+        for other in (key, _snake(key)):
+            values.pop(other, None)
+        values[key] = value
+    settings = check_settings(values, where=str(file))
+    write_atomically(file, (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())
+    return settings
+
+
+def describe(settings: Settings) -> list[dict[str, Any]]:
+    """One row a tunable: key, value, default, range, unit, source ('default' or 'config.json') and description."""
+    return [
+        {
+            "key": to_camel(name),
+            "value": getattr(settings, name),
+            "default": field.default,
+            "range": _allowed(name),
+            "unit": field.json_schema_extra["unit"] if isinstance(field.json_schema_extra, dict) else "",
+            "source": "config.json" if settings.is_set(name) else "default",
+            "description": field.description,
+        }
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}; mend it, or remove it to use the defaults") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file} holds a {type(values).__name__}; allowed is a JSON object of settings")
+    return values
+
+
+def _snake(key: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
+
+
+def _allowed(name: str) -> str:
+    """The range of a setting in words."""
+    schema = Settings.model_json_schema(by_alias=False)["properties"][name]
+    if "enum" in schema:
+        return " | ".join(schema["enum"])
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
+    if low is None:
+        kinds = schema.get("anyOf", [schema])
+        return " or ".join(str(kind.get("type", "any")) for kind in kinds)
+    return f"{'above ' if 'exclusiveMinimum' in schema else ''}{low} to {high}"
+
+
+def _complaint(item: dict[str, Any]) -> str:
+    key = ".".join(str(part) for part in item["loc"])
+    name = _snake(str(item["loc"][0]))
+    if item["type"] == "extra_forbidden":
+        known = [to_camel(field) for field in Settings.model_fields]
+        near = difflib.get_close_matches(to_camel(name), known, n=1, cutoff=0)
+        return f"{key} is {item['input']!r}, but there is no such setting; the nearest is {near[0]}"
+    return f"{key} is {item['input']!r}; allowed is {_allowed(name)} ({item['msg'].lower()})"

@@ -1,0 +1,141 @@
+"""Columns that grow: numpy arrays with spare room, and text as one blob with offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+Columns = dict[str, NDArray[Any]]
+
+
+class Table:
+    """Named columns of equal length; a new row is zeros until it is filled in.
+
+    >>> table = Table(count="i8", weights=("f8", 2))
+    >>> row = table.grow(1)
+    >>> table["count"][row] = 7
+    >>> len(table), table["weights"].shape
+    (1, (1, 2))
+    """
+
+    def __init__(self, **types: DTypeLike | tuple[str, int]) -> None:
+        self._length = 0
+        self._arrays: Columns = {
+            name: np.zeros((0, kind[1]) if isinstance(kind, tuple) else 0, kind[0] if isinstance(kind, tuple) else kind)
+            for name, kind in types.items()
+        }
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._arrays[name][: self._length]
+
+    def grow(self, rows: int) -> slice:
+        """Append rows of zeros and return where they are; the room doubles, so that a row costs O(1)."""
+        start, self._length = self._length, self._length + rows
+        for name, array in self._arrays.items():
+            if self._length > len(array):
+                room = np.zeros((max(self._length, 2 * len(array), 16), *array.shape[1:]), array.dtype)
+                room[:start] = array[:start]
+                self._arrays[name] = room
+        return slice(start, self._length)
+
+    def columns(self, prefix: str) -> Columns:
+        """The columns, named `prefix.name`."""
+        return {f"{prefix}.{name}": self[name] for name in self._arrays}
+
+    def load(self, prefix: str, columns: Columns) -> None:
+        """Take over columns written by `columns`; they may be maps of files."""
+        self._arrays = {name: columns[f"{prefix}.{name}"] for name in self._arrays}
+        self._length = len(next(iter(self._arrays.values())))
+
+
+class Strings:
+    """A growing list of texts; what came from a snapshot stays one blob until it is asked for.
+
+    >>> names = Strings()
+    >>> names.append("cache stampede")
+    >>> names[0], len(names)
+    ('cache stampede', 1)
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._blob = np.zeros(0, np.uint8)
+        self._offsets = np.zeros(1, np.int64)
+        self._new: list[str] = list(texts)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1 + len(self._new)
+
+    def __getitem__(self, index: int) -> str:
+        stored = len(self._offsets) - 1
+        if index >= stored:
+            return self._new[index - stored]
+        return self._blob[self._offsets[index] : self._offsets[index + 1]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[index] for index in range(len(self)))
+
+    def append(self, text: str) -> None:
+        """Append one text."""
+        self._new.append(text)
+
+    def columns(self, prefix: str) -> Columns:
+        """The blob (uint8) and its offsets (int64), named `prefix.blob` and `prefix.offsets`."""
+        encoded = [text.encode() for text in self._new]
+        ends = self._offsets[-1] + np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        return {
+            f"{prefix}.blob": np.concatenate([self._blob, np.frombuffer(b"".join(encoded), np.uint8)]),
+            f"{prefix}.offsets": np.concatenate([self._offsets, ends]),
+        }
+
+    def load(self, prefix: str, columns: Columns) -> None:
+        """Take over columns written by `columns`; they may be maps of files."""
+        self._blob, self._offsets, self._new = columns[f"{prefix}.blob"], columns[f"{prefix}.offsets"], []
+
+
+class Names:
+    """A list of distinct texts with their numbers: agents, types, tags.
+
+    >>> names = Names()
+    >>> names.number("main"), names.number("sage"), names.number("main"), names[1]
+    (0, 1, 0, 'sage')
+    """
+
+    def __init__(self) -> None:
+        self._strings = Strings()
+        self._numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._strings)
+
+    def __getitem__(self, number: int) -> str:
+        return self._strings[number]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._strings)
+
+    def number(self, name: str) -> int:
+        """The number of `name`, given out on first sight."""
+        known = self._numbers.get(name)
+        if known is None:
+            known = self._numbers[name] = len(self._strings)
+            self._strings.append(name)
+        return known
+
+    def find(self, name: str) -> int | None:
+        """The number of `name`, or None where it was never seen."""
+        return self._numbers.get(name)
+
+    def columns(self, prefix: str) -> Columns:
+        """As of `Strings.columns`."""
+        return self._strings.columns(prefix)
+
+    def load(self, prefix: str, columns: Columns) -> None:
+        """As of `Strings.load`."""
+        self._strings.load(prefix, columns)
+        self._numbers = {name: number for number, name in enumerate(self._strings)}

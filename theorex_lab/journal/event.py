@@ -1,0 +1,108 @@
+"""Events: what the journal holds, how a body is written down, and how an old body becomes a current one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.ids import check_agent, check_session, new_event_id
+
+Body = dict[str, Any]
+
+# The version of each kind's body that this release writes. A kind that is not listed is skipped by every view.
+VERSIONS: dict[str, int] = {
+    "observation": 1,  # a text that was written, with the concepts extracted from it
+    "scan": 1,  # tier changes and dropped links, as decided by one scan
+    "prune": 1,  # concepts taken out of the axon, with what they were
+    "erasure": 1,  # ids of the events whose bodies were erased
+}
+# (kind, v) -> the function that turns a body of version v into one of version v + 1.
+UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {}
+
+
+class Event(NamedTuple):
+    """One event.
+
+    seq: the order in the journal, from 1 (0 before it was appended).  id: UUIDv7, unique.
+    at: microseconds UTC.  agent: who it belongs to.  session: '' where there is none.
+    kind: a key of VERSIONS.  lineage: ids of the events it was derived from.  body: JSON, with its version `v`.
+    """
+
+    seq: int
+    id: str
+    at: int
+    agent: str
+    session: str
+    kind: str
+    lineage: tuple[str, ...]
+    body: Body
+
+    @property
+    def erased(self) -> bool:
+        """Whether the body was erased: then it holds only `erased` and `sha256`."""
+        return "erased" in self.body
+
+
+def new_event(
+    kind: str,
+    body: Body,
+    *,
+    agent: str,
+    at: int,
+    session: str = "",
+    lineage: Sequence[str] = (),
+    event_id: str | None = None,
+) -> Event:
+    """An event that is ready to be appended; its body gets the current version of its kind.
+
+    Raises InvalidInput for an agent or session outside the rules, or a kind that this release does not write.
+
+    >>> new_event("erasure", {"ids": []}, agent="main", at=0).body
+    {'v': 1, 'ids': []}
+    """
+    if kind not in VERSIONS:
+        raise InvalidInput(f"got the event kind {kind!r}; allowed are {', '.join(sorted(VERSIONS))}")
+    return Event(
+        seq=0,
+        id=event_id or new_event_id(at),
+        at=at,
+        agent=check_agent(agent),
+        session=check_session(session),
+        kind=kind,
+        lineage=tuple(lineage),
+        body={"v": VERSIONS[kind], **body},
+    )
+
+
+def encode(value: object) -> str:
+    """Compact JSON in UTF-8 text. Raises InvalidInput for what JSON or UTF-8 cannot hold (NaN, lone surrogates)."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"the event cannot be stored: {error}; allowed are JSON values without NaN, in text without lone surrogates"
+        ) from error
+    return text
+
+
+def upcast(event: Event) -> Event:
+    """The event with its body at this release's version; an erased or unknown one as it is.
+
+    Raises NewerVersion where a newer release wrote it.
+    """
+    current = VERSIONS.get(event.kind)
+    version = event.body.get("v", 1)
+    if version == current or current is None or event.erased:
+        return event
+    if version > current:
+        raise NewerVersion(
+            f"event {event.id} ({event.kind}) has version {version}, this release reads up to {current}; "
+            "install the release that wrote it, or a later one"
+        )
+    body = event.body
+    for step in range(version, current):
+        body = {**UPCASTERS[event.kind, step](body), "v": step + 1}
+    return event._replace(body=body)
