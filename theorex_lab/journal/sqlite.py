@@ -40,6 +40,9 @@ CREATE TABLE events (
     body TEXT NOT NULL,
     crc INTEGER NOT NULL
 ) STRICT;
+CREATE TRIGGER events_are_not_replaced BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq OR id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'an event with this id is there already'); END;
 CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
@@ -54,9 +57,9 @@ _INSERT = "INSERT INTO events (id, at, agent, session, kind, lineage, body, crc)
 _COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 
 
-def checksum(event_id: str, at: int, agent: str, session: str, kind: str, lineage: str, body: str) -> int:
-    """CRC-32 over one stored row; `verify` compares it, so that silent damage to the file is found."""
-    return zlib.crc32("\x1f".join((event_id, str(at), agent, session, kind, lineage, body)).encode())
+def checksum(*fields: object) -> int:
+    """CRC-32 over the columns of one stored row, `id` to `body`; `verify` compares it, so that silent damage to the file is found."""
+    return zlib.crc32("\x1f".join(map(str, fields)).encode())
 
 
 class Journal:
@@ -98,14 +101,15 @@ class Journal:
         ahead of the clock (unless `allow_future`), or whose id is there already; StorageError on a full disk.
         """
         latest = LATEST if allow_future else self.clock.now() + FUTURE_TOLERANCE_MICROSECONDS
-        rows = [_row(event, latest) for event in events]
-        if not rows:
+        for event in events:
+            _check_time(event, latest)
+        if not events:
             return []
-        connection = self._connection()
-        with self._explained():
+        connection = self.connection()
+        with self.explained():
             connection.execute("BEGIN IMMEDIATE")
             try:
-                seqs = [int(connection.execute(_INSERT, row).lastrowid or 0) for row in rows]
+                seqs = [insert(connection, event) for event in events]
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -141,8 +145,8 @@ class Journal:
 
     def last_seq(self) -> int:
         """The seq of the newest event, 0 in an empty journal."""
-        with self._explained():
-            row = self._connection().execute("SELECT max(seq) FROM events").fetchone()
+        with self.explained():
+            row = self.connection().execute("SELECT max(seq) FROM events").fetchone()
         return int(row[0] or 0)
 
     def close(self) -> None:
@@ -155,8 +159,8 @@ class Journal:
                 connection.close()
 
     def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
-        with self._explained():
-            rows = self._connection().execute(f"SELECT {_COLUMNS} FROM events {where}", parameters).fetchall()
+        with self.explained():
+            rows = self.connection().execute(f"SELECT {_COLUMNS} FROM events {where}", parameters).fetchall()
         return [self._event(row) for row in rows]
 
     def _event(self, row: tuple[int, str, int, str, str, str, str, str]) -> Event:
@@ -167,7 +171,8 @@ class Journal:
         except (json.JSONDecodeError, TypeError) as error:
             raise CorruptJournal(f"{self._damaged()} (event {seq} is not JSON: {error})") from error
 
-    def _connection(self) -> sqlite3.Connection:
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection; for the journal's own package."""
         if self._pid != os.getpid():  # a connection must not be carried across a fork
             self._pid, self._local, self._connections = os.getpid(), threading.local(), []
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -188,7 +193,7 @@ class Journal:
         draft = self.path.with_name(f"{self.path.name}.new-{os.getpid()}-{threading.get_ident()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self._explained():
+            with self.explained():
                 connection = sqlite3.connect(draft, isolation_level=None)
                 try:
                     connection.execute("PRAGMA synchronous = FULL")
@@ -210,8 +215,8 @@ class Journal:
         """Refuse a file that is not a journal, before anything takes it for an empty one."""
         if self.path.is_file() and self.path.stat().st_size == 0:
             raise CorruptJournal(f"{self._damaged()} (it has no bytes)")
-        with self._explained():
-            connection = self._connection()
+        with self.explained():
+            connection = self.connection()
             marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
         if marks[0] != APPLICATION_ID:
             raise CorruptJournal(f"{self._damaged()} (it is an SQLite file, but not a journal)")
@@ -227,7 +232,7 @@ class Journal:
         )
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def explained(self) -> Iterator[None]:
         """Turn SQLite's errors into ones that say what to do."""
         try:
             yield
@@ -238,7 +243,7 @@ class Journal:
             raise _explain(self.path, name, error, self._damaged()) from error
 
 
-def _row(event: Event, latest: int) -> tuple[str, int, str, str, str, str, str, int]:
+def _check_time(event: Event, latest: int) -> None:
     if not EARLIEST <= event.at <= LATEST:
         raise InvalidInput(f"got an event at {event.at} µs; allowed are the years 1 to 9999")
     if event.at > latest:
@@ -246,10 +251,15 @@ def _row(event: Event, latest: int) -> tuple[str, int, str, str, str, str, str, 
             f"got an event dated {to_iso(event.at)}, more than 5 minutes ahead of the clock; set the clock right, or "
             "import it"
         )
+
+
+def insert(connection: sqlite3.Connection, event: Event) -> int:
+    """Insert one event inside the caller's transaction and return its seq. Raises InvalidInput for a bad body."""
     body = encode(event.body)
     lineage = encode(list(event.lineage))
     crc = checksum(event.id, event.at, event.agent, event.session, event.kind, lineage, body)
-    return event.id, event.at, event.agent, event.session, event.kind, lineage, body, crc
+    row = (event.id, event.at, event.agent, event.session, event.kind, lineage, body, crc)
+    return int(connection.execute(_INSERT, row).lastrowid or 0)
 
 
 def connect(path: Path) -> sqlite3.Connection:

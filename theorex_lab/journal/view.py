@@ -18,7 +18,7 @@ from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.snapshot import drop_snapshots, open_snapshots, write_snapshot
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite import Journal, checksum, connect
 
 _BATCH_EVENTS = 20_000
 ERASURE = "erasure"
@@ -205,8 +205,6 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
 
 def check_rows(path: Path) -> tuple[list[str], dict[str, int]]:
     """Problems in the journal's file (SQLite's own check, then every row's checksum) and events by kind."""
-    from theorex_lab.journal.sqlite import checksum, connect
-
     problems: list[str] = []
     counts: dict[str, int] = {}
     try:

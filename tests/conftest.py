@@ -1,0 +1,54 @@
+"""What several test files share: a fixed time, and bodies of observations made without the extractor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from theorex_lab.clock import FixedClock
+from theorex_lab.ids import concept_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import Journal
+
+DAY = 86_400_000_000
+NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
+
+
+def observation(
+    text: str,
+    *,
+    labels: Sequence[str] = (),
+    agent: str = "main",
+    at: int = NOW,
+    observation_type: str = "discovery",
+    source: str = "agent",
+    tags: Sequence[str] = (),
+    lineage: Sequence[str] = (),
+    event_id: str | None = None,
+) -> Event:
+    """An observation event whose concepts are given rather than extracted."""
+    body = {
+        "text": text,
+        "type": observation_type,
+        "source": source,
+        "tags": list(tags),
+        "concepts": [[concept_id(label), label, label.title(), 1] for label in labels],
+        "extractor": 1,
+        "sentiment": 0.0,
+        "weight": 0.7,
+    }
+    return new_event("observation", body, agent=agent, at=at, lineage=lineage, event_id=event_id)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOW)
+
+
+@pytest.fixture
+def journal(tmp_path: Path, clock: FixedClock) -> Iterator[Journal]:
+    journal = Journal(tmp_path / "home" / "theorex.db", clock=clock)
+    yield journal
+    journal.close()

@@ -1,0 +1,180 @@
+"""A view equals the fold of the journal, whatever the batches, snapshots and processes in between."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from conftest import DAY, NOW, observation
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from theorex_lab.clock import FixedClock
+from theorex_lab.ids import concept_id
+from theorex_lab.journal.erase import erase
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.decay import Tier
+from theorex_lab.search.index import ItemIndex
+
+VIEWS = (Axon, ItemIndex)
+LABELS = ["cache", "cache stampede", "ttl", "postgres", "парсер", "缓存"]
+AGENTS = ["main", "sage"]
+
+observations = st.builds(
+    observation,
+    st.sampled_from(["the cache was stale", "TTL set to 30 s", "Парсер упал", "缓存 失效"]),
+    labels=st.lists(st.sampled_from(LABELS), max_size=4, unique=True),
+    agent=st.sampled_from(AGENTS),
+    at=st.integers(-200, 0).map(lambda day: NOW + day * DAY),
+    observation_type=st.sampled_from(["decision", "trace_fix"]),
+    source=st.sampled_from(["user", "agent", "tool"]),
+    tags=st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True),
+)
+concept_ids = st.lists(st.sampled_from(LABELS).map(concept_id), max_size=3, unique=True)
+scans = st.builds(
+    lambda agent, tier, concepts, pair: new_event(
+        "scan",
+        {"tiers": {agent: {tier.name: concepts}}, "dropped_links": {agent: [pair] if len(pair) == 2 else []}, "policy": {}},
+        agent=agent,
+        at=NOW,
+    ),
+    st.sampled_from(AGENTS),
+    st.sampled_from([Tier.SLEEPING, Tier.MILD]),
+    concept_ids,
+    concept_ids.map(lambda ids: ids[:2]),
+)
+prunes = st.builds(
+    lambda agent, concepts: new_event(
+        "prune", {"concepts": {agent: [{"concept_id": each} for each in concepts]}}, agent=agent, at=NOW
+    ),
+    st.sampled_from(AGENTS),
+    concept_ids,
+)
+streams = st.lists(st.one_of(observations, observations, observations, scans, prunes), max_size=40)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(stream=streams, cuts=st.lists(st.integers(0, 40), max_size=5), erased=st.none() | st.integers(0, 39))
+def test_a_view_equals_the_fold_from_nothing(tmp_path_factory, stream: list[Event], cuts: list[int], erased: int | None) -> None:
+    home = tmp_path_factory.mktemp("home")
+    journal = Journal(home / "theorex.db", clock=FixedClock(NOW))
+    bounds = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
+    views = Views(journal, home / "views")
+    for start, end in zip(bounds, bounds[1:], strict=False):
+        journal.append(stream[start:end])
+        for kind in VIEWS:
+            assert views.snapshot(views.get(kind))
+        views = Views(journal, home / "views")
+    if erased is not None and erased < len(stream):
+        erase(journal, [stream[erased].id], agent="main", at=NOW)
+    for kind in VIEWS:
+        fresh = kind()
+        fold_into(fresh, journal, journal.last_seq())
+        assert differing_columns(views.get(kind), fresh) == []
+    report = verify(views, VIEWS)
+    assert report.ok, report.problems
+    assert report.events == len(stream) + (erased is not None and erased < len(stream))
+    journal.close()
+
+
+def _filled(home: Path) -> Views:
+    journal = Journal(home / "theorex.db", clock=FixedClock(NOW))
+    journal.append([observation(f"text {n}", labels=[f"concept {n}", "cache"]) for n in range(30)])
+    views = Views(journal, home / "views")
+    for kind in VIEWS:
+        assert views.snapshot(views.get(kind))
+    return Views(journal, home / "views")
+
+
+def test_a_snapshot_is_used_and_only_the_tail_is_folded(tmp_path: Path, monkeypatch) -> None:
+    views = _filled(tmp_path)
+    views.journal.append([observation("one more", labels=["late"])])
+    folded: list[int] = []
+    fold = Axon.fold
+    monkeypatch.setattr(Axon, "fold", lambda self, events: (folded.append(len(events)), fold(self, events))[1])
+    axon = views.get(Axon)
+    assert folded == [1]
+    assert axon.labels[len(axon.labels) - 1] == "late"
+    views.get(Axon)
+    assert folded == [1], "nothing new, nothing folded"
+
+
+def test_a_snapshot_with_a_flipped_bit_is_passed_over(tmp_path: Path) -> None:
+    views = _filled(tmp_path)
+    for file in (tmp_path / "views").glob("*/*/*.npy"):
+        content = bytearray(file.read_bytes())
+        if len(content) > 128:
+            content[-1] ^= 1
+            file.write_bytes(content)
+    assert verify(views, VIEWS).ok
+    assert len(views.get(Axon).rows_of()) == 31
+
+
+def test_a_snapshot_of_other_code_or_without_manifest_is_passed_over(tmp_path: Path) -> None:
+    views = _filled(tmp_path)
+    folder = next((tmp_path / "views" / "axon").glob("1-*"))
+    folder.rename(folder.with_name("0-000000000030"))
+    (next((tmp_path / "views" / "items").glob("*-*")) / "manifest.json").unlink()
+    assert verify(views, VIEWS).ok
+
+
+def test_a_snapshot_of_another_journal_is_passed_over(tmp_path: Path) -> None:
+    _filled(tmp_path).journal.close()
+    for file in tmp_path.glob("theorex.db*"):
+        file.unlink()
+    moved = tmp_path / "views"
+    moved.rename(tmp_path / "kept")
+    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    (tmp_path / "kept").rename(moved)
+    journal.append([observation("another life", labels=["other"]) for _ in range(40)])
+    views = Views(journal, moved)
+    assert list(views.get(Axon).labels) == ["other"]
+    assert verify(views, VIEWS).ok
+
+
+def test_old_snapshots_are_removed_and_none_is_written_for_a_short_tail(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    views = Views(journal, tmp_path / "views", snapshot_after_events=10)
+    journal.append([observation("short")] * 0 + [observation(f"{n}") for n in range(9)])
+    views.get(Axon)
+    assert not list((tmp_path / "views").glob("axon/1-*"))
+    for _ in range(5):
+        journal.append([observation(f"{n}") for n in range(10)])
+        views.get(Axon)
+    assert len(list((tmp_path / "views").glob("axon/1-*"))) == 2
+
+
+def test_verification_finds_a_view_that_differs(tmp_path: Path) -> None:
+    views = _filled(tmp_path)
+    views.get(Axon).concepts["count"][3] += 1
+    report = verify(views, VIEWS)
+    assert not report.ok
+    assert report.views["axon"] == ["concepts.count"]
+
+
+def test_unknown_kinds_are_skipped_and_counted(tmp_path: Path) -> None:
+    views = _filled(tmp_path)
+    event = Event(0, "unknown-1", NOW, "main", "", "dreamt", (), {"v": 7})
+    views.journal.append([event])
+    report = verify(views, VIEWS)
+    assert report.ok
+    assert report.kinds == {"observation": 30, "dreamt": 1}
+
+
+def test_the_golden_journal_still_folds_to_the_same_state(tmp_path: Path) -> None:
+    """A journal written by an earlier release; its state must never change, whatever becomes of the events."""
+    folder = Path(__file__).parent / "golden"
+    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    lines = (folder / "journal-0.1.jsonl").read_text(encoding="utf-8").splitlines()
+    journal.append([Event(0, *json.loads(line)) for line in lines])
+    axon = Views(journal, tmp_path / "views").get(Axon)
+    expected = json.loads((folder / "axon-0.1.json").read_text(encoding="utf-8"))
+    assert list(axon.labels) == expected["labels"]
+    for name in ("count", "fix_count", "last_seen", "tier", "alive"):
+        assert axon.concepts[name].tolist() == expected[name], name
+    assert np.allclose(axon.concepts["decayed"], expected["decayed"])
+    assert axon.links["count"].tolist() == expected["links"]

@@ -1,0 +1,255 @@
+"""The axon: every agent's concepts and the links between them, as columns folded from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.journal.columns import Columns, Names, Strings, Table
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import View
+from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
+from theorex_lab.memory.observation import FIX_TYPE, TRUST
+
+
+class Axon(View):
+    """Concepts (one row per agent and concept), links between them, and which observation mentions what.
+
+    concepts: concept_id, agent, count, fix_count (mentions in a trace_fix), first_seen, last_seen (µs), source_weight
+        (0..1), sentiment_sum (Σ sentiment × count), type (of the last mention), trust (highest of its mentions),
+        tier (as last scanned; NEUTRAL = not yet), alive, decayed (n × 6: Σ 2^(−age/h) at last_seen).
+    links: a < b (rows of concepts), count of texts that mention both (0 = dropped), last_seen (µs).
+    observations: seq, at (µs), agent, type, trust.  mentions: observation and concept rows.
+    """
+
+    name = "axon"
+    code = 1
+    kinds = ("observation", "scan", "prune")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.agents, self.types = Names(), Names()
+        self.labels, self.surfaces = Strings(), Strings()
+        self.concepts = Table(
+            concept_id="i8", agent="i4", count="i8", fix_count="i8", first_seen="i8", last_seen="i8",
+            source_weight="f8", sentiment_sum="f8", type="i4", trust="i1", tier="i1", alive="?",
+            decayed=("f8", len(COUNT_HALF_LIVES_DAYS)),
+        )  # fmt: skip
+        self.links = Table(a="i4", b="i4", count="i4", last_seen="i8")
+        self.observations = Table(seq="i8", at="i8", agent="i4", type="i4", trust="i1")
+        self.mentions = Table(observation="i4", concept="i4")
+        self._row_of: dict[tuple[int, int], int] | None = {}
+        self._link_of: dict[int, int] | None = {}
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in observations, scans and prunes."""
+        observed: list[Event] = []
+        for event in events:
+            if event.kind == "observation":
+                observed.append(event)
+                continue
+            self._fold_observations(observed)
+            observed = []
+            if event.kind == "scan":
+                self._fold_scan(event.body)
+            else:
+                self._fold_prune(event.body)
+        self._fold_observations(observed)
+
+    def columns(self) -> Columns:
+        """All tables and texts; see View."""
+        return {
+            name: array for key, part in self._parts().items() for name, array in part.columns(key).items()
+        }
+
+    def load(self, columns: Columns) -> None:
+        """See View. The look-up dictionaries are made when a fold first needs them."""
+        for key, part in self._parts().items():
+            part.load(key, columns)
+        self._row_of = self._link_of = None
+
+    def row(self, agent: str, concept_id: int) -> int | None:
+        """The row of an agent's concept, or None."""
+        number = self.agents.find(agent)
+        return None if number is None else self._rows().get((number, concept_id))
+
+    def rows_of(self, agents: Iterable[str] | None = None) -> NDArray[np.int64]:
+        """Rows of the living concepts of these agents, or of all."""
+        alive = self.concepts["alive"]
+        if agents is not None:
+            numbers = [number for name in agents if (number := self.agents.find(name)) is not None]
+            alive = alive & np.isin(self.concepts["agent"], numbers)
+        return np.flatnonzero(alive)
+
+    def asleep(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows of the concepts that sleep or were pruned, and of the observations all of whose concepts are among them."""
+        tier, alive = self.concepts["tier"], self.concepts["alive"]
+        gone = (tier == Tier.SLEEPING) | ~alive
+        if not gone.any():
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        observation = self.mentions["observation"]
+        total = np.bincount(observation, minlength=len(self.observations))
+        away = np.bincount(observation[gone[self.mentions["concept"]]], minlength=len(self.observations))
+        return np.flatnonzero(gone), np.flatnonzero((total > 0) & (away == total))
+
+    def _parts(self) -> dict[str, Table | Strings | Names]:
+        return {
+            "agents": self.agents, "types": self.types, "labels": self.labels, "surfaces": self.surfaces,
+            "concepts": self.concepts, "links": self.links, "observations": self.observations,
+            "mentions": self.mentions,
+        }  # fmt: skip
+
+    def _rows(self) -> dict[tuple[int, int], int]:
+        if self._row_of is None:
+            living = self.rows_of()
+            keys = zip(
+                self.concepts["agent"][living].tolist(), self.concepts["concept_id"][living].tolist(), strict=True
+            )
+            self._row_of = dict(zip(keys, living.tolist(), strict=True))
+        return self._row_of
+
+    def _linked(self) -> dict[int, int]:
+        if self._link_of is None:
+            living = np.flatnonzero(self.links["count"] > 0)
+            keys = (self.links["a"][living].astype(np.int64) << 32) | self.links["b"][living]
+            self._link_of = dict(zip(keys.tolist(), living.tolist(), strict=True))
+        return self._link_of
+
+    def _fold_observations(self, events: Sequence[Event]) -> None:
+        """One pass in Python to find the rows, then one numpy expression a column."""
+        if not events:
+            return
+        facts: list[tuple[int, int, int, int]] = []  # seq, at, agent, type
+        trusts: list[int] = []
+        found: list[int] = []  # concept row of each mention
+        mentioned_by: list[int] = []  # its event's position in `events`
+        counts: list[int] = []
+        pairs: list[int] = []  # link keys
+        pair_by: list[int] = []
+        for position, event in enumerate(events):
+            body = event.body
+            agent = self.agents.number(event.agent)
+            facts.append((event.seq, event.at, agent, self.types.number(body["type"])))
+            trusts.append(TRUST[body["source"]])
+            rows = [self._find_row(agent, concept) for concept in body["concepts"]]
+            found += rows
+            counts += [concept[3] for concept in body["concepts"]]
+            mentioned_by += [position] * len(rows)
+            keys = [one << 32 | other for one, other in combinations(sorted(rows), 2)]
+            pairs += keys
+            pair_by += [position] * len(keys)
+        first = len(self.observations)
+        where = self.observations.grow(len(events))
+        fact = np.array(facts, np.int64)
+        for column, name in enumerate(("seq", "at", "agent", "type")):
+            self.observations[name][where] = fact[:, column]
+        self.observations["trust"][where] = trusts
+        by = np.array(mentioned_by, np.int64)
+        where = self.mentions.grow(len(found))
+        self.mentions["observation"][where] = by + first
+        self.mentions["concept"][where] = found
+        self._count_mentions(np.array(found, np.int64), np.array(counts, np.int64), by, where, events)
+        self._count_links(pairs, fact[:, 1][np.array(pair_by, np.int64)])
+
+    def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
+        """The row of a mentioned concept; a new one gets its identity here and its numbers afterwards."""
+        rows = self._rows()
+        key = (agent, concept[0])
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = self.concepts.grow(1).start
+            self.labels.append(concept[1])
+            self.surfaces.append(concept[2])
+            table = self.concepts
+            table["concept_id"][row], table["agent"][row], table["alive"][row] = concept[0], agent, True
+            table["first_seen"][row], table["last_seen"][row] = LATEST, -LATEST
+        return row
+
+    def _count_mentions(
+        self,
+        rows: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        by: NDArray[np.int64],
+        where: slice,
+        events: Sequence[Event],
+    ) -> None:
+        if not len(rows):
+            return
+        table = self.concepts
+        at = self.observations["at"][self.mentions["observation"][where]]
+        kind = self.observations["type"][self.mentions["observation"][where]]
+        weight = np.array([event.body["weight"] for event in events])[by]
+        feeling = np.array([event.body["sentiment"] for event in events])[by]
+        touched = np.unique(rows)
+        before = table["last_seen"][touched]
+        np.add.at(table["count"], rows, counts)
+        np.add.at(table["fix_count"], rows, np.where(kind == self.types.find(FIX_TYPE), counts, 0))
+        np.add.at(table["sentiment_sum"], rows, feeling * counts)
+        np.minimum.at(table["first_seen"], rows, at)
+        np.maximum.at(table["last_seen"], rows, at)
+        np.maximum.at(table["source_weight"], rows, weight)
+        np.maximum.at(table["trust"], rows, self.observations["trust"][self.mentions["observation"][where]])
+        table["type"][rows] = kind  # of a repeated row the last one stays
+        table["tier"][touched] = np.where(
+            table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched]
+        )
+        # Decayed counts stand at last_seen: bring the old ones there, then add each mention at its own age.
+        moved = (table["last_seen"][touched] - np.maximum(before, -LATEST)) / MICROSECONDS_PER_DAY
+        half_lives = np.array(COUNT_HALF_LIVES_DAYS)
+        table["decayed"][touched] *= np.exp2(-moved[:, None] / half_lives)
+        age = (table["last_seen"][rows] - at) / MICROSECONDS_PER_DAY
+        np.add.at(table["decayed"], rows, counts[:, None] * np.exp2(-age[:, None] / half_lives))
+
+    def _count_links(self, keys: list[int], at: NDArray[np.int64]) -> None:
+        if not keys:
+            return
+        links = self._linked()
+        rows = []
+        new: list[int] = []
+        for key in keys:
+            row = links.get(key)
+            if row is None:
+                row = links[key] = len(self.links) + len(new)
+                new.append(key)
+            rows.append(row)
+        where = self.links.grow(len(new))
+        fresh = np.array(new, np.int64)
+        self.links["a"][where], self.links["b"][where] = fresh >> 32, fresh & 0xFFFFFFFF
+        self.links["last_seen"][where] = -LATEST
+        np.add.at(self.links["count"], rows, 1)
+        np.maximum.at(self.links["last_seen"], rows, at)
+
+    def _fold_scan(self, body: dict[str, Any]) -> None:
+        for agent, tiers in body["tiers"].items():
+            for tier, concepts in tiers.items():
+                self.concepts["tier"][self._known(agent, concepts)] = Tier[tier]
+        for agent, pairs in body["dropped_links"].items():
+            ends = [self._known(agent, pair) for pair in pairs]
+            self._drop_links(min(pair) << 32 | max(pair) for pair in ends if len(pair) == 2)
+
+    def _fold_prune(self, body: dict[str, Any]) -> None:
+        for agent, concepts in body["concepts"].items():
+            number = self.agents.number(agent)
+            rows = self._known(agent, [concept["concept_id"] for concept in concepts])
+            self.concepts["alive"][rows] = False
+            for row in rows:
+                del self._rows()[number, int(self.concepts["concept_id"][row])]
+            gone = np.isin(self.links["a"], rows) | np.isin(self.links["b"], rows)
+            lost = np.flatnonzero(gone & (self.links["count"] > 0))
+            ends = zip(self.links["a"][lost].tolist(), self.links["b"][lost].tolist(), strict=True)
+            self._drop_links(a << 32 | b for a, b in ends)
+
+    def _known(self, agent: str, concepts: Iterable[int]) -> list[int]:
+        number = self.agents.number(agent)
+        look_up: Callable[[tuple[int, int]], int | None] = self._rows().get
+        return [row for concept in concepts if (row := look_up((number, concept))) is not None]
+
+    def _drop_links(self, keys: Iterable[int]) -> None:
+        links = self._linked()
+        rows = [links.pop(key) for key in keys if key in links]
+        self.links["count"][rows] = 0

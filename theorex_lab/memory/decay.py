@@ -1,0 +1,393 @@
+"""Decay laws: how an item's age, mentions and links become its order in a list, its importance and its tier.
+
+Every law reads the same columns (`Items`), orders items by `raw` and decides tiers by `importance` in 0..1.
+The exponential law is the default, not the rule: which law fits is a question for the data.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theorex_lab.errors import InvalidInput
+
+Floats = NDArray[np.float64]
+
+COUNT_HALF_LIVES_DAYS = (0.1, 0.5, 2.0, 7.0, 30.0, 120.0)
+DEFAULT_HALF_LIFE_DAYS = 14.0
+TRACE_FIX_HALF_LIFE_DAYS = 7.0
+ACTIVE_THRESHOLD = 0.6
+MILD_THRESHOLD = 0.3
+LINK_FIRST = 0.1
+LINK_STEP = 0.05
+LINK_CAP = 1.0
+LINK_DROP_BELOW = 0.01
+LINK_BOOST = 0.25
+UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay finite
+
+
+class Tier(IntEnum):
+    """How present an item is; NEUTRAL was never scored, SLEEPING is set by the life cycle alone."""
+
+    NEUTRAL = 0
+    LESS = 1
+    MILD = 2
+    ACTIVE = 3
+    SLEEPING = 4
+
+
+def tiers(
+    importance: ArrayLike, active_threshold: float = ACTIVE_THRESHOLD, mild_threshold: float = MILD_THRESHOLD
+) -> NDArray[np.int8]:
+    """Tier codes of importances in 0..1; both bounds are inclusive, and NaN (never scored) is NEUTRAL.
+
+    Raises InvalidInput unless 0 <= mild_threshold <= active_threshold <= 1.
+
+    >>> [Tier(code).name for code in tiers([0.6, 0.3, 0.29, float("nan")])]
+    ['ACTIVE', 'MILD', 'LESS', 'NEUTRAL']
+    """
+    if not 0.0 <= mild_threshold <= active_threshold <= 1.0:
+        raise InvalidInput(
+            f"got active_threshold {active_threshold!r} and mild_threshold {mild_threshold!r}; "
+            "allowed is 0 <= mild_threshold <= active_threshold <= 1"
+        )
+    values = np.asarray(importance, dtype=np.float64)
+    codes = np.where(values >= mild_threshold, Tier.MILD, Tier.LESS).astype(np.int8)
+    codes[values >= active_threshold] = Tier.ACTIVE
+    codes[np.isnan(values)] = Tier.NEUTRAL
+    return codes
+
+
+def rank_order(raw: ArrayLike, count: ArrayLike, last_seen: ArrayLike, ids: ArrayLike) -> NDArray[np.intp]:
+    """Positions from first to last: raw, then count, then last_seen, all descending, then id ascending.
+
+    >>> rank_order([1.0, 2.0, 1.0], [1, 1, 3], [0, 0, 0], ["a", "b", "c"]).tolist()
+    [1, 2, 0]
+    """
+    keys = (np.asarray(ids), -np.asarray(last_seen), -np.asarray(count), -np.asarray(raw))
+    return np.lexsort(keys)
+
+
+def stored_link_strength(co_count: ArrayLike) -> Floats:
+    """Strength of a link seen `co_count` times: .1 at first, .05 more each further time, at most 1.
+
+    >>> stored_link_strength([0, 1, 2, 19, 40]).round(2).tolist()
+    [0.0, 0.1, 0.15, 1.0, 1.0]
+    """
+    times = np.asarray(co_count, dtype=np.float64)
+    return np.where(times < 1, 0.0, np.minimum(LINK_FIRST + LINK_STEP * (times - 1.0), LINK_CAP))
+
+
+def effective_link_strength(stored: ArrayLike, days_since: ArrayLike, half_life_days: float) -> Floats:
+    """Stored strength × 2^(−days since the last co-occurrence / half-life); 0 once below .01, where it is dropped.
+
+    Computed from stored values, so that a second pass at the same time changes nothing. A future
+    co-occurrence counts as now. Raises InvalidInput for a half-life that is not positive.
+
+    >>> effective_link_strength([0.4, 0.4], [14.0, 140.0], half_life_days=14.0).tolist()
+    [0.2, 0.0]
+    """
+    if not half_life_days > 0:
+        raise InvalidInput(f"got half_life_days {half_life_days!r}; allowed is a number above 0")
+    days = np.maximum(np.asarray(days_since, dtype=np.float64), 0.0)
+    strength = np.asarray(stored, dtype=np.float64) * np.exp2(-days / half_life_days)
+    return np.where(strength < LINK_DROP_BELOW, 0.0, strength)
+
+
+def link_columns(n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLike) -> tuple[Floats, Floats]:
+    """(link_strength, mean_link_strength) of n items from undirected links between positions.
+
+    link_strength is 1 − ∏(1 − s) over an item's links of strength above 0; both columns are 0 without links.
+
+    >>> [column.round(3).tolist() for column in link_columns(3, [0, 0], [1, 2], [0.5, 0.1])]
+    [[0.55, 0.5, 0.1], [0.3, 0.5, 0.1]]
+    """
+    ends = np.concatenate([np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)])
+    each = np.clip(np.tile(np.asarray(strength, dtype=np.float64), 2), 0.0, 1.0)
+    degree = np.bincount(ends, weights=each > 0, minlength=n)
+    mean = np.bincount(ends, weights=each, minlength=n) / np.maximum(degree, 1.0)
+    with np.errstate(divide="ignore"):
+        absent = np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n))
+    return 1.0 - absent, mean
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What the laws read of n items: float64 columns of length n, `decayed_counts` of shape (n, 6).
+
+    age_days            since the last mention; negative (the future) counts as now, NaN is an unreadable time
+    first_age_days      since the first mention
+    count               mentions
+    decayed_counts      Σ over mentions of 2^(−age / h), for h in COUNT_HALF_LIVES_DAYS
+    link_strength       1 − ∏(1 − s) over present links, 0..1 (see `link_columns`)
+    mean_link_strength  mean over present links, 0..1
+    linked_activity     what the linked items did recently (see `linked_activity`)
+    group_activity      what the item's group did recently (see `group_activity`)
+    half_life_cap_days  no half-life of the item is longer: inf, or 7 for an item seen in trace_fix only
+
+    Build it with `Items.of`, which fills what the caller does not know.
+    Raises InvalidInput where a column has another length, or holds NaN (age_days and first_age_days may).
+    """
+
+    age_days: Floats
+    first_age_days: Floats
+    count: Floats
+    decayed_counts: Floats
+    link_strength: Floats
+    mean_link_strength: Floats
+    linked_activity: Floats
+    group_activity: Floats
+    half_life_cap_days: Floats
+
+    def __post_init__(self) -> None:
+        n = len(self.age_days)
+        wrong = []
+        for field in fields(self):
+            column: Floats = getattr(self, field.name)
+            shape = (n, len(COUNT_HALF_LIVES_DAYS)) if field.name == "decayed_counts" else (n,)
+            if column.shape != shape:
+                wrong.append(f"{field.name} of shape {column.shape}, allowed {shape}")
+            elif n and not field.name.endswith("age_days") and np.isnan(column.min()):
+                wrong.append(f"{field.name} with NaN, allowed are numbers")
+        if wrong:
+            raise InvalidInput("got " + "; ".join(wrong))
+
+    @classmethod
+    def of(
+        cls,
+        age_days: ArrayLike,
+        count: ArrayLike = 1.0,
+        *,
+        first_age_days: ArrayLike | None = None,
+        decayed_counts: ArrayLike | None = None,
+        link_strength: ArrayLike = 0.0,
+        mean_link_strength: ArrayLike = 0.0,
+        linked_activity: ArrayLike = 0.0,
+        group_activity: ArrayLike = 0.0,
+        half_life_cap_days: ArrayLike = math.inf,
+    ) -> Items:
+        """Columns from arrays or single numbers; without a history every mention counts as the last one.
+
+        >>> Items.of([0.0, 7.0], count=[1, 2]).decayed_counts[:, 3].tolist()
+        [1.0, 1.0]
+        """
+        age = np.atleast_1d(np.asarray(age_days, dtype=np.float64))
+        mentions = _column(count, len(age))
+        if decayed_counts is None:
+            known_age = np.maximum(np.nan_to_num(age, nan=math.inf), 0.0)
+            decayed_counts = mentions[:, None] * np.exp2(-known_age[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
+        return cls(
+            age_days=age,
+            first_age_days=age if first_age_days is None else _column(first_age_days, len(age)),
+            count=mentions,
+            decayed_counts=np.asarray(decayed_counts, dtype=np.float64),
+            link_strength=_column(link_strength, len(age)),
+            mean_link_strength=_column(mean_link_strength, len(age)),
+            linked_activity=_column(linked_activity, len(age)),
+            group_activity=_column(group_activity, len(age)),
+            half_life_cap_days=_column(half_life_cap_days, len(age)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.age_days)
+
+    def take(self, rows: ArrayLike) -> Items:
+        """The items at these positions, or where a boolean mask is true."""
+        chosen = np.asarray(rows)
+        return Items(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+
+
+def _column(values: ArrayLike, n: int) -> Floats:
+    column = np.asarray(values, dtype=np.float64)
+    return np.full(n, column) if column.ndim == 0 else column
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A law's parameter: its default, the range allowed (bounds inclusive) and its unit."""
+
+    default: float
+    low: float
+    high: float
+    unit: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """The range in words."""
+        return f"{self.low:g} to {self.high:g} {self.unit}".rstrip()
+
+
+HALF_LIFE = Parameter(DEFAULT_HALF_LIFE_DAYS, 0.01, 36_500.0, "days")
+WEIGHT = Parameter(0.0, 0.0, 1_000.0)
+
+
+class Law(ABC):
+    """A decay law: `raw` orders items, `importance` of a raw score decides their tier.
+
+    `params` holds every parameter by name as a float, what was not given at its default, so that a law is
+    written into a config as its name and that dictionary. Raises InvalidInput naming every unknown
+    parameter and every value outside its range.
+    """
+
+    name: ClassVar[str]
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    unreadable_raw: ClassVar[float] = 0.0
+
+    def __init__(self, **params: float) -> None:
+        _check_params(self.name, self.parameters, params)
+        self.params = {name: float(params.get(name, spec.default)) for name, spec in self.parameters.items()}
+
+    def raw(self, items: Items) -> Floats:
+        """Scores of shape (n,) that order items, finite; an unreadable age scores lowest."""
+        scores = self._raw(items)
+        unreadable = np.isnan(items.age_days)
+        return np.where(unreadable, self.unreadable_raw, scores) if unreadable.any() else scores
+
+    def importance(self, raw: ArrayLike) -> Floats:
+        """Importance in 0..1 of raw scores, in their order: they are cut at 1."""
+        return np.clip(np.asarray(raw, dtype=np.float64), 0.0, 1.0)
+
+    @abstractmethod
+    def _raw(self, items: Items) -> Floats: ...
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value:g}' for name, value in self.params.items())})"
+
+
+def _check_params(law: str, allowed: dict[str, Parameter], given: dict[str, float]) -> None:
+    wrong = []
+    for name, value in given.items():
+        spec = allowed.get(name)
+        if spec is None:
+            wrong.append(f"{name} = {value!r} (allowed names: {', '.join(allowed) or 'none'})")
+        elif isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            wrong.append(f"{name} = {value!r} (allowed: a number, {spec.allowed})")
+        elif not spec.low <= value <= spec.high:
+            wrong.append(f"{name} = {value!r} (allowed: {spec.allowed})")
+    if wrong:
+        raise InvalidInput(f"law {law!r} got {'; '.join(wrong)}")
+
+
+def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
+    half_life = np.minimum(half_life_days, items.half_life_cap_days)
+    elapsed: Floats = np.maximum(items.age_days, 0.0) / half_life
+    return elapsed
+
+
+def _scale_columns(items: Items) -> Floats:
+    """Decayed counts at each half-life and, last, the plain count; a capped item repeats its longest allowed one."""
+    scales = np.column_stack([items.decayed_counts, items.count])
+    capped = np.flatnonzero(items.half_life_cap_days < math.inf)
+    if len(capped):
+        half_lives = np.array([*COUNT_HALF_LIVES_DAYS, math.inf])
+        longest = np.searchsorted(half_lives, items.half_life_cap_days[capped], side="right") - 1
+        columns = np.minimum(np.arange(scales.shape[1]), np.maximum(longest, 0)[:, None])
+        scales[capped] = np.take_along_axis(scales[capped], columns, axis=1)
+    return np.maximum(scales, 0.0)
+
+
+class Product(Law):
+    """recency × (1 + ln count) × (1 + .25 · link strength); importance is min(1, raw).
+
+    >>> law = Product(half_life_days=14.0)
+    >>> law.importance(law.raw(Items.of([0.0, 14.0, 34.0], count=[1, 1, 10]))).round(6).tolist()
+    [1.0, 0.5, 0.613453]
+    """
+
+    name = "product"
+    parameters: ClassVar[dict[str, Parameter]] = {"half_life_days": HALF_LIFE}
+
+    def _raw(self, items: Items) -> Floats:
+        recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
+        amplifier = np.where(items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0)))
+        boost = 1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)
+        scores: Floats = recency * amplifier * boost
+        return scores
+
+
+class WeightedSum(Law):
+    """A weighted sum of recency, log count (1 at `saturation_count`) and mean link strength; cut at 1.
+
+    >>> law = WeightedSum()
+    >>> law.raw(Items.of([0.0, 14.0], count=[100, 0])).round(6).tolist()
+    [0.75, 0.2]
+    """
+
+    name = "weighted_sum"
+    parameters: ClassVar[dict[str, Parameter]] = {
+        "half_life_days": HALF_LIFE,
+        "recency_weight": Parameter(0.40, 0.0, 1.0),
+        "count_weight": Parameter(0.35, 0.0, 1.0),
+        "link_weight": Parameter(0.25, 0.0, 1.0),
+        "saturation_count": Parameter(100.0, 1.0, 1e9, "mentions"),
+    }
+
+    def _raw(self, items: Items) -> Floats:
+        params = self.params
+        recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
+        frequency = np.minimum(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(params["saturation_count"]), 1.0)
+        strength = np.clip(items.mean_link_strength, 0.0, 1.0)
+        scores: Floats = (
+            params["recency_weight"] * recency
+            + params["count_weight"] * frequency
+            + params["link_weight"] * strength
+        )
+        return scores
+
+
+class Recency(Law):
+    """Age alone, counted in half-lives; importance is 2^(−half-lives).
+
+    The raw score stays in half-lives, since powers of very old items would all be 0 and tie.
+    """
+
+    name = "recency"
+    parameters: ClassVar[dict[str, Parameter]] = {"half_life_days": HALF_LIFE}
+    unreadable_raw = UNREADABLE_RAW
+
+    def _raw(self, items: Items) -> Floats:
+        return np.maximum(-_half_lives_elapsed(items, self.params["half_life_days"]), UNREADABLE_RAW)
+
+    def importance(self, raw: ArrayLike) -> Floats:
+        """Importance in 0..1: 2 to the raw score."""
+        return np.exp2(np.minimum(np.asarray(raw, dtype=np.float64), 0.0))
+
+
+class Frequency(Law):
+    """Count alone: ln(1 + count) / ln(1 + saturation_count), importance cut at 1."""
+
+    name = "frequency"
+    parameters: ClassVar[dict[str, Parameter]] = {"saturation_count": Parameter(100.0, 1.0, 1e9, "mentions")}
+
+    def _raw(self, items: Items) -> Floats:
+        scores: Floats = np.log1p(np.maximum(items.count, 0.0)) / np.log1p(self.params["saturation_count"])
+        return scores
+
+
+class Constant(Law):
+    """The same importance for every item: nothing decays, and ties are left to what orders them next."""
+
+    name = "constant"
+    parameters: ClassVar[dict[str, Parameter]] = {"level": Parameter(0.5, 0.0, 1.0)}
+
+    def _raw(self, items: Items) -> Floats:
+        return np.full(len(items), self.params["level"])
+
+
+class LogisticLaw(Law):
+    """A law whose scale is not 0..1: importance = 1 / (1 + exp(−slope · (raw − midpoint)))."""
+
+    unreadable_raw = UNREADABLE_RAW
+
+    def importance(self, raw: ArrayLike) -> Floats:
+        """Importance in 0..1 through the logistic of `logistic_midpoint` and `logistic_slope`."""
+        offset = np.asarray(raw, dtype=np.float64) - self.params["logistic_midpoint"]
+        # tanh neither overflows nor leaves a remainder at the lowest score.
+        importance: Floats = 0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset))
+        return importance

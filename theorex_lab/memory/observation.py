@@ -1,0 +1,107 @@
+"""An observation: a text checked, its concepts extracted, ready to be appended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from theorex_lab.clock import to_microseconds
+from theorex_lab.config import Settings
+from theorex_lab.errors import InvalidInput
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.extract import EXTRACTOR_VERSION, Mention, extract, sentiment
+
+# Where a text came from, and how far it is trusted: user > agent > model > tool = import.
+TRUST = {"import": 0, "tool": 0, "model": 1, "agent": 2, "user": 3}
+DEFAULT_TYPE = "discovery"
+FIX_TYPE = "trace_fix"
+_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
+
+
+class Written(NamedTuple):
+    """What a write left in the journal."""
+
+    event_id: str
+    concepts: list[str]  # canonical forms
+
+
+def check_text(text: str, max_bytes: int) -> str:
+    """Return `text`, or raise InvalidInput where it is not a text, is blank, too long, or holds what cannot be kept.
+
+    >>> check_text("cache stampede", 65_536)
+    'cache stampede'
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"got a {type(text).__name__} to write; allowed is text")
+    if not text.strip():
+        raise InvalidInput("got an empty text; write a sentence")
+    if "\0" in text:
+        raise InvalidInput(f"got a NUL byte at position {text.index(chr(0))} of the text; allowed is text without it")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"got half a surrogate pair at position {error.start} of the text; allowed is whole Unicode text"
+        ) from error
+    if size > max_bytes:
+        raise InvalidInput(
+            f"got a text of {size} bytes; allowed are up to {max_bytes} (setting maxTextBytes): cut it, or write its parts"
+        )
+    return text
+
+
+def new_observation(
+    text: str,
+    *,
+    agent: str,
+    settings: Settings,
+    now: int,
+    observation_type: str = DEFAULT_TYPE,
+    source: str = "agent",
+    tags: Sequence[str] = (),
+    session: str = "",
+    at: int | str | datetime | None = None,
+    lineage: Sequence[str] = (),
+) -> tuple[Event, list[Mention]]:
+    """The event of one observation, and the concepts found in its text.
+
+    `now` and `at` are microseconds UTC (`at` also an aware datetime or ISO text): `at` is when it happened, by
+    default now. `source` is a key of TRUST. Raises InvalidInput for anything outside the rules.
+    """
+    check_text(text, settings.max_text_bytes)
+    if not isinstance(observation_type, str) or not _TYPE.fullmatch(observation_type):
+        raise InvalidInput(
+            f"got the observation type {observation_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
+        )
+    if source not in TRUST:
+        raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
+    mentions = extract(text)
+    body = {
+        "text": text,
+        "type": observation_type,
+        "source": source,
+        "tags": _check_tags(tags),
+        "concepts": [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in mentions],
+        "extractor": EXTRACTOR_VERSION,
+        "sentiment": sentiment(text),
+        "weight": settings.source_weight(agent),
+    }
+    moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
+    event = new_event("observation", body, agent=agent, session=session, at=moment, lineage=lineage)
+    return event, mentions
+
+
+def _check_tags(tags: Sequence[str]) -> list[str]:
+    if isinstance(tags, str) or len(tags) > _MAX_TAGS:
+        raise InvalidInput(f"got the tags {tags!r}; allowed is a list of up to {_MAX_TAGS}")
+    for tag in tags:
+        check_text(tag, 4 * _MAX_TAG_CHARACTERS)
+        if len(tag) > _MAX_TAG_CHARACTERS or tag != tag.strip():
+            raise InvalidInput(
+                f"got the tag {tag!r}; allowed are up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
+            )
+    return list(dict.fromkeys(tags))
+

@@ -1,0 +1,321 @@
+"""Words and an incremental BM25 index whose postings are numpy columns.
+
+Documents are numbered from 0 in the order of their adding. Occurrences of new words wait in a short list, are
+sorted into a small segment, and segments of like size are merged, as in O'Neil and others, "The log-structured
+merge-tree", Acta Informatica 33 (1996). One index is used by one thread at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import Stemmer
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.search.fuse import Ids, Scores, best_first
+from theorex_lab.search.vectors import GrowableRows
+
+K1 = 1.5
+B = 0.75
+# A word that stands in half of the documents or more has an idf of 0 or less; this floor leaves it the say
+# between otherwise equal documents, and no more.
+IDF_FLOOR = 1e-9
+_RECENT_OCCURRENCES = 1024  # sorting so many into a segment takes about as long as one query
+_COLUMN_TYPES = {"terms": np.uint64, "offsets": np.int64, "documents": np.int32, "counts": np.int32, "lengths": np.int32}
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are aren as at be because been before being below between
+    both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had
+    hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just
+    let ll m may me might more most must my myself no nor not now of off on once only or other our ours ourselves out
+    over own re s same shall she should shouldn so some such t than that the their theirs them themselves then there
+    these they this those through to too under until up upon us ve very was wasn we were weren what when where whether
+    which while who whom whose why will with won would wouldn you your yours yourself yourselves
+    """.split()
+)
+
+# Combining marks (which \w leaves out) of Latin, Hebrew, Arabic, the Indic scripts, Thai to Khmer, and the joiners.
+_MARKS = (
+    r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    r"\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u0f18-\u0fbc\u102b-\u109d\u17b4-\u17d3\u200c\u200d"
+)
+# Scripts written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana and Han.
+_UNSPACED = r"\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003fffd"
+_CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+# From the outside in: paths and dotted names, then underscores, then capitals.
+_SPLITTERS = (
+    re.compile(r"[./\\]+"),
+    re.compile(r"_+"),
+    re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"),
+)
+_SCRIPT_RUNS = re.compile(rf"([{_UNSPACED}]+)")
+
+
+def tokenize(text: str) -> list[str]:
+    """The stems of a text's words, in order, without English stop words.
+
+    Words are Unicode's, normalised (NFKC) and case-folded. An identifier gives itself and its parts, at underscores,
+    dots, slashes and capitals. Scripts without spaces give pairs of neighbouring characters.
+
+    >>> tokenize("Running tests of parse_config in src/HttpClient.py")
+    ['run', 'test', 'parse_config', 'pars', 'config', 'src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
+    >>> tokenize("東京都")
+    ['東京', '京都']
+    """
+    normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    tokens: list[str] = []
+    for chunk in _CHUNK.findall(normal):
+        tokens += _chunk_tokens(chunk)
+    return tokens
+
+
+class LexicalIndex:
+    """BM25 over documents that keep arriving; scores count every document added so far.
+
+    Scores are those of BM25Okapi (Robertson and others, "Okapi at TREC-3", 1994): idf ln((N - n + .5) / (n + .5)),
+    never below `IDF_FLOOR`, k1 = 1.5, b = .75. Words are kept as 64-bit hashes, so that no text stands in the index.
+
+    >>> index = LexicalIndex()
+    >>> index.add([tokenize("cache stampede"), tokenize("retry with jitter"), tokenize("cold start")])
+    >>> documents, scores = index.search(tokenize("stampedes"), limit=10)
+    >>> documents.tolist()
+    [0]
+    """
+
+    def __init__(self) -> None:
+        self._segments: list[_Segment] = []
+        self._recent_terms: list[int] = []
+        self._recent_documents: list[int] = []
+        self._recent: _Segment | None = None
+        self._lengths = GrowableRows(np.zeros(0, dtype=np.int32))
+        self._total_length = 0
+        self._scratch = np.zeros(0)
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(self, documents: Iterable[Sequence[str]]) -> None:
+        """Append documents, each a sequence of tokens, all or none; an empty one counts too.
+
+        Raises InvalidInput for a document that is a string.
+        """
+        batch = list(documents)
+        if any(isinstance(document, str) for document in batch):
+            raise InvalidInput("got a document that is a string; allowed is its list of tokens, as tokenize() gives it")
+        first = len(self)
+        for number, document in enumerate(batch, start=first):
+            self._recent_terms += map(_term_hash, document)
+            self._recent_documents += [number] * len(document)
+        lengths = np.fromiter(map(len, batch), dtype=np.int32, count=len(batch))
+        self._lengths.append(lengths)
+        self._total_length += int(lengths.sum())
+        self._recent = None
+        if len(self._recent_terms) >= _RECENT_OCCURRENCES:
+            self._settle()
+
+    def search(
+        self, tokens: Sequence[str], allowed: npt.NDArray[np.bool_] | None = None, limit: int = 10
+    ) -> tuple[Ids, Scores]:
+        """Documents that hold any of the tokens, best first, at most `limit`; of equal scores the newer first.
+
+        `allowed` is a mask of shape (documents,). A token given twice counts twice. The cost grows with the postings
+        of the tokens, not with the index.
+
+        Raises InvalidInput for a string, a mask of another shape, and a limit below 0.
+        """
+        if allowed is not None and (allowed.shape != (len(self),) or allowed.dtype != np.bool_):
+            raise InvalidInput(f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool({len(self)},)")
+        scratch, candidates = self._accumulate(tokens)
+        scores = scratch[candidates]
+        scratch[candidates] = 0.0
+        if allowed is not None:
+            kept = allowed[candidates]
+            candidates, scores = candidates[kept], scores[kept]
+        return best_first(candidates, scores, limit)
+
+    def scores(self, tokens: Sequence[str]) -> Scores:
+        """The score of every document, shape (documents,); 0 for one without any of the tokens."""
+        scratch, candidates = self._accumulate(tokens)
+        dense = scratch[: len(self)].copy()
+        scratch[candidates] = 0.0
+        return dense
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The whole index as named arrays, for `from_columns`; merges its segments first, in O(index)."""
+        self._settle()
+        while len(self._segments) > 1:
+            newer = self._segments.pop()
+            self._segments[-1] = _merged(self._segments[-1], newer)
+        segment = self._segments[0] if self._segments else _segment_of([], [])
+        total = np.array([self._total_length], dtype=np.int64)
+        return {**segment._asdict(), "lengths": self._lengths.rows, "total_length": total}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, npt.NDArray[Any]]) -> LexicalIndex:
+        """The index that `columns()` described; arrays may be read-only memory maps and are not copied.
+
+        Raises InvalidInput where a column is missing, of another type, or does not fit the others.
+        """
+        arrays = _checked_columns(columns)
+        index = cls()
+        index._segments = [_Segment(*(arrays[name] for name in _Segment._fields))]
+        index._lengths = GrowableRows(arrays["lengths"])
+        index._total_length = int(arrays["total_length"][0])
+        return index
+
+    def _accumulate(self, tokens: Sequence[str]) -> tuple[Scores, npt.NDArray[np.int32]]:
+        """A work array holding the scores, and the documents to set back to 0 in it, each once."""
+        if isinstance(tokens, str):
+            raise InvalidInput("got a string as query; allowed is its list of tokens, as tokenize() gives it")
+        if len(self._scratch) < len(self):
+            self._scratch = np.zeros(2 * len(self))
+        scratch, lengths = self._scratch, self._lengths.rows
+        seen = [np.zeros(0, dtype=np.int32)]
+        shortest = K1 * (1 - B)
+        per_word = K1 * B * len(self) / max(self._total_length, 1)
+        for weight, postings in self._weighted_postings(tokens):
+            for documents, counts in postings:
+                before = scratch[documents]
+                seen.append(documents[before == 0.0])  # every contribution is above 0
+                saturation = counts / (counts + (shortest + per_word * lengths[documents]))
+                scratch[documents] = before + weight * (K1 + 1) * saturation
+        return scratch, np.concatenate(seen)
+
+    def _weighted_postings(self, tokens: Sequence[str]) -> list[tuple[float, list[_Postings]]]:
+        repeats = Counter(map(_term_hash, tokens))
+        terms = np.fromiter(repeats, dtype=np.uint64, count=len(repeats))
+        found: list[list[_Postings]] = [[] for _ in repeats]
+        for segment in self._searched():
+            places = np.searchsorted(segment.terms, terms)
+            places[places == len(segment.terms)] = 0
+            for which in np.flatnonzero(segment.terms[places] == terms):
+                place = places[which]
+                span = slice(segment.offsets[place], segment.offsets[place + 1])
+                found[which].append((segment.documents[span], segment.counts[span]))
+        frequencies = [sum(len(documents) for documents, _ in postings) for postings in found]
+        inverse = np.log((len(self) + 0.5 - np.array(frequencies)) / (np.array(frequencies) + 0.5))
+        weights = np.maximum(inverse, IDF_FLOOR) * np.fromiter(repeats.values(), dtype=np.float64, count=len(repeats))
+        return list(zip(weights.tolist(), found, strict=True))
+
+    def _searched(self) -> list[_Segment]:
+        if self._recent is None:
+            self._recent = _segment_of(self._recent_terms, self._recent_documents)
+        return [segment for segment in (*self._segments, self._recent) if len(segment.terms)]
+
+    def _settle(self) -> None:
+        """Turn the recent occurrences into a segment, and merge while the one before is not twice as large."""
+        newer = self._recent or _segment_of(self._recent_terms, self._recent_documents)
+        self._recent_terms, self._recent_documents, self._recent = [], [], None
+        while self._segments and len(self._segments[-1].documents) < 2 * len(newer.documents):
+            newer = _merged(self._segments.pop(), newer)
+        if len(newer.documents):
+            self._segments.append(newer)
+
+
+_Postings = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+
+
+class _Segment(NamedTuple):
+    """Postings of a range of documents: those of terms[i] stand at offsets[i] to offsets[i + 1], by document."""
+
+    terms: npt.NDArray[np.uint64]
+    offsets: npt.NDArray[np.int64]
+    documents: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+
+
+def _segment_of(terms: Sequence[int], documents: Sequence[int]) -> _Segment:
+    """The segment of occurrences that are given in the order of their documents."""
+    flat_terms = np.array(terms, dtype=np.uint64)
+    order = np.argsort(flat_terms, kind="stable")
+    flat_terms, flat_documents = flat_terms[order], np.array(documents, dtype=np.int32)[order]
+    new_term = np.ones(len(order), dtype=np.bool_)
+    new_term[1:] = flat_terms[1:] != flat_terms[:-1]
+    new_posting = new_term.copy()
+    new_posting[1:] |= flat_documents[1:] != flat_documents[:-1]
+    starts = np.flatnonzero(new_posting)
+    return _Segment(
+        flat_terms[new_term],
+        np.append(np.flatnonzero(new_term[starts]), len(starts)).astype(np.int64),
+        flat_documents[starts],
+        np.diff(np.append(starts, len(order))).astype(np.int32),
+    )
+
+
+def _merged(older: _Segment, newer: _Segment) -> _Segment:
+    """One segment of two; each document of `newer` is above all of `older`."""
+    terms = np.union1d(older.terms, newer.terms)
+    older_rows, newer_rows = np.searchsorted(terms, older.terms), np.searchsorted(terms, newer.terms)
+    sizes = np.zeros(len(terms), dtype=np.int64)
+    sizes[older_rows] = np.diff(older.offsets)
+    newer_shift = sizes[newer_rows]
+    sizes[newer_rows] += np.diff(newer.offsets)
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+    documents = np.empty(offsets[-1], dtype=np.int32)
+    counts = np.empty(offsets[-1], dtype=np.int32)
+    for segment, starts in ((older, offsets[older_rows]), (newer, offsets[newer_rows] + newer_shift)):
+        shift = np.repeat(starts - segment.offsets[:-1], np.diff(segment.offsets))
+        places = shift + np.arange(len(segment.documents))
+        documents[places], counts[places] = segment.documents, segment.counts
+    return _Segment(terms, offsets, documents, counts)
+
+
+def _checked_columns(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, kind in {**_COLUMN_TYPES, "total_length": np.int64}.items():
+        if name not in columns or columns[name].dtype != kind or columns[name].ndim != 1:
+            raise InvalidInput(f"the column {name!r} is missing or not a row of {np.dtype(kind)}; index the texts again")
+        arrays[name] = np.asarray(columns[name])
+    postings = len(arrays["documents"])
+    fits = len(arrays["offsets"]) == len(arrays["terms"]) + 1 and len(arrays["total_length"]) == 1
+    if not fits or len(arrays["counts"]) != postings or arrays["offsets"][-1] != postings:
+        sizes = {name: len(array) for name, array in arrays.items()}
+        raise InvalidInput(f"the columns do not fit each other, sizes {sizes}; index the texts again")
+    return arrays
+
+
+@functools.lru_cache(maxsize=65_536)
+def _term_hash(token: str) -> int:
+    return int.from_bytes(hashlib.blake2b(token.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+
+
+@functools.lru_cache(maxsize=65_536)
+def _chunk_tokens(chunk: str) -> tuple[str, ...]:
+    """The tokens of one word, identifier, path or number."""
+    if _NUMBER.fullmatch(chunk):
+        return (chunk,)
+    # A stemmer is not safe to share between threads, and making one costs less than a microsecond.
+    stem = Stemmer.Stemmer("english", 0).stemWord
+    words = (word.casefold() for word in _with_parts(chunk))
+    return tuple(token for word in words if word not in STOP_WORDS for token in _word_tokens(word, stem))
+
+
+def _with_parts(name: str, level: int = 0) -> list[str]:
+    """A name and, where it has several parts, each of these with its own parts."""
+    if level == len(_SPLITTERS):
+        return [name]
+    pieces = [piece for piece in _SPLITTERS[level].split(name) if piece]
+    parts = [part for piece in pieces for part in _with_parts(piece, level + 1)]
+    return [name.strip("_"), *parts] if len(pieces) > 1 else parts
+
+
+def _word_tokens(word: str, stem: Callable[[str], str]) -> list[str]:
+    """The stem of a word; of a run in a script without spaces the pairs of neighbours, or its only character."""
+    tokens: list[str] = []
+    for place, run in enumerate(_SCRIPT_RUNS.split(word)):
+        unspaced = place % 2 == 1  # a split by a captured group alternates
+        if unspaced:
+            tokens += [run[start : start + 2] for start in range(len(run) - 1)] or [run]
+        elif run:
+            tokens.append(stem(run))
+    return tokens

@@ -1,0 +1,343 @@
+"""Vectors: exact search, approximate search for processes that live long, and a durable cache by text hash."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.search.fuse import Ids, Scores, best_first
+
+Matrix = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
+
+KEY_BYTES = 16
+_SELECTIVE = 0.25  # below this share of allowed rows, copying them out is quicker than multiplying all
+_LINKS = 16
+_BUILD_BREADTH = 200
+_SEARCH_BREADTH = 128
+_ROWS_PER_QUERY = 32
+
+
+class GrowableRows:
+    """An array that grows by rows at its end in amortised constant time; it may start as a read-only map.
+
+    >>> lengths = GrowableRows(np.array([3, 5]))
+    >>> lengths.append(np.array([8]))
+    >>> lengths.rows
+    array([3, 5, 8])
+    """
+
+    def __init__(self, rows: npt.NDArray[Any]) -> None:
+        self._store = rows
+        self._used = len(rows)
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """What has been appended so far, without copying."""
+        return self._store[: self._used]
+
+    def append(self, rows: npt.NDArray[Any]) -> None:
+        """Copy `rows` to the end."""
+        if not len(rows):
+            return
+        needed = self._used + len(rows)
+        if needed > len(self._store):
+            grown = np.empty((max(needed, 2 * self._used), *self._store.shape[1:]), dtype=self._store.dtype)
+            grown[: self._used] = self.rows
+            self._store = grown
+        self._store[self._used : needed] = rows
+        self._used = needed
+
+
+def exact_search(matrix: Matrix, query: Matrix, allowed: Mask | None = None, limit: int = 10) -> tuple[Ids, Scores]:
+    """Rows of `matrix` (n, d) with the highest inner product with `query` (d,), best first, at most `limit`.
+
+    Of equal scores the higher (newer) row comes first. `allowed` is a mask of shape (n,). Rows of length one make the
+    scores cosines. Raises InvalidInput for shapes that do not fit, a query that is not finite, a limit below 0.
+
+    >>> exact_search(np.eye(3, dtype=np.float32), np.array([0, 1, 0], dtype=np.float32), limit=1)
+    (array([1]), array([1.]))
+    """
+    _check_query(query, allowed, matrix.shape, limit)
+    if allowed is None:
+        return best_first(np.arange(len(matrix)), matrix @ query, limit)
+    rows = np.flatnonzero(allowed)
+    selective = len(rows) < _SELECTIVE * len(matrix)
+    return best_first(rows, matrix[rows] @ query if selective else (matrix @ query)[rows], limit)
+
+
+class VectorIndex:
+    """Vectors of length one, numbered from 0 in the order of their adding, and the nearest of them to a query.
+
+    Search is exact, unless `approximate` is asked, hnswlib is installed, there are `approximate_from_rows` or more, and
+    exact search has read the matrix `payback_queries` times: by then a graph (Malkov and Yashunin, arXiv:1603.09320)
+    would have paid for its building. From there on each query adds a few rows to it, so that none waits for the
+    whole, and it answers once every row is in. `backend` says which of these is at work.
+
+    >>> index = VectorIndex(2)
+    >>> index.add(np.array([[1, 0], [0, 1]], dtype=np.float32))
+    >>> index.search(np.array([0.6, 0.8], dtype=np.float32), limit=1)[0], index.backend
+    (array([1]), 'exact')
+    """
+
+    def __init__(
+        self,
+        dimensions: int,
+        *,
+        approximate: bool = False,
+        approximate_from_rows: int = 20_000,
+        payback_queries: int = 5_000,
+    ) -> None:
+        if dimensions < 1:
+            raise InvalidInput(f"got {dimensions} dimensions; allowed is 1 or more")
+        self.dimensions = dimensions
+        self._rows = GrowableRows(np.zeros((0, dimensions), dtype=np.float32))
+        self._approximate = approximate and importlib.util.find_spec("hnswlib") is not None
+        self._missing = approximate and not self._approximate
+        self._approximate_from_rows = approximate_from_rows
+        self._payback_queries = payback_queries
+        self._rows_read = 0
+        self._graph: Any = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def matrix(self) -> Matrix:
+        """Every vector, (rows, dimensions), without copying."""
+        return self._rows.rows
+
+    @property
+    def backend(self) -> str:
+        """`exact`, `exact (hnswlib is not installed)`, or `hnswlib` once its graph answers."""
+        if self._missing:
+            return "exact (hnswlib is not installed)"
+        return "hnswlib" if self._graph_rows() == len(self) > 0 else "exact"
+
+    def add(self, matrix: Matrix) -> None:
+        """Append rows, (n, dimensions), each of length one (or zero, which is near to nothing)."""
+        if matrix.ndim != 2 or matrix.shape[1] != self.dimensions:
+            raise InvalidInput(f"got vectors of the shape {matrix.shape}; allowed is (n, {self.dimensions})")
+        lengths = np.linalg.norm(matrix, axis=1)
+        wrong = np.flatnonzero(~((np.abs(lengths - 1.0) < 1e-3) | (lengths == 0.0)))
+        if len(wrong):
+            raise InvalidInput(f"got a vector of length {lengths[wrong[0]]} in row {wrong[0]}; allowed is 1 (or 0)")
+        self._rows.append(matrix)
+
+    def search(self, query: Matrix, allowed: Mask | None = None, limit: int = 10) -> tuple[Ids, Scores]:
+        """The rows nearest to `query` (dimensions,), best first; see `exact_search`, whose scores these are."""
+        _check_query(query, allowed, self.matrix.shape, limit)
+        if self._pays_back():
+            self._grow_graph()
+            found = self._search_graph(query, allowed, limit)
+            if found is not None:
+                return found
+        self._rows_read += len(self)
+        return exact_search(self.matrix, query, allowed, limit)
+
+    def _pays_back(self) -> bool:
+        if not self._approximate or len(self) < self._approximate_from_rows:
+            return False
+        return self._graph is not None or self._rows_read >= self._payback_queries * len(self)
+
+    def _graph_rows(self) -> int:
+        return self._graph.get_current_count() if self._graph is not None else 0
+
+    def _grow_graph(self) -> None:
+        import hnswlib
+
+        if self._graph is None:
+            self._graph = hnswlib.Index(space="ip", dim=self.dimensions)
+            self._graph.init_index(2 * len(self), ef_construction=_BUILD_BREADTH, M=_LINKS, random_seed=0)
+        start = self._graph_rows()
+        stop = min(start + _ROWS_PER_QUERY, len(self))
+        if stop > self._graph.get_max_elements():
+            self._graph.resize_index(2 * stop)
+        if stop > start:
+            self._graph.add_items(self.matrix[start:stop], np.arange(start, stop), num_threads=1)
+
+    def _search_graph(self, query: Matrix, allowed: Mask | None, limit: int) -> tuple[Ids, Scores] | None:
+        """None where the graph lacks rows, or a filter leaves too few of what it finds."""
+        share = 1.0 if allowed is None else np.count_nonzero(allowed) / len(self)
+        wanted = min(limit, round(share * len(self)))
+        if self._graph_rows() < len(self) or share < _SELECTIVE or not wanted:
+            return None
+        fetched = min(len(self), int(2 * limit / share) if share < 1.0 else limit)
+        self._graph.set_ef(max(_SEARCH_BREADTH, 2 * fetched))
+        try:
+            labels, _ = self._graph.knn_query(query[None, :], k=fetched, num_threads=1)
+        except RuntimeError:  # the graph's reachable part holds fewer rows than were asked
+            return None
+        rows = labels[0].astype(np.int64)
+        rows = rows if allowed is None else rows[allowed[rows]]
+        return best_first(rows, self.matrix[rows] @ query, limit) if len(rows) >= wanted else None
+
+
+def text_key(text: str) -> bytes:
+    """The 16 bytes under which a text's vector is kept: its BLAKE2b hash.
+
+    >>> text_key("cache stampede").hex()[:8]
+    ''
+    """
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=KEY_BYTES).digest()
+
+
+class VectorCache:
+    """Vectors of one embedder on disk, by text hash; processes may read and add at once.
+
+    One file of records `key (16 bytes), float32 x dimensions, CRC-32`, appended to under a lock and synchronised. A
+    record cut short by a killed process is dropped by the next `add`; one that is damaged counts as missing; of two
+    with one key the newer counts. Adding needs `fcntl` (Linux, macOS).
+    """
+
+    def __init__(self, folder: Path | str, embedder_id: str, dimensions: int) -> None:
+        if dimensions < 1 or not embedder_id:
+            raise InvalidInput(f"got the embedder id {embedder_id!r} and {dimensions} dimensions; allowed are an id, 1+")
+        slug = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower())[:40].strip("-")
+        digest = hashlib.blake2b(embedder_id.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+        self.path = Path(folder) / f"{slug}-{digest}-{dimensions}.vectors"
+        self.dimensions = dimensions
+        self._record = np.dtype([("key", "<u8", (2,)), ("vector", "<f4", (dimensions,)), ("crc", "<u4")])
+        self._forget()
+
+    def __len__(self) -> int:
+        """Records in the file, damaged ones included."""
+        self._refresh()
+        return len(self._records)
+
+    def get(self, keys: Sequence[bytes]) -> tuple[Mask, Matrix]:
+        """Which of the keys are held, (n,), and their vectors, (n, dimensions), zeros where not held."""
+        self._refresh()
+        wanted = _key_pairs(keys)
+        found = np.zeros(len(wanted), dtype=np.bool_)
+        matrix = np.zeros((len(wanted), self.dimensions), dtype=np.float32)
+        if len(self._records):
+            places = np.maximum(np.searchsorted(self._sorted_keys, wanted[:, 0], side="right") - 1, 0)
+            numbers = self._numbers[places]
+            found = (self._records["key"][numbers] == wanted).all(axis=1)
+            found[found] = self._intact(numbers[found])
+            matrix[found] = self._records["vector"][numbers[found]]
+        return found, matrix
+
+    def add(self, keys: Sequence[bytes], matrix: Matrix) -> None:
+        """Append those that are not held yet; durable when this returns.
+
+        Raises InvalidInput for keys not of 16 bytes or a matrix that is not finite and of shape (keys, dimensions),
+        StorageError where the file cannot be written.
+        """
+        if matrix.shape != (len(keys), self.dimensions) or not np.isfinite(matrix).all():
+            raise InvalidInput(f"got vectors {matrix.shape}; allowed is ({len(keys)}, {self.dimensions}), finite")
+        pairs = _key_pairs(keys)
+        with self._locked():
+            missing = ~self.get(keys)[0]
+            records = np.zeros(np.count_nonzero(missing), dtype=self._record)
+            records["key"], records["vector"] = pairs[missing], matrix[missing]
+            records["crc"] = _checksums(records, np.arange(len(records)))
+            _append(self.path, records)
+
+    def drop(self) -> None:
+        """Remove the file; what is added afterwards starts a new one."""
+        with self._locked():
+            self.path.unlink(missing_ok=True)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._file_number = 0
+        self._records = np.zeros(0, dtype=self._record)
+        self._sorted_keys = np.zeros(0, dtype=np.uint64)
+        self._numbers = np.zeros(0, dtype=np.int64)
+
+    def _refresh(self) -> None:
+        """Map what other processes have appended, and sort its keys in; start anew where the file is another one."""
+        try:
+            file = self.path.open("rb")
+        except FileNotFoundError:
+            self._forget()
+            return
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror}; check its permissions") from error
+        with file:
+            status = os.fstat(file.fileno())
+            count = status.st_size // self._record.itemsize
+            if status.st_ino != self._file_number or count < len(self._records):
+                self._forget()
+            known = len(self._records)
+            if count > known:
+                self._records = np.asarray(np.memmap(file, dtype=self._record, mode="r", shape=(count,)))
+                self._sort_in(self._records["key"][known:, 0], known)
+            # The map keeps the file's number from being given to another file.
+            self._file_number = status.st_ino
+
+    def _sort_in(self, keys: npt.NDArray[np.uint64], first_number: int) -> None:
+        order = np.argsort(keys, kind="stable")
+        places = np.searchsorted(self._sorted_keys, keys[order], side="right")
+        self._sorted_keys = np.insert(self._sorted_keys, places, keys[order])
+        self._numbers = np.insert(self._numbers, places, order + first_number)
+
+    def _intact(self, numbers: npt.NDArray[np.int64]) -> Mask:
+        return np.asarray(self._records["crc"][numbers] == _checksums(self._records, numbers))
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            import fcntl
+        except ImportError as error:
+            raise StorageError("vectors cannot be kept on this system, which has no fcntl; use Linux or macOS") from error
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # A file of its own, which outlives `drop`, so that all processes lock the same one.
+            with self.path.with_suffix(".lock").open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path}: {error.strerror}; check space and permissions") from error
+
+
+def _append(path: Path, records: npt.NDArray[Any]) -> None:
+    """Write whole records after the last whole one; what a failed write left is taken back."""
+    with path.open("ab") as file:
+        end = file.tell() // records.itemsize * records.itemsize
+        file.truncate(end)
+        try:
+            file.write(records.tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            os.ftruncate(file.fileno(), end)
+            raise
+
+
+def _checksums(records: npt.NDArray[Any], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    size = records.itemsize
+    content = memoryview(records.view(np.uint8))
+    sums = [zlib.crc32(content[start : start + size - 4]) for start in (numbers * size).tolist()]
+    return np.array(sums, dtype=np.uint32)
+
+
+def _key_pairs(keys: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+    if any(len(key) != KEY_BYTES for key in keys):
+        raise InvalidInput(f"got a key that is not of {KEY_BYTES} bytes; make keys with text_key()")
+    return np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, 2)
+
+
+def _check_query(query: Matrix, allowed: Mask | None, shape: tuple[int, ...], limit: int) -> None:
+    if query.shape != shape[1:] or not np.isfinite(query).all():
+        raise InvalidInput(f"got a query of the shape {query.shape}; allowed is {shape[1:]}, finite")
+    if allowed is not None and (allowed.shape != shape[:1] or allowed.dtype != np.bool_):
+        raise InvalidInput(f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool{shape[:1]}")
+    if limit < 0:
+        raise InvalidInput(f"got the limit {limit}; allowed is 0 or more")
