@@ -38,7 +38,11 @@ concept_ids = st.lists(st.sampled_from(LABELS).map(concept_id), max_size=3, uniq
 scans = st.builds(
     lambda agent, tier, concepts, pair: new_event(
         "scan",
-        {"tiers": {agent: {tier.name: concepts}}, "dropped_links": {agent: [pair] if len(pair) == 2 else []}, "policy": {}},
+        {
+            "tiers": {agent: {tier.name: concepts}},
+            "dropped_links": {agent: [pair] if len(pair) == 2 else []},
+            "policy": {},
+        },
         agent=agent,
         at=NOW,
     ),
@@ -59,7 +63,9 @@ streams = st.lists(st.one_of(observations, observations, observations, scans, pr
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stream=streams, cuts=st.lists(st.integers(0, 40), max_size=5), erased=st.none() | st.integers(0, 39))
-def test_a_view_equals_the_fold_from_nothing(tmp_path_factory, stream: list[Event], cuts: list[int], erased: int | None) -> None:
+def test_a_view_equals_the_fold_from_nothing(
+    tmp_path_factory, stream: list[Event], cuts: list[int], erased: int | None
+) -> None:
     home = tmp_path_factory.mktemp("home")
     journal = Journal(home / "theorex.db", clock=FixedClock(NOW))
     bounds = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})

@@ -1,1 +1,65 @@
-"""x"""
+"""theorex_lab: memory for LLM agents, and the lab that finds out which memory works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from theorex_lab.clock import FixedClock, SystemClock
+    from theorex_lab.config import Settings
+    from theorex_lab.errors import (
+        ConfigError,
+        CorruptJournal,
+        InvalidInput,
+        ModelUnavailable,
+        NewerVersion,
+        StorageError,
+        TheorexError,
+    )
+    from theorex_lab.lab import Lab
+    from theorex_lab.memory.lifecycle import Entry
+
+__version__ = "0.1.0"
+
+# Where each name lives: a name is imported when it is first asked for, so that importing the package is cheap.
+_HOMES = {
+    "ConfigError": "errors",
+    "CorruptJournal": "errors",
+    "Entry": "memory.lifecycle",
+    "FixedClock": "clock",
+    "InvalidInput": "errors",
+    "Lab": "lab",
+    "ModelUnavailable": "errors",
+    "NewerVersion": "errors",
+    "Settings": "config",
+    "StorageError": "errors",
+    "SystemClock": "clock",
+    "TheorexError": "errors",
+}
+
+__all__ = [
+    "ConfigError",
+    "CorruptJournal",
+    "Entry",
+    "FixedClock",
+    "InvalidInput",
+    "Lab",
+    "ModelUnavailable",
+    "NewerVersion",
+    "Settings",
+    "StorageError",
+    "SystemClock",
+    "TheorexError",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"theorex_lab has no {name!r}; it has {', '.join(__all__)}")
+    from importlib import import_module
+
+    return getattr(import_module(f"theorex_lab.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

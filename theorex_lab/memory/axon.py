@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -63,9 +63,7 @@ class Axon(View):
 
     def columns(self) -> Columns:
         """All tables and texts; see View."""
-        return {
-            name: array for key, part in self._parts().items() for name, array in part.columns(key).items()
-        }
+        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
 
     def load(self, columns: Columns) -> None:
         """See View. The look-up dictionaries are made when a fold first needs them."""
@@ -195,9 +193,7 @@ class Axon(View):
         np.maximum.at(table["source_weight"], rows, weight)
         np.maximum.at(table["trust"], rows, self.observations["trust"][self.mentions["observation"][where]])
         table["type"][rows] = kind  # of a repeated row the last one stays
-        table["tier"][touched] = np.where(
-            table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched]
-        )
+        table["tier"][touched] = np.where(table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched])
         # Decayed counts stand at last_seen: bring the old ones there, then add each mention at its own age.
         moved = (table["last_seen"][touched] - np.maximum(before, -LATEST)) / MICROSECONDS_PER_DAY
         half_lives = np.array(COUNT_HALF_LIVES_DAYS)
@@ -234,20 +230,17 @@ class Axon(View):
 
     def _fold_prune(self, body: dict[str, Any]) -> None:
         for agent, concepts in body["concepts"].items():
-            number = self.agents.number(agent)
             rows = self._known(agent, [concept["concept_id"] for concept in concepts])
             self.concepts["alive"][rows] = False
             for row in rows:
-                del self._rows()[number, int(self.concepts["concept_id"][row])]
+                del self._rows()[int(self.concepts["agent"][row]), int(self.concepts["concept_id"][row])]
             gone = np.isin(self.links["a"], rows) | np.isin(self.links["b"], rows)
             lost = np.flatnonzero(gone & (self.links["count"] > 0))
             ends = zip(self.links["a"][lost].tolist(), self.links["b"][lost].tolist(), strict=True)
             self._drop_links(a << 32 | b for a, b in ends)
 
     def _known(self, agent: str, concepts: Iterable[int]) -> list[int]:
-        number = self.agents.number(agent)
-        look_up: Callable[[tuple[int, int]], int | None] = self._rows().get
-        return [row for concept in concepts if (row := look_up((number, concept))) is not None]
+        return [row for concept in concepts if (row := self.row(agent, concept)) is not None]
 
     def _drop_links(self, keys: Iterable[int]) -> None:
         links = self._linked()

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +30,10 @@ LINK_STEP = 0.05
 LINK_CAP = 1.0
 LINK_DROP_BELOW = 0.01
 LINK_BOOST = 0.25
+NEWNESS_HALF_LIFE_DAYS = 7.0
+ACTIVITY_HALF_LIFE_DAYS = 0.5  # use of linked items fades by half in this time
+POWER_AGES_DAYS = (0.1, 1_000.0)  # where the power law is approximated
+TINY = 1e-12  # keeps the logarithm of an item without mentions finite
 UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay finite
 
 
@@ -224,7 +229,6 @@ class Parameter:
 
 
 HALF_LIFE = Parameter(DEFAULT_HALF_LIFE_DAYS, 0.01, 36_500.0, "days")
-WEIGHT = Parameter(0.0, 0.0, 1_000.0)
 
 
 class Law(ABC):
@@ -280,16 +284,18 @@ def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
     return elapsed
 
 
-def _scale_columns(items: Items) -> Floats:
-    """Decayed counts at each half-life and, last, the plain count; a capped item repeats its longest allowed one."""
-    scales = np.column_stack([items.decayed_counts, items.count])
+def _scale_columns(items: Items) -> tuple[Floats, Floats]:
+    """Decayed counts and plain count; a capped item repeats the one at its longest allowed half-life beyond it."""
     capped = np.flatnonzero(items.half_life_cap_days < math.inf)
-    if len(capped):
-        half_lives = np.array([*COUNT_HALF_LIVES_DAYS, math.inf])
-        longest = np.searchsorted(half_lives, items.half_life_cap_days[capped], side="right") - 1
-        columns = np.minimum(np.arange(scales.shape[1]), np.maximum(longest, 0)[:, None])
-        scales[capped] = np.take_along_axis(scales[capped], columns, axis=1)
-    return np.maximum(scales, 0.0)
+    if not len(capped):
+        return items.decayed_counts, items.count
+    counts, count = items.decayed_counts.copy(), items.count.copy()
+    allowed = np.searchsorted(COUNT_HALF_LIVES_DAYS, items.half_life_cap_days[capped], side="right") - 1
+    longest = np.maximum(allowed, 0)
+    columns = np.minimum(np.arange(counts.shape[1]), longest[:, None])
+    counts[capped] = np.take_along_axis(counts[capped], columns, axis=1)
+    count[capped] = counts[capped, longest]
+    return counts, count
 
 
 class Product(Law):
@@ -334,9 +340,7 @@ class WeightedSum(Law):
         frequency = np.minimum(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(params["saturation_count"]), 1.0)
         strength = np.clip(items.mean_link_strength, 0.0, 1.0)
         scores: Floats = (
-            params["recency_weight"] * recency
-            + params["count_weight"] * frequency
-            + params["link_weight"] * strength
+            params["recency_weight"] * recency + params["count_weight"] * frequency + params["link_weight"] * strength
         )
         return scores
 
@@ -391,3 +395,154 @@ class LogisticLaw(Law):
         # tanh neither overflows nor leaves a remainder at the lowest score.
         importance: Floats = 0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset))
         return importance
+
+
+class Power(LogisticLaw):
+    """ACT-R base-level activation, ln Σ age^−d over mentions, from decayed counts instead of event times.
+
+    age^−d is replaced by a non-negative mixture of the exponentials of COUNT_HALF_LIVES_DAYS and a constant,
+    within 16 % for ages of .1 to 1,000 days at d = .5 (ages below .1 day count as about .1 day).
+    The default logistic gives one mention .6 at 10.3 days and .3 at 24.3 days, where `product` has them.
+    Source: Anderson and Schooler, Reflections of the environment in memory (1991).
+    """
+
+    name = "power"
+    parameters: ClassVar[dict[str, Parameter]] = {
+        "exponent": Parameter(0.5, 0.1, 1.0),
+        "logistic_midpoint": Parameter(-1.293, -100.0, 100.0),
+        "logistic_slope": Parameter(2.86, 0.0, 100.0),
+    }
+
+    def __init__(self, **params: float) -> None:
+        super().__init__(**params)
+        self._weights = power_mixture(self.params["exponent"])
+
+    def _raw(self, items: Items) -> Floats:
+        counts, count = _scale_columns(items)
+        activation = counts @ self._weights[:-1] + count * self._weights[-1]
+        scores: Floats = np.log(np.maximum(activation, TINY))
+        return scores
+
+
+@lru_cache(maxsize=64)
+def power_mixture(exponent: float) -> Floats:
+    """Weights w ≥ 0 of shape (7,) with Σ w_k 2^(−age / h_k) ≈ age^−exponent, the last half-life being infinite.
+
+    Least squares of the relative error over a logarithmic grid of ages, by coordinate descent.
+    """
+    ages = np.geomspace(*POWER_AGES_DAYS, 300)
+    scales = np.exp2(-ages[:, None] / np.array([*COUNT_HALF_LIVES_DAYS, math.inf]))
+    relative = scales * ages[:, None] ** exponent
+    gram, target = relative.T @ relative, relative.sum(axis=0)
+    weights = np.zeros(scales.shape[1])
+    for _ in range(2_000):
+        for k in range(len(weights)):
+            weights[k] = max(0.0, weights[k] + (target[k] - gram[k] @ weights) / gram[k, k])
+    weights.setflags(write=False)
+    return weights
+
+
+def _weight(default: float) -> Parameter:
+    return Parameter(default, 0.0, 1_000.0)
+
+
+class MultiScale(LogisticLaw):
+    """Σ weight · ln(1 + signal) over decayed counts at six half-lives, the plain count, newness and company.
+
+    Newness is 2^(−days since the first mention / 7); company is `linked_activity` and `group_activity`.
+    The weights are those of a conditional logit: exp(raw) is proportional to the chance that the item is the
+    next one used. They are never negative, so that raw falls with age and rises with count and links.
+    Source: McFadden, Conditional logit analysis of qualitative choice behavior (1974).
+    """
+
+    name = "multi_scale"
+    parameters: ClassVar[dict[str, Parameter]] = {
+        "weight_0_1_days": _weight(1.5),
+        "weight_0_5_days": _weight(0.4),
+        "weight_2_days": _weight(0.6),
+        "weight_7_days": _weight(0.6),
+        "weight_30_days": _weight(0.5),
+        "weight_120_days": _weight(0.0),
+        "weight_count": _weight(0.0),
+        "weight_new": _weight(0.5),
+        "weight_linked": _weight(0.5),
+        "weight_group": _weight(0.0),
+        "logistic_midpoint": Parameter(0.55, -1_000.0, 1_000.0),
+        "logistic_slope": Parameter(3.0, 0.0, 100.0),
+    }
+    weight_names: ClassVar[tuple[str, ...]] = tuple(name for name in parameters if name.startswith("weight_"))
+
+    def _raw(self, items: Items) -> Floats:
+        scores = np.zeros(len(items))
+        for name, signal in zip(self.weight_names, _multi_scale_signals(items), strict=True):
+            if self.params[name] > 0:
+                # Plain log, since numpy's log1p is five times slower; signals below 1e-16 are nothing here.
+                scores += self.params[name] * np.log(1.0 + np.maximum(signal, 0.0))
+        return scores
+
+
+def _multi_scale_signals(items: Items) -> tuple[Floats, ...]:
+    counts, count = _scale_columns(items)
+    first_age = np.maximum(np.nan_to_num(items.first_age_days, nan=math.inf), 0.0)
+    newness = np.exp2(-first_age / NEWNESS_HALF_LIFE_DAYS)
+    return *counts.T, count, newness, items.linked_activity, items.group_activity
+
+
+def multi_scale_features(items: Items) -> Floats:
+    """What `MultiScale` weighs, shape (n, 10): ln(1 + signal) in the order of its weights."""
+    return np.log(1.0 + np.maximum(np.column_stack(_multi_scale_signals(items)), 0.0))
+
+
+LAWS: dict[str, type[Law]] = {
+    law.name: law for law in (Product, WeightedSum, Power, Constant, Recency, Frequency, MultiScale)
+}
+
+
+def make_law(name: str, **params: float) -> Law:
+    """The law of that name with these parameters, the others at their defaults.
+
+    Raises InvalidInput for an unknown name, parameter or value.
+
+    >>> make_law("product", half_life_days=7.0)
+    Product(half_life_days=7)
+    """
+    if name not in LAWS:
+        raise InvalidInput(f"got the law {name!r}; allowed are {', '.join(LAWS)}")
+    return LAWS[name](**params)
+
+
+def linked_activity(
+    n: int, first: ArrayLike, second: ArrayLike, co_count: ArrayLike, count: ArrayLike, age_days: ArrayLike
+) -> Floats:
+    """The strongest recent use among the items that each of n items is linked to, shape (n,), 0..1.
+
+    For links between positions `first` and `second` seen together `co_count` times: the largest, over the
+    linked items j, of co_count / (count_j + 1) · 2^(−age_j / .5 days), that is how often the item came with j,
+    times how recently j was seen. `count` and `age_days` are those of the n items; 0 without links.
+
+    >>> linked_activity(3, [0], [1], [3], count=[3, 5, 1], age_days=[9.0, 0.5, 0.0]).tolist()
+    [0.25, 2.86102294921875e-06, 0.0]
+    """
+    left, right = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
+    age = np.maximum(np.nan_to_num(np.asarray(age_days, dtype=np.float64), nan=math.inf), 0.0)
+    share = np.exp2(-age / ACTIVITY_HALF_LIFE_DAYS) / (np.asarray(count, dtype=np.float64) + 1.0)
+    times = np.asarray(co_count, dtype=np.float64)
+    activity = np.zeros(n)
+    np.maximum.at(activity, left, times * share[right])
+    np.maximum.at(activity, right, times * share[left])
+    return activity
+
+
+def group_activity(group: ArrayLike, decayed_counts: ArrayLike) -> Floats:
+    """Recent use of the other items of each item's group, shape (n,): their decayed counts at 2 days, summed.
+
+    `group` holds a non-negative integer for each item, -1 for none (then 0); `decayed_counts` is (n, 6).
+
+    >>> counts = Items.of([0.0, 2.0, 0.0]).decayed_counts
+    >>> group_activity([0, 0, -1], counts).tolist()
+    [0.5, 1.0, 0.0]
+    """
+    groups = np.asarray(group, dtype=np.intp)
+    own = np.asarray(decayed_counts, dtype=np.float64)[:, COUNT_HALF_LIVES_DAYS.index(2.0)]
+    total = np.bincount(groups + 1, weights=own)[groups + 1]
+    return np.where(groups < 0, 0.0, np.maximum(total - own, 0.0))

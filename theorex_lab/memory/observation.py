@@ -78,7 +78,8 @@ def new_observation(
         )
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
-    mentions = extract(text)
+    # A fix is usually announced as one; the announcement is no concept.
+    mentions = extract(text.removeprefix(f"{FIX_TYPE}:"))
     body = {
         "text": text,
         "type": observation_type,
@@ -104,4 +105,3 @@ def _check_tags(tags: Sequence[str]) -> list[str]:
                 f"got the tag {tag!r}; allowed are up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
             )
     return list(dict.fromkeys(tags))
-

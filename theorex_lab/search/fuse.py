@@ -109,5 +109,7 @@ def _checked(entry: RankedList) -> tuple[Ids, Scores]:
 def _checked_weights(weights: Sequence[float] | None, count: int) -> Scores:
     factors = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     if factors.shape != (count,) or not np.isfinite(factors).all() or (factors < 0).any():
-        raise InvalidInput(f"got the weights {weights!r} for {count} lists; allowed is one number of 0 or more for each")
+        raise InvalidInput(
+            f"got the weights {weights!r} for {count} lists; allowed is one number of 0 or more for each"
+        )
     return factors

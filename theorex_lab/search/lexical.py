@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -29,7 +31,13 @@ B = 0.75
 # between otherwise equal documents, and no more.
 IDF_FLOOR = 1e-9
 _RECENT_OCCURRENCES = 1024  # sorting so many into a segment takes about as long as one query
-_COLUMN_TYPES = {"terms": np.uint64, "offsets": np.int64, "documents": np.int32, "counts": np.int32, "lengths": np.int32}
+_COLUMN_TYPES = {
+    "terms": np.uint64,
+    "offsets": np.int64,
+    "documents": np.int32,
+    "counts": np.int32,
+    "lengths": np.int32,
+}
 
 STOP_WORDS = frozenset(
     """
@@ -49,7 +57,9 @@ _MARKS = (
     r"\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u0f18-\u0fbc\u102b-\u109d\u17b4-\u17d3\u200c\u200d"
 )
 # Scripts written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana and Han.
-_UNSPACED = r"\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003fffd"
+_UNSPACED = (
+    r"\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003fffd"
+)
 _CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 # From the outside in: paths and dotted names, then underscores, then capitals.
@@ -94,9 +104,9 @@ class LexicalIndex:
 
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
-        self._recent_terms: list[int] = []
-        self._recent_documents: list[int] = []
-        self._recent: _Segment | None = None
+        self._recent: list[tuple[_Hashes, _Numbers]] = []
+        self._recent_count = 0
+        self._recent_segment: _Segment | None = None
         self._lengths = GrowableRows(np.zeros(0, dtype=np.int32))
         self._total_length = 0
         self._scratch = np.zeros(0)
@@ -112,15 +122,15 @@ class LexicalIndex:
         batch = list(documents)
         if any(isinstance(document, str) for document in batch):
             raise InvalidInput("got a document that is a string; allowed is its list of tokens, as tokenize() gives it")
-        first = len(self)
-        for number, document in enumerate(batch, start=first):
-            self._recent_terms += map(_term_hash, document)
-            self._recent_documents += [number] * len(document)
         lengths = np.fromiter(map(len, batch), dtype=np.int32, count=len(batch))
+        numbers = np.arange(len(self), len(self) + len(batch), dtype=np.int32)
+        terms = _term_hashes(itertools.chain.from_iterable(batch), int(lengths.sum()))
+        self._recent.append((terms, np.repeat(numbers, lengths)))
+        self._recent_count += len(terms)
+        self._recent_segment = None
         self._lengths.append(lengths)
-        self._total_length += int(lengths.sum())
-        self._recent = None
-        if len(self._recent_terms) >= _RECENT_OCCURRENCES:
+        self._total_length += len(terms)
+        if self._recent_count >= _RECENT_OCCURRENCES:
             self._settle()
 
     def search(
@@ -156,7 +166,7 @@ class LexicalIndex:
         while len(self._segments) > 1:
             newer = self._segments.pop()
             self._segments[-1] = _merged(self._segments[-1], newer)
-        segment = self._segments[0] if self._segments else _segment_of([], [])
+        segment = self._segments[0] if self._segments else _segment_of([])
         total = np.array([self._total_length], dtype=np.int64)
         return {**segment._asdict(), "lengths": self._lengths.rows, "total_length": total}
 
@@ -173,100 +183,121 @@ class LexicalIndex:
         index._total_length = int(arrays["total_length"][0])
         return index
 
-    def _accumulate(self, tokens: Sequence[str]) -> tuple[Scores, npt.NDArray[np.int32]]:
+    def _accumulate(self, tokens: Sequence[str]) -> tuple[Scores, npt.NDArray[np.intp]]:
         """A work array holding the scores, and the documents to set back to 0 in it, each once."""
         if isinstance(tokens, str):
             raise InvalidInput("got a string as query; allowed is its list of tokens, as tokenize() gives it")
         if len(self._scratch) < len(self):
             self._scratch = np.zeros(2 * len(self))
-        scratch, lengths = self._scratch, self._lengths.rows
-        seen = [np.zeros(0, dtype=np.int32)]
-        shortest = K1 * (1 - B)
+        scratch = self._scratch
+        postings, weights = self._weighted_postings(tokens)
+        if not postings:
+            return scratch, np.zeros(0, dtype=np.intp)
+        sizes = [len(documents) for documents, _ in postings]
+        documents = np.concatenate([documents for documents, _ in postings], dtype=np.intp)
+        counts = np.concatenate([counts for _, counts in postings], dtype=np.float64)
         per_word = K1 * B * len(self) / max(self._total_length, 1)
-        for weight, postings in self._weighted_postings(tokens):
-            for documents, counts in postings:
-                before = scratch[documents]
-                seen.append(documents[before == 0.0])  # every contribution is above 0
-                saturation = counts / (counts + (shortest + per_word * lengths[documents]))
-                scratch[documents] = before + weight * (K1 + 1) * saturation
-        return scratch, np.concatenate(seen)
+        contributions = self._lengths.rows[documents] * per_word
+        contributions += K1 * (1 - B)
+        contributions += counts
+        np.divide(counts, contributions, out=contributions)
+        contributions *= np.repeat(weights, sizes)
+        before = np.empty_like(contributions)
+        for end, size in zip(itertools.accumulate(sizes), sizes, strict=True):
+            span = slice(end - size, end)  # within one span no document stands twice
+            before[span] = scratch[documents[span]]
+            scratch[documents[span]] = before[span] + contributions[span]
+        # Every contribution is above 0, so that a document was 0 before its first one only.
+        return scratch, documents[before == 0.0]
 
-    def _weighted_postings(self, tokens: Sequence[str]) -> list[tuple[float, list[_Postings]]]:
-        repeats = Counter(map(_term_hash, tokens))
-        terms = np.fromiter(repeats, dtype=np.uint64, count=len(repeats))
-        found: list[list[_Postings]] = [[] for _ in repeats]
+    def _weighted_postings(self, tokens: Sequence[str]) -> tuple[list[_Postings], list[float]]:
+        """The postings of the tokens in every segment, and of each its idf x repeats x (k1 + 1)."""
+        repeats = Counter(tokens)
+        terms = _term_hashes(repeats, len(repeats))
+        postings: list[_Postings] = []
+        places_of_terms: list[int] = []
         for segment in self._searched():
-            places = np.searchsorted(segment.terms, terms)
-            places[places == len(segment.terms)] = 0
-            for which in np.flatnonzero(segment.terms[places] == terms):
-                place = places[which]
-                span = slice(segment.offsets[place], segment.offsets[place + 1])
-                found[which].append((segment.documents[span], segment.counts[span]))
-        frequencies = [sum(len(documents) for documents, _ in postings) for postings in found]
-        inverse = np.log((len(self) + 0.5 - np.array(frequencies)) / (np.array(frequencies) + 0.5))
-        weights = np.maximum(inverse, IDF_FLOOR) * np.fromiter(repeats.values(), dtype=np.float64, count=len(repeats))
-        return list(zip(weights.tolist(), found, strict=True))
+            places = np.minimum(np.searchsorted(segment.terms, terms), len(segment.terms) - 1)
+            for which in np.flatnonzero(segment.terms[places] == terms).tolist():
+                span = slice(segment.offsets[places[which]], segment.offsets[places[which] + 1])
+                postings.append((segment.documents[span], segment.counts[span]))
+                places_of_terms.append(which)
+        frequencies = [0] * len(terms)
+        for which, (documents, _) in zip(places_of_terms, postings, strict=True):
+            frequencies[which] += len(documents)
+        weights = [
+            max(math.log((len(self) - frequency + 0.5) / (frequency + 0.5)), IDF_FLOOR) * repeat * (K1 + 1)
+            for frequency, repeat in zip(frequencies, repeats.values(), strict=True)
+        ]
+        return postings, [weights[which] for which in places_of_terms]
 
     def _searched(self) -> list[_Segment]:
-        if self._recent is None:
-            self._recent = _segment_of(self._recent_terms, self._recent_documents)
-        return [segment for segment in (*self._segments, self._recent) if len(segment.terms)]
+        if self._recent_segment is None:
+            self._recent_segment = _segment_of(self._recent)
+        return [segment for segment in (*self._segments, self._recent_segment) if len(segment.terms)]
 
     def _settle(self) -> None:
         """Turn the recent occurrences into a segment, and merge while the one before is not twice as large."""
-        newer = self._recent or _segment_of(self._recent_terms, self._recent_documents)
-        self._recent_terms, self._recent_documents, self._recent = [], [], None
+        newer = self._recent_segment or _segment_of(self._recent)
+        self._recent, self._recent_count, self._recent_segment = [], 0, None
         while self._segments and len(self._segments[-1].documents) < 2 * len(newer.documents):
             newer = _merged(self._segments.pop(), newer)
         if len(newer.documents):
             self._segments.append(newer)
 
 
-_Postings = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+_Hashes = npt.NDArray[np.uint64]
+_Numbers = npt.NDArray[np.int32]
+_Postings = tuple[_Numbers, _Numbers]
 
 
 class _Segment(NamedTuple):
     """Postings of a range of documents: those of terms[i] stand at offsets[i] to offsets[i + 1], by document."""
 
-    terms: npt.NDArray[np.uint64]
+    terms: _Hashes
     offsets: npt.NDArray[np.int64]
-    documents: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
+    documents: _Numbers
+    counts: _Numbers
 
 
-def _segment_of(terms: Sequence[int], documents: Sequence[int]) -> _Segment:
-    """The segment of occurrences that are given in the order of their documents."""
-    flat_terms = np.array(terms, dtype=np.uint64)
-    order = np.argsort(flat_terms, kind="stable")
-    flat_terms, flat_documents = flat_terms[order], np.array(documents, dtype=np.int32)[order]
+def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:
+    """The segment of words and their documents, given in the order of documents."""
+    terms = np.concatenate([np.zeros(0, dtype=np.uint64), *(terms for terms, _ in occurrences)])
+    documents = np.concatenate([np.zeros(0, dtype=np.int32), *(documents for _, documents in occurrences)])
+    order = np.argsort(terms, kind="stable")
+    terms, documents = terms[order], documents[order]
     new_term = np.ones(len(order), dtype=np.bool_)
-    new_term[1:] = flat_terms[1:] != flat_terms[:-1]
+    new_term[1:] = terms[1:] != terms[:-1]
     new_posting = new_term.copy()
-    new_posting[1:] |= flat_documents[1:] != flat_documents[:-1]
+    new_posting[1:] |= documents[1:] != documents[:-1]
     starts = np.flatnonzero(new_posting)
-    return _Segment(
-        flat_terms[new_term],
-        np.append(np.flatnonzero(new_term[starts]), len(starts)).astype(np.int64),
-        flat_documents[starts],
-        np.diff(np.append(starts, len(order))).astype(np.int32),
-    )
+    offsets = np.append(np.flatnonzero(new_term[starts]), len(starts)).astype(np.int64)
+    counts = np.diff(np.append(starts, len(order))).astype(np.int32)
+    return _Segment(terms[new_term], offsets, documents[starts], counts)
 
 
 def _merged(older: _Segment, newer: _Segment) -> _Segment:
     """One segment of two; each document of `newer` is above all of `older`."""
-    terms = np.union1d(older.terms, newer.terms)
-    older_rows, newer_rows = np.searchsorted(terms, older.terms), np.searchsorted(terms, newer.terms)
+    places = np.searchsorted(older.terms, newer.terms)
+    unknown = np.append(older.terms, np.uint64(0))[places] != newer.terms
+    unknown |= places == len(older.terms)
+    terms = np.insert(older.terms, places[unknown], newer.terms[unknown])
+    newer_rows = places + np.cumsum(unknown) - unknown
+    kept = np.ones(len(terms), dtype=np.bool_)
+    kept[newer_rows[unknown]] = False
+    older_rows = np.flatnonzero(kept)
+
     sizes = np.zeros(len(terms), dtype=np.int64)
     sizes[older_rows] = np.diff(older.offsets)
-    newer_shift = sizes[newer_rows]
+    older_sizes = sizes[newer_rows]
     sizes[newer_rows] += np.diff(newer.offsets)
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
     documents = np.empty(offsets[-1], dtype=np.int32)
     counts = np.empty(offsets[-1], dtype=np.int32)
-    for segment, starts in ((older, offsets[older_rows]), (newer, offsets[newer_rows] + newer_shift)):
+    for segment, starts in ((older, offsets[older_rows]), (newer, offsets[newer_rows] + older_sizes)):
         shift = np.repeat(starts - segment.offsets[:-1], np.diff(segment.offsets))
-        places = shift + np.arange(len(segment.documents))
-        documents[places], counts[places] = segment.documents, segment.counts
+        shift += np.arange(len(shift))
+        documents[shift], counts[shift] = segment.documents, segment.counts
     return _Segment(terms, offsets, documents, counts)
 
 
@@ -274,7 +305,9 @@ def _checked_columns(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.N
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, kind in {**_COLUMN_TYPES, "total_length": np.int64}.items():
         if name not in columns or columns[name].dtype != kind or columns[name].ndim != 1:
-            raise InvalidInput(f"the column {name!r} is missing or not a row of {np.dtype(kind)}; index the texts again")
+            raise InvalidInput(
+                f"the column {name!r} is missing or not a row of {np.dtype(kind)}; index the texts again"
+            )
         arrays[name] = np.asarray(columns[name])
     postings = len(arrays["documents"])
     fits = len(arrays["offsets"]) == len(arrays["terms"]) + 1 and len(arrays["total_length"]) == 1
@@ -282,6 +315,10 @@ def _checked_columns(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.N
         sizes = {name: len(array) for name, array in arrays.items()}
         raise InvalidInput(f"the columns do not fit each other, sizes {sizes}; index the texts again")
     return arrays
+
+
+def _term_hashes(tokens: Iterable[str], count: int) -> _Hashes:
+    return np.fromiter(map(_term_hash, tokens), dtype=np.uint64, count=count)
 
 
 @functools.lru_cache(maxsize=65_536)

@@ -191,7 +191,7 @@ def text_key(text: str) -> bytes:
     """The 16 bytes under which a text's vector is kept: its BLAKE2b hash.
 
     >>> text_key("cache stampede").hex()[:8]
-    ''
+    'add4e93d'
     """
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=KEY_BYTES).digest()
 
@@ -206,7 +206,9 @@ class VectorCache:
 
     def __init__(self, folder: Path | str, embedder_id: str, dimensions: int) -> None:
         if dimensions < 1 or not embedder_id:
-            raise InvalidInput(f"got the embedder id {embedder_id!r} and {dimensions} dimensions; allowed are an id, 1+")
+            raise InvalidInput(
+                f"got the embedder id {embedder_id!r} and {dimensions} dimensions; allowed are an id, 1+"
+            )
         slug = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower())[:40].strip("-")
         digest = hashlib.blake2b(embedder_id.encode(errors="surrogatepass"), digest_size=8).hexdigest()
         self.path = Path(folder) / f"{slug}-{digest}-{dimensions}.vectors"
@@ -296,7 +298,9 @@ class VectorCache:
         try:
             import fcntl
         except ImportError as error:
-            raise StorageError("vectors cannot be kept on this system, which has no fcntl; use Linux or macOS") from error
+            raise StorageError(
+                "vectors cannot be kept on this system, which has no fcntl; use Linux or macOS"
+            ) from error
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # A file of its own, which outlives `drop`, so that all processes lock the same one.
@@ -309,12 +313,13 @@ class VectorCache:
 
 def _append(path: Path, records: npt.NDArray[Any]) -> None:
     """Write whole records after the last whole one; what a failed write left is taken back."""
-    with path.open("ab") as file:
+    with path.open("ab", buffering=0) as file:
         end = file.tell() // records.itemsize * records.itemsize
         file.truncate(end)
         try:
-            file.write(records.tobytes())
-            file.flush()
+            rest = memoryview(records.tobytes())
+            while rest:
+                rest = rest[file.write(rest) :]
             os.fsync(file.fileno())
         except OSError:
             os.ftruncate(file.fileno(), end)
@@ -323,7 +328,7 @@ def _append(path: Path, records: npt.NDArray[Any]) -> None:
 
 def _checksums(records: npt.NDArray[Any], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
     size = records.itemsize
-    content = memoryview(records.view(np.uint8))
+    content = records.view(np.uint8).data
     sums = [zlib.crc32(content[start : start + size - 4]) for start in (numbers * size).tolist()]
     return np.array(sums, dtype=np.uint32)
 

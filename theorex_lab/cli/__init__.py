@@ -1,0 +1,159 @@
+"""The `theorex` command. A command's module is imported when the command is called: agents start it often."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from theorex_lab.errors import TheorexError
+
+if TYPE_CHECKING:
+    from theorex_lab.lab import Lab
+
+# name -> (module, one line of help); the module holds a function of that name, with _ for -.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "write": ("memory", "Write a text into an agent's memory."),
+    "search": ("memory", "Search what is remembered."),
+    "status": ("memory", "Show what is remembered, by agent and tier."),
+    "scan": ("memory", "Set tiers anew; put to sleep what faded."),
+    "prune": ("memory", "Take faded concepts out of the axon."),
+    "boot-inject": ("memory", "Render the context of the next session into a file."),
+    "embed": ("memory", "Compute the vectors that are still queued."),
+    "verify": ("home", "Read the whole journal, fold every view anew, compare."),
+    "erase": ("home", "Erase events and all that was derived from them."),
+    "config": ("home", "Show every setting with its value, default, range and unit."),
+    "tune": ("research", "Fit decay laws to an access log and compare them."),
+    "tour": ("research", "From a git history to a fitted memory and its context."),
+    "lab": ("research", "Open JupyterLab on the numbered notebooks."),
+}
+COMMON_OPTIONS = ("as_json", "home", "now")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def common_options() -> list[click.Option]:
+    """The options that every command takes, before its name and after it."""
+    return [
+        click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
+        click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
+        click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
+    ]
+
+
+class Command(click.Command):
+    """A command that takes the common options too and hands them on in `context.obj`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += common_options()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Merge the options given after the command's name over those given before it."""
+        _merge_options(ctx)
+        return super().invoke(ctx)
+
+
+class Group(click.Group):
+    """The `theorex` command: knows its commands by name and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """All commands, in the order of a day's work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command's module and return the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"theorex_lab.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands from the table, without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _merge_options(ctx: click.Context) -> None:
+    options = ctx.ensure_object(dict)
+    for name in COMMON_OPTIONS:
+        value = ctx.params.pop(name, None)
+        if value is not None:
+            options[name] = value
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], Command]:
+    """Declare the function below as the command `name`; its first line of help is the table's."""
+
+    def declare(function: Callable[..., Any]) -> Command:
+        details = (function.__doc__ or "").strip()
+        text = COMMANDS[name][1] + (f"\n\n{details}" if details else "")
+        made = click.command(name=name, cls=Command, help=text, short_help=COMMANDS[name][1])(function)
+        assert isinstance(made, Command)
+        return made
+
+    return declare
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, params=common_options())
+@click.version_option(package_name="theorex-lab")
+@click.pass_context
+def theorex(ctx: click.Context, /, **_: Any) -> None:
+    """Memory for LLM agents, and the lab that finds out which memory works."""
+    _merge_options(ctx)
+
+
+def open_lab() -> Lab:
+    """The lab of the home that the options name."""
+    from theorex_lab.clock import FixedClock, SystemClock
+    from theorex_lab.lab import DEFAULT_HOME, Lab
+
+    options = click.get_current_context().ensure_object(dict)
+    now = options.get("now")
+    home = options.get("home") or os.environ.get("THEOREX_HOME") or DEFAULT_HOME
+    lab = Lab(home, clock=FixedClock.at(now) if now else SystemClock())
+    click.get_current_context().call_on_close(lab.close)
+    return lab
+
+
+def emit(result: dict[str, Any], text: str) -> None:
+    """Print the result: as one JSON object where --json was given, else the text for people."""
+    options = click.get_current_context().ensure_object(dict)
+    click.echo(json.dumps(result, ensure_ascii=False) if options.get("as_json") else text)
+
+
+def fail(message: str, *, as_json: bool, code: int = 1, **more: Any) -> NoReturn:
+    """Say what went wrong (as JSON on standard output too, where asked) and end with `code`."""
+    if as_json:
+        click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
+    click.echo(f"theorex: {message}", err=True)
+    sys.exit(code)
+
+
+def main() -> NoReturn:
+    """Run the command line; exit code 0 ok, 1 failed, 2 wrong usage."""
+    # click's own parser has not run yet when a usage error is reported, so the flag is looked for by hand.
+    as_json = "--json" in sys.argv[1:]
+    try:
+        theorex.main(standalone_mode=False, obj={}, prog_name="theorex")
+    except click.UsageError as error:
+        error.show()
+        if as_json:
+            click.echo(json.dumps({"error": error.format_message()}, ensure_ascii=False))
+        sys.exit(2)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.Abort:
+        fail("interrupted", as_json=as_json, code=1)
+    except TheorexError as error:
+        fail(str(error), as_json=as_json)
+    except BrokenPipeError:
+        # The reader of the output went away; nothing can be said to it any more.
+        sys.stdout = None
+        sys.exit(1)
+    sys.exit(0)

@@ -1,0 +1,321 @@
+"""The face of the toolkit: a home opened as a `Lab`, and the agents who remember in it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from theorex_lab.clock import Clock, SystemClock
+from theorex_lab.config import Settings, check_settings, load_settings
+from theorex_lab.errors import StorageError
+from theorex_lab.ids import check_agent
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory import lifecycle
+from theorex_lab.memory.lifecycle import CONTEXT_FILE, Entry, Scanned
+from theorex_lab.memory.observation import DEFAULT_TYPE, Written
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.view import Verification, Views
+    from theorex_lab.memory.axon import Axon
+    from theorex_lab.memory.context import Context
+    from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.search.embed import Embedder
+
+DEFAULT_HOME = "~/.theorex"
+T = TypeVar("T", bound="Lab")
+
+
+class Lab:
+    """A home: its journal, the views folded from it, its settings and a clock.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     main = lab.agent("main")
+    ...     _ = main.write("TTL invalidation prevents cache stampedes", observation_type="decision")
+    ...     hits = main.search("stampede")
+    >>> [hit.kind for hit in hits]
+    ['concept', 'observation']
+    """
+
+    def __init__(
+        self,
+        home: str | Path = DEFAULT_HOME,
+        *,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Open the home at `home`, or create it. `settings` take the place of the home's config.json.
+
+        Raises ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
+        where its journal is damaged.
+        """
+        self.home = Path(home).expanduser()
+        self.clock: Clock = clock or SystemClock()
+        self.settings = settings if settings is not None else load_settings(self.config_file)
+        self._given_embedder = embedder
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.journal = Journal(self.home / "theorex.db", clock=self.clock)
+
+    @classmethod
+    def temporary(cls: type[T], *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> T:
+        """A lab in a folder of its own, for experiments; it is gone when the lab is closed."""
+        folder = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
+        lab = cls(folder.name, clock=clock, settings=check_settings(settings), embedder=embedder)
+        lab._folder = folder
+        return lab
+
+    @property
+    def config_file(self) -> Path:
+        """The file of settings that were changed."""
+        return self.home / "config.json"
+
+    @property
+    def context_file(self) -> Path:
+        """Where the boot context is rendered to by default."""
+        return self.home / CONTEXT_FILE
+
+    @cached_property
+    def views(self) -> Views:
+        """The views of this home."""
+        from theorex_lab.journal.view import Views
+
+        return Views(self.journal, self.home / "views", snapshot_after_events=self.settings.snapshot_after_events)
+
+    @cached_property
+    def chosen_embedder(self) -> tuple[Embedder, str]:
+        """The embedder in use, and why it was chosen."""
+        from theorex_lab.search.embed import choose_embedder
+
+        if self._given_embedder is not None:
+            return self._given_embedder, "it was handed in"
+        settings = self.settings
+        named = settings.is_set("lm_studio_url")
+        return choose_embedder(
+            url=settings.lm_studio_url if named else None,
+            model=settings.lm_studio_embed_model if named else None,
+            onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
+            onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
+            allow_remote=named,  # naming a host in the config is the consent
+        )
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Search over this home, kept between calls so that vectors are read once."""
+        from theorex_lab.memory.retrieve import Searcher
+
+        return Searcher(self.views, self.settings, self.chosen_embedder[0], self.home / "vectors")
+
+    def agent(self, name: str) -> Agent:
+        """An agent of this home. Raises InvalidInput for a name outside the rule."""
+        return Agent(self, check_agent(name))
+
+    def agents(self) -> list[str]:
+        """Names of the agents who have written, in order of their first word."""
+        return list(self._axon().agents)
+
+    def write_all(self, entries: Sequence[Entry], *, imported: bool = False) -> list[Written]:
+        """Write many texts in one transaction: all or none. `imported` allows dates ahead of the clock."""
+        return lifecycle.write_all(self.journal, self.settings, self.clock, entries, imported=imported)
+
+    def search(
+        self,
+        query: str,
+        *,
+        agents: Sequence[str] | None = None,
+        limit: int = 10,
+        cold: bool = False,
+        tag: str | None = None,
+    ) -> Hits:
+        """Search what all agents, or these, remember; see `theorex_lab.memory.retrieve.Searcher.search`."""
+        return self.searcher.search(query, agents=agents, limit=limit, cold=cold, tag=tag)
+
+    def scan(self, *, agents: Sequence[str] | None = None) -> Scanned:
+        """Set tiers anew; see `theorex_lab.memory.lifecycle.scan`."""
+        return lifecycle.scan(self.views, self.settings, self.clock, agents=agents)
+
+    def prune(self, *, agents: Sequence[str] | None = None) -> int:
+        """Take faded concepts out of the axon; see `theorex_lab.memory.lifecycle.prune`."""
+        return lifecycle.prune(self.views, self.settings, self.clock, agents=agents)
+
+    def context(self, *, tokens: int | None = None) -> Context:
+        """What the next session would be given, within `tokens` (default: the setting contextTokens)."""
+        return lifecycle.context(self.views, self.settings, self.clock, tokens=tokens)
+
+    def boot_inject(self, output: str | Path | None = None) -> Context:
+        """Render the context into `output` (default: SHARED_CONTEXT.md in the home)."""
+        file = Path(output).expanduser() if output is not None else self.context_file
+        return lifecycle.boot_inject(self.views, self.settings, self.clock, file)
+
+    def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
+        """The concepts of all agents, or of these, as tables and graphs."""
+        return AxonView(self, agents)
+
+    def status(self, *, agent: str | None = None) -> dict[str, Any]:
+        """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use."""
+        from theorex_lab.memory.standing import standing
+
+        axon = self._axon()
+        rows = []
+        for name in [check_agent(agent)] if agent is not None else list(axon.agents):
+            current = standing(axon, self.clock.now(), self.settings, agents=[name])
+            best = current.rows[current.order[:5]].tolist()
+            rows.append(
+                {
+                    "agent": name,
+                    "concepts": len(current.rows),
+                    "tiers": current.counts(),
+                    "top": [axon.surfaces[row] for row in best],
+                }
+            )
+        embedder, reason = self.chosen_embedder
+        return {
+            "home": str(self.home),
+            "events": self.journal.last_seq(),
+            "concepts": sum(row["concepts"] for row in rows),
+            "observations": len(axon.observations),
+            "agents": rows,
+            "decay_law": self.settings.decay_law,
+            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason},
+        }
+
+    def verify(self) -> Verification:
+        """Read the whole journal, fold every view from nothing and compare."""
+        from theorex_lab.journal.view import verify
+        from theorex_lab.memory.axon import Axon
+        from theorex_lab.search.index import ItemIndex
+
+        return verify(self.views, (Axon, ItemIndex))
+
+    def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
+        """Erase events and all that was derived from them; returns their ids.
+
+        Their bodies are overwritten, snapshots, vectors and the rendered context are removed, and old bytes are wiped
+        from the journal's file. Safe to repeat; see `theorex_lab.journal.erase`.
+        """
+        from theorex_lab.journal.erase import erase, select
+
+        reached = select(self.journal, ids=ids, agent=agent, match=match)
+        self.context_file.unlink(missing_ok=True)
+        self.views.drop()
+        self._drop_vectors()
+        erase(self.journal, reached, agent="theorex", at=self.clock.now())
+        # Another process may have written a snapshot of the old state meanwhile.
+        self.views.drop()
+        self._drop_vectors()
+        return reached
+
+    def close(self) -> None:
+        """Close the journal; a temporary home is removed."""
+        self.journal.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Lab({str(self.home)!r}, events={self.journal.last_seq()})"
+
+    def _axon(self) -> Axon:
+        from theorex_lab.memory.axon import Axon
+
+        return self.views.get(Axon)
+
+    def _drop_vectors(self) -> None:
+        import shutil
+
+        folder = self.home / "vectors"
+        try:
+            if folder.exists():
+                shutil.rmtree(folder)
+        except OSError as error:
+            raise StorageError(f"cannot remove {folder}: {error.strerror}; remove it by hand") from error
+        self.__dict__.pop("searcher", None)
+
+
+class Agent:
+    """One agent of a home: writes, searches and looks at what it remembers."""
+
+    def __init__(self, lab: Lab, name: str) -> None:
+        self.lab, self.name = lab, name
+
+    def write(
+        self,
+        text: str,
+        *,
+        observation_type: str = DEFAULT_TYPE,
+        source: str = "agent",
+        tags: Sequence[str] = (),
+        session: str = "",
+        at: str | datetime | None = None,
+    ) -> Written:
+        """Write a text; it is on disk when this returns. Returns its event id and the concepts found in it.
+
+        `source` (user, agent, model, tool, import) says how far the text is trusted; `at` when it happened, by
+        default now. Raises InvalidInput, and then nothing was written.
+        """
+        entry = Entry(text, self.name, at, observation_type, source, tags, session)
+        return lifecycle.write(self.lab.journal, self.lab.settings, self.lab.clock, entry)
+
+    def search(self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None) -> Hits:
+        """Search what this agent remembers, never another's."""
+        return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag)
+
+    @property
+    def axon(self) -> AxonView:
+        """The agent's concepts as tables and graphs."""
+        return AxonView(self.lab, [self.name])
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r}, home={str(self.lab.home)!r})"
+
+
+class AxonView:
+    """Concepts as they stand now, for people: a table, a graph, counts by tier."""
+
+    def __init__(self, lab: Lab, agents: Sequence[str] | None) -> None:
+        self._lab, self._agents = lab, agents
+
+    def frame(self) -> Any:
+        """A pandas DataFrame, best first; see `theorex_lab.memory.standing.frame`."""
+        from theorex_lab.memory import standing
+
+        axon, now, settings = self._now()
+        with axon.lock:
+            return standing.frame(axon, standing.standing(axon, now, settings, agents=self._agents))
+
+    def graph(self) -> Any:
+        """A networkx Graph; see `theorex_lab.memory.standing.graph`."""
+        from theorex_lab.memory import standing
+
+        axon, now, settings = self._now()
+        with axon.lock:
+            current = standing.standing(axon, now, settings, agents=self._agents)
+            return standing.graph(axon, current, now, settings)
+
+    def tiers(self) -> dict[str, int]:
+        """How many concepts are in each tier."""
+        from theorex_lab.memory import standing
+
+        axon, now, settings = self._now()
+        with axon.lock:
+            return standing.standing(axon, now, settings, agents=self._agents).counts()
+
+    def _now(self) -> tuple[Axon, int, Settings]:
+        from theorex_lab.memory.axon import Axon
+
+        return self._lab.views.get(Axon), self._lab.clock.now(), self._lab.settings
+
+    def _repr_html_(self) -> str:
+        return str(self.frame().to_html(escape=True, index=False, max_rows=20))

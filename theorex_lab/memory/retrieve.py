@@ -1,0 +1,238 @@
+"""Search over everything that is remembered: words and vectors, put together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.config import Settings
+from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.journal.columns import Table
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.observation import check_text
+from theorex_lab.search.embed import Embedder
+from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
+from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex
+from theorex_lab.search.lexical import tokenize
+from theorex_lab.search.vectors import VectorCache, VectorIndex
+
+MAX_RESULTS = 1_000
+_CANDIDATES = 200  # of each list; what stands deeper in both does not reach the top ten
+_MIN_SIMILARITY = 0.15  # cosine; unrelated texts lie below it with each of the embedders
+_EMBEDDED_BY_A_SEARCH = 64
+_QUICK_SECONDS = 1.0  # a slow endpoint is not asked twice in one search
+
+
+class Hit(NamedTuple):
+    """One result. id: the event id of a text, the concept_id of a concept, both as text. score: higher is better."""
+
+    id: str
+    kind: str
+    text: str
+    agent: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Hits(Sequence[Hit]):
+    """Results, best first; `notes` says what was left out and why (an embedder that did not answer, for instance)."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    @property
+    def frame(self) -> Any:
+        """A pandas DataFrame with the columns id, kind, text, agent, score."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.hits), columns=list(Hit._fields))
+
+    def _repr_html_(self) -> str:
+        return str(self.frame.to_html(escape=True, index=False, float_format="{:.3f}".format))
+
+
+class Searcher:
+    """Hybrid search over one home. Vectors are taken from the cache; a search adds a few that are missing."""
+
+    def __init__(self, views: Views, settings: Settings, embedder: Embedder, folder: Path) -> None:
+        self.views, self.settings, self.embedder, self.folder = views, settings, embedder, folder
+        self._table: Table | None = None
+        self._forget()
+
+    @cached_property
+    def cache(self) -> VectorCache:
+        """Vectors on disk. Raises ModelUnavailable where an endpoint must be asked for its dimensions and is silent."""
+        return VectorCache(self.folder, self.embedder.id, self.embedder.dimensions)
+
+    def search(
+        self,
+        query: str,
+        *,
+        agents: Sequence[str] | None = None,
+        limit: int = 10,
+        cold: bool = False,
+        tag: str | None = None,
+    ) -> Hits:
+        """The items that answer the query best: of these agents (or any), with this tag (or any).
+
+        Sleeping items are found only when `cold`. Where the embedder does not answer in time, the order is that of
+        the words alone, and `notes` says so. Raises InvalidInput for a blank query or a limit outside 1..1000.
+        """
+        check_text(query, self.settings.max_text_bytes)
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
+            raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
+        index = self.views.get(ItemIndex)
+        axon = None if cold else self.views.get(Axon)
+        vector, notes = self._vector(query)
+        with index.lock:
+            allowed = index.allowed(agents=agents, tag=tag)
+            if axon is not None:
+                allowed &= ~_asleep(index, axon)
+            wanted = max(_CANDIDATES, 2 * limit)
+            lists = [index.lexical.search(tokenize(query), allowed[: len(index.lexical)], wanted)]
+            if vector is not None:
+                self._follow(index)
+                lists.append(self._near(vector, allowed, wanted))
+            documents, scores = self._fuse(lists)
+            return Hits(query, tuple(self._hits(index, documents[:limit], scores[:limit])), notes)
+
+    def embed_pending(self, limit: int | None = None) -> int:
+        """Compute vectors that are still missing, newest first, up to `limit`; returns how many.
+
+        Raises ModelUnavailable where the embedder does not answer; what was computed before is kept.
+        """
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            self._follow(index)
+            queued = self._queued[::-1][:limit]
+        for start in range(0, len(queued), _EMBEDDED_BY_A_SEARCH):
+            part = queued[start : start + _EMBEDDED_BY_A_SEARCH]
+            matrix = self.embedder.embed(self._texts(index, part))
+            self.cache.add(index.keys(part), matrix)
+        with index.lock:
+            self._follow(index)
+        return len(queued)
+
+    def coverage(self) -> dict[str, int]:
+        """How many documents have a vector of the embedder in use, and how many are queued for one."""
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            self._follow(index)
+            return {"covered": len(self._covered), "queued": len(self._queued)}
+
+    def _vector(self, query: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
+        """The query's vector; while the embedder is quick, a few missing ones are computed too."""
+        started = time.perf_counter()
+        try:
+            vector: NDArray[np.float32] = self.embedder.embed([query])[0]
+            if time.perf_counter() - started < _QUICK_SECONDS:
+                self.embed_pending(_EMBEDDED_BY_A_SEARCH)
+        except ModelUnavailable as error:
+            return None, (f"by words alone: {error}",)
+        return vector, ()
+
+    def _forget(self) -> None:
+        self._vectors: VectorIndex | None = None
+        self._covered: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._queued: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._followed = 0
+
+    def _follow(self, index: ItemIndex) -> None:
+        """Take over vectors that the cache has got meanwhile."""
+        if self._table is not index.documents:  # the view was folded anew, its documents have other numbers
+            self._forget()
+            self._table = index.documents
+        missing = np.concatenate([self._queued, np.arange(self._followed, len(index.documents))])
+        self._followed = len(index.documents)
+        if not len(missing):
+            return
+        found, matrix = self.cache.get(index.keys(missing))
+        if found.any():
+            if self._vectors is None:
+                self._vectors = VectorIndex(matrix.shape[1])
+            self._vectors.add(matrix)
+            self._covered = np.concatenate([self._covered, missing[found]])
+        self._queued = missing[~found]
+
+    def _near(
+        self, vector: NDArray[np.float32], allowed: NDArray[np.bool_], wanted: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        if self._vectors is None:
+            return np.zeros(0, np.int64), np.zeros(0)
+        rows, scores = self._vectors.search(vector, allowed[self._covered], wanted)
+        near = scores >= _MIN_SIMILARITY
+        return self._covered[rows[near]], scores[near].astype(float)
+
+    def _fuse(self, lists: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        if self.settings.fusion == "reciprocal_rank":
+            return fuse_reciprocal_rank(lists, k=int(self.settings.reciprocal_rank_k))
+        return fuse_standardised(lists)
+
+    def _hits(self, index: ItemIndex, documents: NDArray[Any], scores: NDArray[Any]) -> Iterator[Hit]:
+        seqs = index.documents["seq"][documents]
+        events = {event.seq: event for event in self.views.journal.read(seqs=seqs.tolist())}
+        for document, seq, score in zip(documents.tolist(), seqs.tolist(), scores.tolist(), strict=True):
+            event = events[seq]
+            kind, concept = int(index.documents["kind"][document]), int(index.documents["concept_id"][document])
+            text = _label(event.body, concept) if kind == CONCEPT else event.body["text"]
+            yield Hit(str(concept) if kind == CONCEPT else event.id, KINDS[kind], text, event.agent, float(score))
+
+    def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
+        """The texts of these documents; they stay in the journal until they are needed."""
+        seqs = index.documents["seq"][documents].tolist()
+        bodies = {event.seq: event.body for event in self.views.journal.read(seqs=sorted(set(seqs)))}
+        concepts = index.documents["concept_id"][documents].tolist()
+        return [
+            _label(bodies[seq], concept) if concept else bodies[seq]["text"]
+            for seq, concept in zip(seqs, concepts, strict=True)
+        ]
+
+
+def _label(body: dict[str, Any], concept_id: int) -> str:
+    return next(str(label) for number, label, *_ in body["concepts"] if number == concept_id)
+
+
+def _asleep(index: ItemIndex, axon: Axon) -> NDArray[np.bool_]:
+    """A mask of the documents that sleep: concepts by their tier, texts when all of their concepts do."""
+    documents = index.documents
+    mask = np.zeros(len(documents), bool)
+    with axon.lock:
+        concepts, observations = axon.asleep()
+        if not len(concepts):
+            return mask
+        awake = np.setdiff1d(axon.rows_of(), concepts, assume_unique=True)
+        found = (index.agents.find(name) for name in axon.agents)
+        numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
+        present = _owned(numbers[axon.concepts["agent"][awake]], axon.concepts["concept_id"][awake])
+        sleeping_texts = axon.observations["seq"][observations]
+    is_concept = documents["kind"] == CONCEPT
+    mask[is_concept] = ~np.isin(_owned(documents["agent"][is_concept], documents["concept_id"][is_concept]), present)
+    mask |= ~is_concept & np.isin(documents["seq"], sleeping_texts)
+    return mask
+
+
+def _owned(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
+    """One key for an agent's concept: 53 bits of concept, the agent above them."""
+    return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)

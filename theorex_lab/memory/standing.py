@@ -1,0 +1,231 @@
+"""How an agent's concepts stand now: their scores and tiers, and the two policies that act on them, scan and prune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
+from theorex_lab.config import Settings
+from theorex_lab.errors import ConfigError, InvalidInput
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.decay import (
+    COUNT_HALF_LIVES_DAYS,
+    LAWS,
+    Items,
+    Law,
+    Tier,
+    effective_link_strength,
+    link_columns,
+    linked_activity,
+    make_law,
+    rank_order,
+    stored_link_strength,
+    tiers,
+)
+
+SCANNER = "theorex"  # the agent in whose name scans and prunes are noted
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Scores of concepts at one moment, row by row.
+
+    rows: of the axon's concepts.  raw: orders them.  importance: 0..1, decides the tier.  tier: codes of Tier;
+    a sleeping concept stays SLEEPING.  order: positions in `rows`, best first.
+    """
+
+    rows: NDArray[np.int64]
+    raw: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    tier: NDArray[np.int8]
+    order: NDArray[np.intp]
+
+    def counts(self) -> dict[str, int]:
+        """How many concepts are in each tier."""
+        found = np.bincount(self.tier, minlength=len(Tier))
+        return {tier.name: int(found[tier]) for tier in Tier}
+
+
+def law_of(settings: Settings) -> Law:
+    """The decay law that the settings name. Raises ConfigError for an unknown law or a parameter out of range."""
+    kind = LAWS.get(settings.decay_law)
+    if kind is None:
+        raise ConfigError(f"decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(LAWS))}")
+    params = dict(settings.decay_params)
+    if "half_life_days" in kind.parameters:
+        params.setdefault("half_life_days", settings.half_life_days)
+    try:
+        return make_law(settings.decay_law, **params)
+    except InvalidInput as error:
+        raise ConfigError(f"decayParams: {error}") from error
+
+
+def links_now(axon: Axon, now: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Rows of the links that are present, and their effective strengths."""
+    present = np.flatnonzero(axon.links["count"] > 0)
+    days = (now - axon.links["last_seen"][present]) / MICROSECONDS_PER_DAY
+    strength = effective_link_strength(
+        stored_link_strength(axon.links["count"][present]), days, settings.half_life_days
+    )
+    return present[strength > 0], strength[strength > 0]
+
+
+def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
+    """What this law reads, for every row of the axon's concepts."""
+    table = axon.concepts
+    age = (now - table["last_seen"]) / MICROSECONDS_PER_DAY
+    decayed = table["decayed"] * np.exp2(-np.maximum(age, 0.0)[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
+    links, strength = links_now(axon, now, settings)
+    first, second = axon.links["a"][links], axon.links["b"][links]
+    link_strength, mean_link_strength = link_columns(len(table), first, second, strength)
+    activity: Any = 0.0
+    if law.params.get("weight_linked"):
+        co_count = axon.links["count"][links]
+        activity = linked_activity(len(table), first, second, co_count, table["count"], age)
+    only_fixes = table["fix_count"] == table["count"]
+    return Items.of(
+        age,
+        table["count"],
+        first_age_days=(now - table["first_seen"]) / MICROSECONDS_PER_DAY,
+        decayed_counts=decayed,
+        link_strength=link_strength,
+        mean_link_strength=mean_link_strength,
+        linked_activity=activity,
+        half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf),
+    )
+
+
+def standing(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Standing:
+    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs)."""
+    law = law_of(settings)
+    rows = axon.rows_of(agents)
+    items = items_of(axon, now, settings, law).take(rows)
+    raw = law.raw(items)
+    importance = law.importance(raw)
+    tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
+    tier[axon.concepts["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
+    table = axon.concepts
+    order = rank_order(raw, table["count"][rows], table["last_seen"][rows], table["concept_id"][rows])
+    return Standing(rows, raw, importance, tier, order)
+
+
+def scan(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:
+    """The event of one scan: tier changes, and links grown too weak; None where nothing changes.
+
+    What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
+    """
+    now_standing = standing(axon, now, settings, agents=agents)
+    rows, tier = now_standing.rows, now_standing.tier.copy()
+    age = (now - axon.concepts["last_seen"][rows]) / MICROSECONDS_PER_DAY
+    tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
+    changed = tier != axon.concepts["tier"][rows]
+    by_agent: dict[str, dict[str, list[int]]] = {}
+    for row, code in zip(rows[changed].tolist(), tier[changed].tolist(), strict=True):
+        agent = axon.agents[int(axon.concepts["agent"][row])]
+        by_agent.setdefault(agent, {}).setdefault(Tier(code).name, []).append(int(axon.concepts["concept_id"][row]))
+    dropped = _weak_links(axon, now, settings, rows)
+    if not by_agent and not dropped:
+        return None
+    body = {"tiers": by_agent, "dropped_links": dropped, "policy": policy(settings)}
+    return new_event("scan", body, agent=SCANNER, at=now)
+
+
+def prune(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:
+    """The event of one prune: the LESS concepts unseen for more than `prune_threshold_days`; None where there are none.
+
+    The event is their archive: it holds what each of them was, and the texts that mention them stay in the journal.
+    """
+    current = standing(axon, now, settings, agents=agents)
+    age = (now - axon.concepts["last_seen"][current.rows]) / MICROSECONDS_PER_DAY
+    rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
+    by_agent: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.tolist():
+        by_agent.setdefault(axon.agents[int(axon.concepts["agent"][row])], []).append(
+            {name: axon.concepts[name][row].item() for name in ("concept_id", "count", "first_seen", "last_seen")}
+        )
+    if not by_agent:
+        return None
+    return new_event("prune", {"concepts": by_agent, "policy": policy(settings)}, agent=SCANNER, at=now)
+
+
+def policy(settings: Settings) -> dict[str, Any]:
+    """The settings that decided, as they are noted beside a decision."""
+    names = ("decay_law", "decay_params", "half_life_days", "fix_half_life_days", "active_threshold", "mild_threshold",
+             "sleep_after_days", "prune_threshold_days")  # fmt: skip
+    return {name: getattr(settings, name) for name in names}
+
+
+def _weak_links(axon: Axon, now: int, settings: Settings, rows: NDArray[np.int64]) -> dict[str, list[list[int]]]:
+    present, _ = links_now(axon, now, settings)
+    weak = axon.links["count"] > 0
+    weak[present] = False
+    weak &= np.isin(axon.links["a"], rows)
+    dropped: dict[str, list[list[int]]] = {}
+    for a, b in zip(axon.links["a"][weak].tolist(), axon.links["b"][weak].tolist(), strict=True):
+        agent = axon.agents[int(axon.concepts["agent"][a])]
+        dropped.setdefault(agent, []).append([int(axon.concepts["concept_id"][row]) for row in (a, b)])
+    return dropped
+
+
+def frame(axon: Axon, current: Standing) -> Any:
+    """A pandas DataFrame of the concepts, best first: one row a concept, times as UTC timestamps."""
+    import pandas as pd
+
+    rows = current.rows[current.order]
+    table = axon.concepts
+    return pd.DataFrame(
+        {
+            "concept_id": table["concept_id"][rows],
+            "agent": [axon.agents[number] for number in table["agent"][rows].tolist()],
+            "concept": [axon.labels[row] for row in rows.tolist()],
+            "surface_form": [axon.surfaces[row] for row in rows.tolist()],
+            "tier": [Tier(code).name for code in current.tier[current.order].tolist()],
+            "importance_weight": current.importance[current.order],
+            "raw": current.raw[current.order],
+            "frequency_count": table["count"][rows],
+            "first_seen": [to_datetime(at) for at in table["first_seen"][rows].tolist()],
+            "last_seen": [to_datetime(at) for at in table["last_seen"][rows].tolist()],
+            "observation_type": [axon.types[number] for number in table["type"][rows].tolist()],
+            "sentiment": table["sentiment_sum"][rows] / np.maximum(table["count"][rows], 1),
+            "source_weight": table["source_weight"][rows],
+        }
+    )
+
+
+def graph(axon: Axon, current: Standing, now: int, settings: Settings) -> Any:
+    """A networkx Graph: nodes by concept_id with their label, tier and scores, edges with stored and present strength.
+
+    Agents who know the same concept have a node each: (agent, concept_id) where several agents are asked for.
+    """
+    import networkx as nx
+
+    result = nx.Graph()
+    table = axon.concepts
+    several = len(np.unique(table["agent"][current.rows])) > 1
+
+    def name(row: int) -> Any:
+        number = int(table["concept_id"][row])
+        return (axon.agents[int(table["agent"][row])], number) if several else number
+
+    for position, row in enumerate(current.rows.tolist()):
+        result.add_node(
+            name(row),
+            concept=axon.labels[row],
+            agent=axon.agents[int(table["agent"][row])],
+            tier=Tier(int(current.tier[position])).name,
+            importance_weight=float(current.importance[position]),
+            frequency_count=int(table["count"][row]),
+        )
+    links, strength = links_now(axon, now, settings)
+    known = np.isin(axon.links["a"][links], current.rows) & np.isin(axon.links["b"][links], current.rows)
+    for link, present in zip(links[known].tolist(), strength[known].tolist(), strict=True):
+        stored = float(stored_link_strength(axon.links["count"][link]))
+        ends = (int(axon.links["a"][link]), int(axon.links["b"][link]))
+        result.add_edge(name(ends[0]), name(ends[1]), strength=present, stored_strength=stored)
+    return result
