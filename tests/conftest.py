@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -52,3 +53,13 @@ def journal(tmp_path: Path, clock: FixedClock) -> Iterator[Journal]:
     journal = Journal(tmp_path / "home" / "theorex.db", clock=clock)
     yield journal
     journal.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Where data and browser are supplied, a skipped test is a failure: nothing may drop out unseen."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("THEOREX_REQUIRE_ALL"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although everything is required: {report.longrepr}"
+    return report

@@ -80,7 +80,9 @@ def mapped(columns: dict[str, npt.NDArray[np.generic]], folder: Path) -> dict[st
 
 @settings(max_examples=80)
 @given(corpora, st.lists(st.one_of(words, st.just("last"), st.just("absent")), min_size=1, max_size=6), st.data())
-def test_scores_equal_the_reference_at_every_split(corpus: list[list[str]], query: list[str], data: st.DataObject) -> None:
+def test_scores_equal_the_reference_at_every_split(
+    corpus: list[list[str]], query: list[str], data: st.DataObject
+) -> None:
     documents = without_common_words(corpus)
     reference = BM25Okapi(documents).get_scores(query)
     cuts = sorted(data.draw(st.lists(st.integers(1, len(documents)), max_size=6, unique=True)))

@@ -135,7 +135,7 @@ def test_more_may_be_asked_than_there_are_rows() -> None:
 
 
 def test_without_hnswlib_the_index_says_so_and_stays_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     index = approximate_index(unit_rows(150))
     assert index.backend == "exact (hnswlib is not installed)"
     assert index.search(unit_rows(150)[3], limit=1)[0].tolist() == [3]
@@ -224,7 +224,15 @@ def test_dropping_is_seen_by_others_and_a_new_file_starts(tmp_path: Path) -> Non
 
 
 def test_embedders_and_dimensions_have_files_of_their_own_with_safe_names(tmp_path: Path) -> None:
-    names = ["http:a@http://127.0.0.1/v1", "http:a@http://127.0.0.1/v2", "../../etc/passwd", "模型", "x" * 500, "A", "a"]
+    names = [
+        "http:a@http://127.0.0.1/v1",
+        "http:a@http://127.0.0.1/v2",
+        "../../etc/passwd",
+        "模型",
+        "x" * 500,
+        "A",
+        "a",
+    ]
     paths = {VectorCache(tmp_path, name, 16).path for name in names} | {VectorCache(tmp_path, "a", 8).path}
     assert len(paths) == len(names) + 1
     assert all(path.parent == tmp_path and len(path.name) < 100 and path.name.isascii() for path in paths)
@@ -269,7 +277,9 @@ def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None
         filled(tmp_path / "file" / "below")
 
 
-def test_without_file_locks_reading_works_and_adding_says_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_file_locks_reading_works_and_adding_says_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filled(tmp_path)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     cache = VectorCache(tmp_path, "model", 16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_a_view_equals_the_fold_from_nothing(
     journal = Journal(home / "theorex.db", clock=FixedClock(NOW))
     bounds = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     views = Views(journal, home / "views")
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         journal.append(stream[start:end])
         for kind in VIEWS:
             assert views.snapshot(views.get(kind))

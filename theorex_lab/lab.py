@@ -65,8 +65,9 @@ class Lab:
     @classmethod
     def temporary(cls: type[T], *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> T:
         """A lab in a folder of its own, for experiments; it is gone when the lab is closed."""
+        checked = check_settings(settings)
         folder = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-        lab = cls(folder.name, clock=clock, settings=check_settings(settings), embedder=embedder)
+        lab = cls(folder.name, clock=clock, settings=checked, embedder=embedder)
         lab._folder = folder
         return lab
 

@@ -178,9 +178,9 @@ def _day_of_agent(
         count = int(dice.chance(_WEEKEND_PER_THOUSAND))
     date = to_datetime(midnight).date().isoformat().replace("-", "")
     topic = 0
-    late = 18 if dice.chance(25) else _START_HOURS[role]
+    opening_hour = 18 if dice.chance(25) else _START_HOURS[role]
     for number in range(count):
-        at = midnight + (late + 4 * number) * _HOUR + dice.below(3 * _HOUR)
+        at = midnight + (opening_hour + 4 * number) * _HOUR + dice.below(3 * _HOUR)
         if number == 0 or dice.chance(400):
             topic = dice.weighted(weights)
         for _ in range(max(1, size * dice.pick((20, 50, 70, 90, 110, 140, 220)) // 100_000)):
@@ -838,3 +838,6 @@ map-tiles | once | tiles py | renderer = the tile renderer; zoom = zoom levels; 
 ! styles | label-cut | city names are cut at tile borders | labels are placed for each tile alone | place labels on blocks of four tiles
 ? the format of map tiles = raster; vector; vector with raster overview
 """
+
+if __name__ == "__main__":
+    main()

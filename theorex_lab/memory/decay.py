@@ -202,9 +202,9 @@ class Items:
     def __len__(self) -> int:
         return len(self.age_days)
 
-    def take(self, rows: ArrayLike) -> Items:
-        """The items at these positions, or where a boolean mask is true."""
-        chosen = np.asarray(rows)
+    def take(self, rows: ArrayLike | slice) -> Items:
+        """The items at these positions, in this slice, or where a boolean mask is true."""
+        chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         return Items(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
 

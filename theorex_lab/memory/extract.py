@@ -42,8 +42,7 @@ MAX_PHRASE_WORDS = 3
 MAX_TOKEN_CHARACTERS = 128  # longer runs are encoded data, not names
 SENTIMENT_CHARACTERS = 4096
 
-# Letters with the combining marks that \w leaves out (Arabic, Hebrew, Indic and South-East Asian vowel signs).
-_W = r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0edf\u0f71-\u0fbc\u1000-\u109f\u1780-\u17d3]"
+_W = lex.WORD_CHARACTER
 _PIECE = re.compile(
     rf"""
       ```[\s\S]*?(?:```|\Z)                                  # fenced code
@@ -55,7 +54,7 @@ _PIECE = re.compile(
     | (?:(?:~|\.{{1,2}})?/(?=[\w.])|\.(?=[A-Za-z]))?
       {_W}++(?:(?:[./@\u200c\u200d-]|::|&(?=[A-Z])|['’](?!s\b)|/\.)(?=\w){_W}++)*+
       (?:(?::\d++)++|\(\)|\+\+|\#(?!\w))?
-    | \n(?!\s*[a-z])
+    | \n(?![ \t]{{0,16}}[a-z])
     | [^\s\w]
     """,
     re.VERBOSE,
@@ -64,25 +63,12 @@ _NUMBER = re.compile(
     r"[vV]?\d[\d.,_:/]*(?:[A-Za-zµ%]{1,3})?(?:-\d[\d.:TZ]*|-(?:rc|beta|alpha|dev|post)[\d.]*)*|\d+-[A-Za-z-]+|0x[0-9a-fA-F]+|\d+e-?\d+"
 )
 _HASH = re.compile(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_WORD = re.compile(rf"{_W}+")
 _WORDLIKE = re.compile(rf"(?:{_W}|[.@/'&:+#()~-])+")
 _LETTER = re.compile(r"[^\W\d_]")
 _NOT_LATIN = re.compile(r"(?![\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff])[^\W\d_\x00-\x7f]")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,5}s")
 _FILE_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
-_SCRIPT_RUN = re.compile(
-    r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\U00020000-\U0003ffff]++)"
-    r"|(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]++)"
-    r"|(?P<hiragana>[\u3041-\u309f]++)"
-    r"|(?P<unspaced>[\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3]++)"
-    r"|(?P<hangul>[\uac00-\ud7a3\u1100-\u11ff]++)"
-    r"|(?P<latin>[A-Za-z0-9_\u00c0-\u024f]++)"
-    rf"|(?P<spaced>(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3]){_W})++)"
-)
-_HAN_PARTICLES = re.compile("[的了是在和与與我你他她它们們这這那也都就很把被吗嗎呢吧]")
-_HANGUL_PARTICLE = re.compile("(?:에서|에게|으로|을|를|은|는)$")
-_ARABIC_MARKS = re.compile("[\u0640\u064b-\u0652]")
 # Endings that tell a plural even in a name: "GitHub Actions", but not "Adams".
 _CLEAR_PLURAL = ("ies", "ches", "shes", "xes", "sses", "ings", "ions", "ments")
 
@@ -90,21 +76,11 @@ _LOWER, _CAPITALISED, _TECHNICAL = range(3)
 # What the token before leads one to expect.
 _OPEN, _START, _COORDINATED, _VERB_NEXT, _TO_NEXT, _AFTER_NOUN, _AFTER_RELATIVE, _OTHER = range(8)
 _STATE_AFTER = {
-    lex.SENTENCE: _START,
-    lex.CONJUNCTION: _OTHER,
-    lex.DETERMINER: _OPEN,
-    lex.PREPOSITION: _OPEN,
-    lex.TO: _TO_NEXT,
-    lex.PRONOUN: _VERB_NEXT,
-    lex.MODAL: _VERB_NEXT,
-    lex.AUXILIARY: _OPEN,
-    lex.RELATIVE: _AFTER_RELATIVE,
-    lex.VERB: _OPEN,
-    lex.PARTICIPLE: _OPEN,
-    lex.GERUND: _OPEN,
-    lex.GENERIC: _OPEN,
-    lex.NUMBER: _OPEN,
-    lex.STOP_NOUN: _AFTER_NOUN,
+    **dict.fromkeys((lex.DETERMINER, lex.PREPOSITION, lex.AUXILIARY, lex.GENERIC, lex.NUMBER), _OPEN),
+    **dict.fromkeys((lex.VERB, lex.PARTICIPLE, lex.GERUND), _OPEN),
+    **dict.fromkeys((lex.PRONOUN, lex.MODAL), _VERB_NEXT),
+    **{lex.SENTENCE: _START, lex.CONJUNCTION: _OTHER, lex.TO: _TO_NEXT},
+    **{lex.RELATIVE: _AFTER_RELATIVE, lex.STOP_NOUN: _AFTER_NOUN},
 }
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
 _FINITE = (lex.VERB, lex.MODAL, lex.AUXILIARY)
@@ -115,7 +91,7 @@ _LOOKAHEAD_TOKENS = 6
 class Mention:
     """A concept as one text mentions it.
 
-    `label` is the canonical form, `surface` the spelling at its first place (white space as single spaces),
+    `label` is the canonical form, `surface` the spelling at its first place (NFKC, white space as single spaces),
     `count` the whole-word occurrences of the canonical form in the text, at least 1.
     """
 
@@ -162,14 +138,12 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
     for phrase in _phrases(tokens, canonicals):
         first.setdefault(phrase.label, phrase)
     counts = _occurrences(tokens, canonicals, first.values())
-    mentions = [
-        Mention(concept_id(phrase.label), phrase.label, phrase.surface, max(1, counts[phrase.words]))
-        for phrase in first.values()
-    ]
-    if len(mentions) > limit:
-        kept = set(sorted(range(len(mentions)), key=lambda place: (-mentions[place].count, place))[:limit])
-        mentions = [mention for place, mention in enumerate(mentions) if place in kept]
-    return mentions
+    counts_of = [max(1, counts[phrase.words]) for phrase in first.values()]
+    chosen = list(zip(first.values(), counts_of, strict=True))
+    if len(first) > limit:
+        kept = set(sorted(range(len(first)), key=lambda place: (-counts_of[place], place))[:limit])
+        chosen = [pair for place, pair in enumerate(chosen) if place in kept]
+    return [Mention(_concept_id(phrase.label), phrase.label, phrase.surface, count) for phrase, count in chosen]
 
 
 def sentiment(text: str) -> float:
@@ -194,6 +168,9 @@ def _analyzer() -> Any:
     return analyzer
 
 
+_concept_id = lru_cache(maxsize=16_384)(concept_id)
+
+
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
         raise InvalidInput(f"got a {type(text).__name__}; allowed is a text (str); decode bytes first")
@@ -216,7 +193,8 @@ def _mark(kind: int = lex.MARK, surface: str = "") -> tuple[_Token, ...]:
 
 
 def _atom(surface: str, label: str = "") -> _Token:
-    canonical = unicodedata.normalize("NFKC", label or surface).lower()
+    # A few letters stand for whole sayings (U+FDFA): their expansion has spaces.
+    canonical = unicodedata.normalize("NFKC", label or surface).lower().replace(" ", "_")
     return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL)
 
 
@@ -235,6 +213,8 @@ def _classify(piece: str) -> tuple[_Token, ...]:
     kind = lex.word_kinds().get(piece)
     if kind is not None:
         return (_Token(kind, piece, piece, lex.singular(piece), _LOWER),)
+    if piece.isascii() and piece.isalpha():
+        return _classify_word(piece, piece.lower())
     if not _LETTER.search(piece):
         return _classify_mark(piece)
     if "://" in piece:
@@ -244,10 +224,9 @@ def _classify(piece: str) -> tuple[_Token, ...]:
     if piece[1:3] == ":\\":
         return (_atom(piece.rstrip(".:\\")),)
     if not piece.isascii():
-        piece = piece.replace("’", "'")
+        piece = unicodedata.normalize("NFKC", piece.replace("’", "'"))
         if _NOT_LATIN.search(piece):
             return _classify_other_script(piece)
-        piece = unicodedata.normalize("NFKC", piece)
         if not _WORDLIKE.fullmatch(piece):
             return _mark()
     return _classify_latin(piece)
@@ -272,9 +251,8 @@ def _classify_url(piece: str) -> tuple[_Token, ...]:
 def _classify_latin(piece: str) -> tuple[_Token, ...]:
     """The tokens of one piece of Latin letters, digits and joining signs."""
     lower = piece.lower()
-    kind = lex.word_kinds().get(lower)
-    if kind is not None:
-        return (_known_word(piece, lower, kind),)
+    if lower in lex.word_kinds():
+        return _classify_word(piece, lower)
     if lower in ("'s", "’s"):
         return _mark(lex.DETERMINER)
     if _NUMBER.fullmatch(piece) and lower not in lex.SHORT_TECHNICAL:
@@ -284,7 +262,8 @@ def _classify_latin(piece: str) -> tuple[_Token, ...]:
     if lower in lex.SPECIAL_NAMES:
         return (_Token(lex.NOUN, piece, lower, lower, _TECHNICAL),)
     if piece.endswith("()"):
-        return (_atom(piece[:-2]),) if len(piece) > 4 else _mark()
+        is_keyword = lex.word_kinds().get(lower[:-2], lex.NOUN) < lex.VERB
+        return (_atom(piece[:-2]),) if len(piece) > 4 and not is_keyword else _mark()
     bare = re.sub(r"(?::\d+)+$|[+#]+$", "", piece)
     if bare != piece:
         return _classify(bare)
@@ -296,6 +275,13 @@ def _classify_latin(piece: str) -> tuple[_Token, ...]:
         return _classify_dotted(piece)
     if "_" in piece:
         return _classify_underscored(piece)
+    return (_unknown_word(piece, lower),)
+
+
+def _classify_word(piece: str, lower: str) -> tuple[_Token, ...]:
+    kind = lex.word_kinds().get(lower)
+    if kind is not None:
+        return (_known_word(piece, lower, kind),)
     return (_unknown_word(piece, lower),)
 
 
@@ -382,54 +368,17 @@ def _code_names(fence: str) -> tuple[_Token, ...]:
 
 def _classify_other_script(piece: str) -> tuple[_Token, ...]:
     tokens: list[_Token] = []
-    for match in _SCRIPT_RUN.finditer(piece):
-        run, script = match[0], match.lastgroup
-        alone = run == piece
-        if script == "han":
-            for part in _HAN_PARTICLES.split(run) if len(run) > 2 else [run]:
-                tokens += _whole_or_grams(part, 6, 2, alone)
-        elif script == "hiragana":
-            tokens += _whole_or_grams(run, 6, 2, False) if alone else ()
-        elif script == "unspaced":
-            tokens += _whole_or_grams(run, 24, 4, alone)
-        elif script == "latin":
-            tokens += _classify_latin(run) if len(run) <= MAX_TOKEN_CHARACTERS else ()
-        else:
-            tokens += _spaced_word(run, str(script))
-        tokens += _mark()
+    for surface, is_latin in lex.cut_other_script(piece):
+        if not is_latin:
+            tokens.append(_atom(surface, lex.without_marks(surface)))
+        elif len(surface) <= MAX_TOKEN_CHARACTERS:
+            tokens += (*_mark(), *_classify_latin(surface), *_mark())
     return tuple(tokens)
-
-
-def _whole_or_grams(run: str, whole_letters: int, gram_letters: int, alone: bool) -> list[_Token]:
-    """The run as one concept while it is short, else its overlapping grams; one letter counts only when alone."""
-    if len(run) < 2:
-        return [_atom(run)] if run and alone else []
-    if len(run) <= whole_letters:
-        return [_atom(run)]
-    return [_atom(run[start : start + gram_letters]) for start in range(len(run) - gram_letters + 1)]
-
-
-def _spaced_word(run: str, script: str) -> tuple[_Token, ...]:
-    word = run
-    if script == "hangul":
-        stem = _HANGUL_PARTICLE.sub("", run)
-        word = stem if len(stem) >= 2 else run
-    canonical = _ARABIC_MARKS.sub("", unicodedata.normalize("NFKC", word)).lower()
-    minimum = 3 if script == "spaced" else 2
-    if (
-        len(canonical) < minimum
-        or len(run) > 64
-        or canonical in lex.FOREIGN_STOP_WORDS
-        or not _WORD.fullmatch(canonical)
-    ):
-        return ()
-    return (_atom(word, canonical),)
 
 
 def _join_aliases(tokens: list[_Token]) -> list[_Token]:
     """One token in place of each abbreviation of the alias table, and of each phrase that one stands for."""
-    starts = _alias_starts()
-    if not any(token.canonical in starts for token in tokens):
+    if lex.alias_starts().keys().isdisjoint([token.canonical for token in tokens]):
         return tokens
     joined: list[_Token] = []
     place = 0
@@ -446,21 +395,10 @@ def _join_aliases(tokens: list[_Token]) -> list[_Token]:
 
 def _alias_at(tokens: list[_Token], place: int) -> tuple[int, str]:
     """The number of tokens of the alias that starts here (0 for none), and its canonical form."""
-    for words, canonical in _alias_starts().get(tokens[place].canonical, ()):
-        span = tokens[place : place + len(words)]
-        if tuple(token.canonical for token in span) == words:
+    for words, canonical in lex.alias_starts().get(tokens[place].canonical, ()):
+        if len(words) == 1 or tuple([token.canonical for token in tokens[place : place + len(words)]]) == words:
             return len(words), canonical
     return 0, ""
-
-
-@cache
-def _alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    starts: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for short, phrase in lex.ALIASES.items():
-        for form in (short, phrase, phrase.replace(" ", "-", 1)):
-            words = tuple(form.split())
-            starts.setdefault(words[0], []).append((words, phrase))
-    return starts
 
 
 # Phrases
@@ -552,10 +490,13 @@ def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bo
     if state == _AFTER_RELATIVE:
         return third_person
     if state == _AFTER_NOUN and third_person:
+        after = tokens[place + 2] if place + 2 < len(tokens) else _END
+        if following.kind in (lex.STRONG, lex.MIDDLE, lex.WEAK) and after.kind in _OBJECT_STARTS:
+            return False
         strong_before_place = token.kind == lex.STRONG_S and following.kind == lex.PREPOSITION
         return (following.kind >= lex.GENERIC and following.kind != lex.STOP_NOUN) or strong_before_place
     if state == _AFTER_NOUN and _is_plural(tokens[place - 1]):
-        return following.kind >= lex.NOUN or (token.kind == lex.STRONG and following.kind not in _FINITE)
+        return following.kind >= lex.NOUN or (token.kind != lex.WEAK and following.kind not in _FINITE)
     return False
 
 

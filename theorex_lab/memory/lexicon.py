@@ -63,7 +63,7 @@ STOP_NOUNS = frozenset(
     """
     thing time way lot bit kind sort part piece case point fact example instance reason matter stuff people person man
     woman guy day week month year hour minute second moment place area end side number amount couple bunch rest whole
-    problem issue question idea sense term aspect detail manner extent purpose regard chance today future past
+    problem issue question idea sense term aspect detail manner extent purpose today future past
     """.split()
 )
 _STOP_NOUN_PLURALS = "men women guys lots bits".split()
@@ -124,7 +124,7 @@ eliminate emerge emit emphasize employ empower enable encapsulate encode encount
 enhance enjoy enlarge enqueue enrich ensure enter enumerate erase escalate establish evade evaluate evict evolve examine
 exceed exclude execute exhaust exist expand expect expire explain explode explore expose express extend extract
 facilitate fail fall feed feel fetch fill finalize find finish flatten fly follow forbid forget forgive formulate
-forward fulfil fulfill gain gather generate get give go govern grab graduate grow handle happen hate hear hesitate hide
+forward fulfil fulfill gain gather generate get give go govern grab graduate grow handle happen hate hear hesitate hide hurt
 hit hold identify ignore illustrate imagine impair implement imply impose improve include incorporate indicate infer
 inflate inform inherit inhibit initialise initialize inject insist inspect inspire instantiate instruct integrate intend
 interact intercept interfere interpolate interpret interrupt introduce invalidate invent investigate invite invoke
@@ -272,8 +272,8 @@ _SAME_IN_PLURAL = frozenset(
     alias canvas bias atlas gas pancreas christmas lens texas kansas arkansas vegas honduras athens brussels naples
     netherlands philippines wales cyprus paris james thomas lucas nicholas douglas jonas elias tobias andreas matthias
     niklas silas hans carlos charles mercedes moses hermes jacques socrates hercules always perhaps cors nats rabies
-    diabetes herpes rails vuejs nodejs nextjs sys kvs dbus vitess grafos asbestos los angeles hughes jones williams
-    adams edwards phillips siemens rogers sanders parkinson's reuters mumps measles thanks whereas pegasus numbers.app
+    diabetes herpes rails vuejs nodejs nextjs sys angeles hughes jones williams
+    adams edwards phillips siemens rogers sanders reuters mumps measles thanks whereas
     """.split()
 )
 _IRREGULAR_PLURALS = {
@@ -394,6 +394,17 @@ def word_kinds() -> dict[str, int]:
 
 
 @cache
+def alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """For the first word of each alias: the words of the alias, and the canonical form of the concept."""
+    starts: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for short, phrase in ALIASES.items():
+        for form in (short, phrase, phrase.replace(" ", "-", 1)):
+            words = tuple(form.split())
+            starts.setdefault(words[0], []).append((words, phrase))
+    return starts
+
+
+@cache
 def to_takers() -> frozenset[str]:
     """The verbs, in all their forms, after whose object "to" leads to a place and not to a verb."""
     forms: set[str] = set()
@@ -404,13 +415,15 @@ def to_takers() -> frozenset[str]:
 
 
 _SUFFIX_KINDS = (
-    (re.compile(r".*(?:n't|'re|'ve|'ll|'d|'m)"), MODAL),
-    (re.compile(r".{3,}ly"), ADVERB),
-    (re.compile(r".{3,}ing"), GERUND_NOUN),
-    (re.compile(r".{3,}ed"), PARTICIPLE),
-    (re.compile(r".{3,}(?:able|ible|ful|less|ous)"), ADJECTIVE),
-    (re.compile(r".{4,}(?:i[sz]e[sd]?|ify|ifies)"), VERB),
+    (("n't", "'re", "'ve", "'ll", "'d", "'m"), MODAL),
+    (("ly",), ADVERB),
+    (("ing",), GERUND_NOUN),
+    (("ed",), PARTICIPLE),
+    (("able", "ible", "ful", "less", "ous"), ADJECTIVE),
+    (("ize", "ise", "izes", "ises", "ized", "ised", "ify", "ifies"), VERB),
 )
+_ALL_SUFFIXES = tuple(suffix for suffixes, _ in _SUFFIX_KINDS for suffix in suffixes)
+_SHORTEST_DERIVED = 5
 _PREFIXED = re.compile(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
 
 
@@ -420,9 +433,8 @@ def kind_by_form(word: str) -> int:
     >>> kind_by_form("frobnicated") == PARTICIPLE and kind_by_form("reindex") == WEAK and kind_by_form("zebra") == NOUN
     True
     """
-    for pattern, kind in _SUFFIX_KINDS:
-        if pattern.fullmatch(word):
-            return kind
+    if word.endswith(_ALL_SUFFIXES) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
+        return next(kind for suffixes, kind in _SUFFIX_KINDS if word.endswith(suffixes))
     prefixed = _PREFIXED.fullmatch(word)
     if prefixed:
         kind = word_kinds().get(prefixed[1], NOUN)
@@ -446,3 +458,70 @@ def singular(word: str) -> str:
     if word.endswith(("ches", "shes", "xes", "sses", "oes")):
         return word[:-2]
     return word[:-1]
+
+
+# Other scripts
+
+# Letters with the combining marks that \w leaves out (Arabic, Hebrew, Indic and South-East Asian vowel signs).
+WORD_CHARACTER = r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0edf\u0f71-\u0fbc\u1000-\u109f\u1780-\u17d3]"
+_HAN_PARTICLES = re.compile("[的了是在和与與我你他她它们們这這那也都就很把被吗嗎呢吧]")
+_HANGUL_PARTICLE = re.compile("(?:에서|에게|으로|을|를|은|는)$")
+_VOWEL_POINTS = re.compile("[\u0640\u064b-\u0652]")
+_LONGEST_SPACED_WORD = 64
+_WHOLE_AND_GRAM_LETTERS = {"han": (6, 2), "hiragana": (6, 2), "unspaced": (24, 4), "katakana": (24, 4)}
+
+
+@cache
+def _script_run() -> re.Pattern[str]:
+    """One run of letters of one script; compiled when a text first needs it."""
+    unspaced = r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"
+    return re.compile(
+        r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\U00020000-\U0003ffff]++)"
+        r"|(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]++)"
+        r"|(?P<hiragana>[\u3041-\u309f]++)"
+        rf"|(?P<unspaced>[{unspaced}]++)"
+        r"|(?P<hangul>[\uac00-\ud7a3\u1100-\u11ff]++)"
+        r"|(?P<latin>[A-Za-z0-9_\u00c0-\u024f]++)"
+        rf"|(?P<spaced>(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3{unspaced}]){WORD_CHARACTER})++)"
+    )
+
+
+def cut_other_script(piece: str) -> list[tuple[str, bool]]:
+    """The concepts of a piece with letters outside the Latin script, and whether a part is Latin after all.
+
+    >>> cut_other_script("デプロイ後にキャッシュ")
+    [('デプロイ', False), ('キャッシュ', False)]
+    """
+    parts: list[tuple[str, bool]] = []
+    for match in _script_run().finditer(piece):
+        run, script = match[0], str(match.lastgroup)
+        if script == "latin":
+            parts.append((run, True))
+        elif script in ("spaced", "hangul"):
+            parts += [(word, False) for word in _spaced_word(run, script)]
+        elif script != "hiragana" or run == piece:
+            pieces = _HAN_PARTICLES.split(run) if script == "han" and len(run) > 2 else [run]
+            parts += [(gram, False) for part in pieces for gram in _whole_or_grams(part, script, run == piece)]
+    return parts
+
+
+def without_marks(word: str) -> str:
+    """The word without Arabic vowel points and lengthening strokes, which writers set or leave out at will."""
+    return _VOWEL_POINTS.sub("", word)
+
+
+def _whole_or_grams(run: str, script: str, alone: bool) -> list[str]:
+    """The run as one concept while it is short, else its overlapping grams; one letter counts only when alone."""
+    whole_letters, gram_letters = _WHOLE_AND_GRAM_LETTERS[script]
+    if len(run) <= whole_letters:
+        return [run] if len(run) > 1 or (run and alone) else []
+    return [run[start : start + gram_letters] for start in range(len(run) - gram_letters + 1)]
+
+
+def _spaced_word(run: str, script: str) -> list[str]:
+    stem = _HANGUL_PARTICLE.sub("", run) if script == "hangul" else run
+    word = stem if len(stem) >= 2 else run
+    letters = without_marks(word)
+    shortest = 3 if script == "spaced" else 2
+    too_short = len(letters) < shortest or len(run) > _LONGEST_SPACED_WORD
+    return [] if too_short or letters.lower() in FOREIGN_STOP_WORDS else [word]

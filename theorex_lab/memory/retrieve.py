@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from theorex_lab.journal.columns import Table
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.observation import check_text
-from theorex_lab.search.embed import Embedder
+from theorex_lab.search.embed import Embedder, HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex
 from theorex_lab.search.lexical import tokenize
@@ -27,8 +29,7 @@ from theorex_lab.search.vectors import VectorCache, VectorIndex
 MAX_RESULTS = 1_000
 _CANDIDATES = 200  # of each list; what stands deeper in both does not reach the top ten
 _MIN_SIMILARITY = 0.15  # cosine; unrelated texts lie below it with each of the embedders
-_EMBEDDED_BY_A_SEARCH = 64
-_QUICK_SECONDS = 1.0  # a slow endpoint is not asked twice in one search
+_EMBEDDED_AT_ONCE = 64
 
 
 class Hit(NamedTuple):
@@ -123,16 +124,10 @@ class Searcher:
 
         Raises ModelUnavailable where the embedder does not answer; what was computed before is kept.
         """
-        index = self.views.get(ItemIndex)
-        with index.lock:
-            self._follow(index)
-            queued = self._queued[::-1][:limit]
-        for start in range(0, len(queued), _EMBEDDED_BY_A_SEARCH):
-            part = queued[start : start + _EMBEDDED_BY_A_SEARCH]
-            matrix = self.embedder.embed(self._texts(index, part))
-            self.cache.add(index.keys(part), matrix)
-        with index.lock:
-            self._follow(index)
+        queued = self._pending(limit)
+        for start in range(0, len(queued), _EMBEDDED_AT_ONCE):
+            part = queued[start : start + _EMBEDDED_AT_ONCE]
+            self._keep(part, self.embedder.embed(self._texts(part)))
         return len(queued)
 
     def coverage(self) -> dict[str, int]:
@@ -143,15 +138,52 @@ class Searcher:
             return {"covered": len(self._covered), "queued": len(self._queued)}
 
     def _vector(self, query: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
-        """The query's vector; while the embedder is quick, a few missing ones are computed too."""
-        started = time.perf_counter()
+        """The query's vector; in the time that is left, a few missing ones are computed too."""
+        deadline = time.monotonic() + self.settings.search_timeout_seconds
         try:
-            vector: NDArray[np.float32] = self.embedder.embed([query])[0]
-            if time.perf_counter() - started < _QUICK_SECONDS:
-                self.embed_pending(_EMBEDDED_BY_A_SEARCH)
+            vector: NDArray[np.float32] = self._embed([query], deadline)[0]
+            part = self._pending(_EMBEDDED_AT_ONCE)
+            if len(part) and time.monotonic() < deadline:
+                self._keep(part, self._embed(self._texts(part), deadline))
         except ModelUnavailable as error:
             return None, (f"by words alone: {error}",)
         return vector, ()
+
+    def _embed(self, texts: list[str], deadline: float) -> NDArray[np.float32]:
+        """Vectors from the embedder; an endpoint is not waited for beyond the deadline."""
+        if not isinstance(self.embedder, HttpEmbedder):
+            return self.embedder.embed(texts)
+        answers: queue.Queue[NDArray[np.float32] | ModelUnavailable] = queue.Queue()
+
+        def ask() -> None:
+            try:
+                answers.put(self.embedder.embed(texts))
+            except ModelUnavailable as error:
+                answers.put(error)
+
+        # A daemon: a process that has its results must not hang at its end for an endpoint that never answers.
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            answer = answers.get(timeout=max(deadline - time.monotonic(), 0.01))
+        except queue.Empty:
+            seconds = self.settings.search_timeout_seconds
+            raise ModelUnavailable(f"{self.embedder.url} did not answer within {seconds:g} s") from None
+        if isinstance(answer, ModelUnavailable):
+            raise answer
+        return answer
+
+    def _pending(self, limit: int | None) -> NDArray[np.int64]:
+        """Documents without a vector, newest first."""
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            self._follow(index)
+            return self._queued[::-1][:limit]
+
+    def _keep(self, documents: NDArray[np.int64], matrix: NDArray[np.float32]) -> None:
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            self.cache.add(index.keys(documents), matrix)
+            self._follow(index)
 
     def _forget(self) -> None:
         self._vectors: VectorIndex | None = None
@@ -199,8 +231,9 @@ class Searcher:
             text = _label(event.body, concept) if kind == CONCEPT else event.body["text"]
             yield Hit(str(concept) if kind == CONCEPT else event.id, KINDS[kind], text, event.agent, float(score))
 
-    def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
+    def _texts(self, documents: NDArray[np.int64]) -> list[str]:
         """The texts of these documents; they stay in the journal until they are needed."""
+        index = self.views.get(ItemIndex)
         seqs = index.documents["seq"][documents].tolist()
         bodies = {event.seq: event.body for event in self.views.journal.read(seqs=sorted(set(seqs)))}
         concepts = index.documents["concept_id"][documents].tolist()

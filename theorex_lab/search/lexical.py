@@ -125,7 +125,8 @@ class LexicalIndex:
         lengths = np.fromiter(map(len, batch), dtype=np.int32, count=len(batch))
         numbers = np.arange(len(self), len(self) + len(batch), dtype=np.int32)
         terms = _term_hashes(itertools.chain.from_iterable(batch), int(lengths.sum()))
-        self._recent.append((terms, np.repeat(numbers, lengths)))
+        if len(terms):
+            self._recent.append((terms, np.repeat(numbers, lengths)))
         self._recent_count += len(terms)
         self._recent_segment = None
         self._lengths.append(lengths)

@@ -23,10 +23,15 @@ Mask = npt.NDArray[np.bool_]
 
 KEY_BYTES = 16
 _SELECTIVE = 0.25  # below this share of allowed rows, copying them out is quicker than multiplying all
+# Measured on one core with 384 dimensions, sentence vectors and their mixtures: at 100,000 rows a graph of this shape
+# takes 110 s to build (1.3 ms a row at the end) and answers in 0.55 ms with recall@10 of .995 (.979 in 0.36 ms at
+# breadth 64); exact search takes 15 ms, so that building pays back after 7,500 queries (5,000 at 20,000 rows).
 _LINKS = 16
 _BUILD_BREADTH = 200
 _SEARCH_BREADTH = 128
 _ROWS_PER_QUERY = 32
+APPROXIMATE_FROM_ROWS = 20_000  # below, exact search takes 3 ms or less
+PAYBACK_QUERIES = 6_000
 
 
 class GrowableRows:
@@ -99,8 +104,8 @@ class VectorIndex:
         dimensions: int,
         *,
         approximate: bool = False,
-        approximate_from_rows: int = 20_000,
-        payback_queries: int = 5_000,
+        approximate_from_rows: int = APPROXIMATE_FROM_ROWS,
+        payback_queries: int = PAYBACK_QUERIES,
     ) -> None:
         if dimensions < 1:
             raise InvalidInput(f"got {dimensions} dimensions; allowed is 1 or more")

@@ -1,0 +1,185 @@
+"""Search over what is remembered: whose, how, and what happens when the embedder is silent."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import NOW, observation
+
+from theorex_lab import FixedClock, InvalidInput, Lab, ModelUnavailable, Settings
+from theorex_lab.config import check_settings
+from theorex_lab.memory.axon import Axon
+from theorex_lab.search.embed import HashedNgramEmbedder
+
+
+@pytest.fixture
+def lab(clock: FixedClock) -> Iterator[Lab]:
+    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder()) as lab:
+        yield lab
+
+
+class Synonyms:
+    """An embedder that knows which words mean the same, and counts what it is asked."""
+
+    id, dimensions, kind = "synonyms", 3, "semantic"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.silent = False
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        if self.silent:
+            raise ModelUnavailable("the model sleeps")
+        self.asked += texts
+        rows = [[1, 0, 0] if "car" in text or "automobile" in text else [0, 1, 0] for text in texts]
+        return np.array(rows, np.float32)
+
+
+def test_hits_name_the_event_or_the_concept(lab: Lab) -> None:
+    written = lab.agent("main").write("TTL invalidation prevents cache stampedes", observation_type="decision")
+    hits = lab.agent("main").search("stampede")
+    assert {(hit.kind, hit.text) for hit in hits[:2]} == {
+        ("observation", "TTL invalidation prevents cache stampedes"),
+        ("concept", "cache stampede"),
+    }
+    assert written.event_id in [hit.id for hit in hits]
+    concept = next(hit for hit in hits if hit.kind == "concept")
+    assert lab.agent("main").axon.graph().nodes[int(concept.id)]["concept"] == "cache stampede"
+    assert list(hits.frame.columns) == ["id", "kind", "text", "agent", "score"]
+    assert "&lt;" in lab.search("stampede <b>", limit=1)._repr_html_() or "<table" in hits._repr_html_()
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_an_agent_never_finds_what_another_keeps(lab: Lab) -> None:
+    lab.agent("main").write("the vault code is in the blue folder")
+    lab.agent("sage").write("the blue whale is large")
+    assert {hit.agent for hit in lab.agent("sage").search("blue folder vault", limit=100)} == {"sage"}
+    assert {hit.agent for hit in lab.search("blue")} == {"main", "sage"}
+    assert list(lab.agent("nobody").search("blue")) == []
+
+
+def test_a_write_of_another_process_is_found_at_once(lab: Lab) -> None:
+    lab.search("anything")
+    with Lab(lab.home, clock=lab.clock, embedder=HashedNgramEmbedder()) as other:
+        other.agent("main").write("a quokka appeared")
+    assert lab.search("quokka")[0].text in ("a quokka appeared", "quokka")
+
+
+def test_tags_and_limits(lab: Lab) -> None:
+    for number in range(30):
+        lab.agent("main").write(f"deploy number {number} went well", tags=["even" if number % 2 == 0 else "odd"])
+    hits = lab.search("deploy", tag="even", limit=20)
+    assert len(hits) == 15
+    assert all(int(hit.text.split()[2]) % 2 == 0 for hit in hits)
+    assert len(lab.search("deploy", limit=3)) == 3
+    assert list(lab.search("deploy", tag="unknown")) == []
+    for limit in (0, 1001, True, 2.5):
+        with pytest.raises(InvalidInput, match="allowed are 1 to 1000"):
+            lab.search("deploy", limit=limit)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="empty text"):
+        lab.search("  ")
+
+
+def test_what_sleeps_is_found_only_when_asked_for(lab: Lab, clock: FixedClock) -> None:
+    lab.journal.append([observation("the flux capacitor is broken", labels=["flux capacitor"])])
+    lab.journal.append([observation("the flux is measured", labels=["flux capacitor", "meter"], agent="sage")])
+    clock.advance(days=40)
+    lab.scan(agents=["main"])
+    assert {hit.agent for hit in lab.search("flux capacitor")} == {"sage"}
+    cold = lab.agent("main").search("flux capacitor", cold=True)
+    assert {hit.kind for hit in cold} == {"observation", "concept"}
+    lab.journal.append([observation("flux again", labels=["flux capacitor"], at=clock.now())])
+    assert len(lab.agent("main").search("flux capacitor")) == 3, "awake again: both texts and the concept"
+
+
+def test_a_text_is_awake_while_one_of_its_concepts_is(lab: Lab, clock: FixedClock) -> None:
+    lab.journal.append([observation("alpha and beta", labels=["alpha", "beta"])])
+    clock.advance(days=40)
+    lab.journal.append([observation("beta lives", labels=["beta"], at=clock.now())])
+    lab.scan()
+    assert {hit.text for hit in lab.search("alpha")} == {"alpha and beta"}
+
+
+def test_vectors_find_what_words_do_not(clock: FixedClock) -> None:
+    embedder = Synonyms()
+    with Lab.temporary(clock=clock, embedder=embedder) as lab:
+        lab.journal.append([observation("my automobile is red"), observation("nothing else")])
+        assert [hit.text for hit in lab.search("car")] == ["my automobile is red"]
+        asked = len(embedder.asked)
+        lab.search("car")
+        assert len(embedder.asked) == asked + 1, "only the query: vectors of texts are kept"
+        assert lab.searcher.coverage() == {"covered": 2, "queued": 0}
+    with Lab.temporary(clock=clock, embedder=embedder, fusion="reciprocal_rank") as lab:
+        lab.journal.append([observation("my automobile is red"), observation("car parks")])
+        assert lab.search("car")[0].text == "car parks"
+
+
+def test_a_silent_embedder_leaves_the_order_of_the_words(clock: FixedClock) -> None:
+    embedder = Synonyms()
+    embedder.silent = True
+    with Lab.temporary(clock=clock, embedder=embedder) as lab:
+        lab.journal.append([observation("my automobile is red"), observation("the car is blue")])
+        hits = lab.search("car")
+        assert [hit.text for hit in hits] == ["the car is blue"]
+        assert hits.notes == ("by words alone: the model sleeps",)
+        embedder.silent = False
+        assert len(lab.search("car")) == 2
+
+
+@pytest.fixture
+def hanging_port() -> Iterator[int]:
+    """A server that accepts and says nothing."""
+    server = socket.create_server(("127.0.0.1", 0))
+    accepted: list[socket.socket] = []
+
+    def accept() -> None:
+        while True:
+            try:
+                accepted.append(server.accept()[0])
+            except OSError:
+                return
+
+    thread = threading.Thread(target=accept)
+    thread.start()
+    yield server.getsockname()[1]
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+    thread.join()
+    for connection in accepted:
+        connection.close()
+
+
+@pytest.mark.parametrize("state", ["refused", "hanging"])
+def test_a_search_with_a_broken_endpoint_takes_less_than_three_seconds(
+    tmp_path: Path, hanging_port: int, state: str
+) -> None:
+    port = hanging_port if state == "hanging" else 9
+    settings: Settings = check_settings({"lmStudioUrl": f"http://127.0.0.1:{port}"})
+    with Lab(tmp_path, clock=FixedClock(NOW), settings=settings) as lab:
+        lab.agent("main").write("caches go stale")
+        started = time.monotonic()
+        hits = lab.search("stale cache")
+        assert time.monotonic() - started < 3
+        assert hits[0].text == "caches go stale"
+        assert "by words alone" in hits.notes[0]
+        assert lab.status()["embedder"]["reason"].startswith("configured endpoint")
+
+
+def test_erased_texts_are_not_found_and_leave_no_bytes(lab: Lab) -> None:
+    lab.agent("main").write("the launch code is swordfish-7741")
+    lab.agent("main").write("nothing of interest")
+    lab.search("launch")
+    lab.boot_inject()
+    assert lab.views.snapshot(lab.views.get(Axon))
+    assert len(lab.erase(match="swordfish-7741")) == 1
+    assert not [hit for hit in lab.search("swordfish launch code") if "swordfish" in hit.text]
+    for file in lab.home.rglob("*"):
+        if file.is_file():
+            assert b"swordfish" not in file.read_bytes().lower(), file
+    assert lab.verify().ok

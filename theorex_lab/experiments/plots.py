@@ -1,0 +1,250 @@
+"""Pictures of a memory: pure functions that draw on the Axes given, or on a new figure, and return the Axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
+
+# Colours of Okabe and Ito, which people with any of the common colour blindnesses tell apart.
+TIER_COLOURS = {
+    "ACTIVE": "#D55E00",
+    "MILD": "#E69F00",
+    "LESS": "#56B4E9",
+    "SLEEPING": "#8C8C8C",
+    "NEUTRAL": "#D9D9D9",
+}
+LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00", "#56B4E9")
+GRAPH_NODES = 40  # beyond this many, labels no longer find room
+_LABEL_LETTERS = 26
+_BAND_OPACITY = 0.13
+_NODE_DISTANCE = 0.2
+_SHAPES = ("o", "s", "^", "D", "v", "P")
+
+
+def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
+    """`ax`, or the Axes of a new figure of this size in inches."""
+    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+
+
+def plot_forgetting_curves(
+    laws: Law | Sequence[Law],
+    *,
+    active_threshold: float = ACTIVE_THRESHOLD,
+    mild_threshold: float = MILD_THRESHOLD,
+    longest_days: float = 60.0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Importance over days since the last mention, for one mention (solid) and ten (dashed), with the bands of the tiers.
+
+    Without links; all ten mentions count as made at once. Raises InvalidInput for no law, for thresholds outside
+    0 <= mild <= active <= 1, or where `longest_days` is not above 0.
+    """
+    chosen = [laws] if isinstance(laws, Law) else list(laws)
+    if not chosen or not longest_days > 0:
+        raise InvalidInput(f"got {len(chosen)} laws and longest_days {longest_days!r}; give a law and days above 0")
+    tiers([], active_threshold, mild_threshold)  # refuses thresholds that contradict each other
+    ax = new_axes(ax)
+    ages = np.linspace(0.0, longest_days, 400)
+    for number, law in enumerate(chosen):
+        colour = LINE_COLOURS[number % len(LINE_COLOURS)]
+        width = 2 + 0.9 * (len(chosen) - 1 - number)  # a curve that coincides with a later one shows at its sides
+        once, often = (law.importance(law.raw(Items.of(ages, count=mentions))) for mentions in (1, 10))
+        ax.plot(ages, once, "-", color=colour, linewidth=width, label=f"{law.name}, 1 mention")
+        ax.plot(ages, often, "--", color=colour, linewidth=width, label="10 mentions")
+    _draw_bands(ax, active_threshold, mild_threshold)
+    _legend_below(ax, columns=min(len(chosen), 4))
+    ax.set(xlim=(0, longest_days), ylim=(0, 1.02), xlabel="Days since the last mention", ylabel="Importance (0 to 1)")
+    ax.set_title("How a memory fades when it is not mentioned again")
+    return ax
+
+
+def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
+    """How many concepts are in each tier now, as `AxonView.tiers()` counts them, a bar a tier with its count.
+
+    Raises InvalidInput for a name that is no tier or a negative count.
+    """
+    wrong = {name: count for name, count in counts.items() if name not in TIER_COLOURS or count < 0}
+    if wrong:
+        raise InvalidInput(f"got the counts {wrong}; allowed are {', '.join(TIER_COLOURS)} with counts from 0")
+    ax = new_axes(ax, width=6.5, height=2.8)
+    names = [name for name in TIER_COLOURS if name != Tier.NEUTRAL.name or counts.get(name)]
+    numbers = [counts.get(name, 0) for name in names]
+    total = sum(numbers)
+    bars = ax.barh(names, numbers, color=[TIER_COLOURS[name] for name in names])
+    ax.bar_label(bars, [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers], padding=4)
+    ax.invert_yaxis()
+    ax.set(xlabel="Concepts", xlim=(0, max(1.0, 1.25 * max(numbers))))
+    ax.set_title(f"{total:,} concepts by tier" if total else "No concepts yet")
+    _open_frame(ax)
+    return ax
+
+
+def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
+    """Concepts and their links, from `AxonView.graph()`: colour by tier, size by importance, width by link strength.
+
+    Agents have shapes of their own where there are several. Shows the 40 concepts of highest importance, and says
+    how many are left out. The layout follows from `seed` alone.
+    """
+    ax = new_axes(ax, width=10.0, height=7.5)
+    ax.set_axis_off()
+    if not len(graph):
+        return _say(ax, "No concepts yet: write something first")
+    shown = _strongest(graph)
+    left_out = len(graph) - len(shown)
+    ax.set_title(
+        f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
+        if left_out
+        else f"All {len(shown)} concepts and how they are linked"
+    )
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08))
+    places = _layout(shown, seed)
+    at = dict(zip(shown, places, strict=True))
+    for first, second, strength in shown.edges(data="strength", default=0.1):
+        ends = np.array([at[first], at[second]])
+        ax.plot(*ends.T, color="#7F7F7F", alpha=0.55, linewidth=0.6 + 4 * min(strength, 1.0), zorder=1)
+    sizes = _draw_nodes(ax, list(shown.nodes.values()), places)
+    _place_labels(ax, places, sizes / 2, [_shortened(data["concept"]) for data in shown.nodes.values()])
+    return ax
+
+
+def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:
+    """Markers and their legend; returns the diameters in points."""
+    agents = sorted({data["agent"] for data in nodes})
+    shapes = {agent: _SHAPES[number % len(_SHAPES)] for number, agent in enumerate(agents)}
+    diameters = np.array([6 + 14 * data["importance_weight"] for data in nodes])
+    for data, place, diameter in zip(nodes, places, diameters, strict=True):
+        ax.plot(
+            *place, marker=shapes[data["agent"]], color=TIER_COLOURS[data["tier"]], markersize=diameter,
+            markeredgecolor="white", zorder=2,
+        )  # fmt: skip
+    found = {data["tier"] for data in nodes}
+    keys = [
+        Line2D([], [], marker="o", ls="", ms=9, color=TIER_COLOURS[name], label=name)
+        for name in TIER_COLOURS
+        if name in found
+    ]
+    if len(agents) > 1:
+        keys += [Line2D([], [], marker=shapes[name], ls="", ms=9, color="#444444", label=name) for name in agents]
+    ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(len(keys), 8), frameon=False)
+    return diameters
+
+
+def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
+    """Tiers as coloured bands named at the right edge, thresholds as lines with their value."""
+    bounds = {
+        "ACTIVE": (active_threshold, 1.02),
+        "MILD": (mild_threshold, active_threshold),
+        "LESS": (0, mild_threshold),
+    }
+    for name, (low, high) in bounds.items():
+        ax.axhspan(low, high, color=TIER_COLOURS[name], alpha=_BAND_OPACITY, linewidth=0, zorder=0)
+        if high - low > 0.05:
+            ax.annotate(
+                name, (1, (low + high) / 2), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
+                va="center", color="#444444", annotation_clip=False,
+            )  # fmt: skip
+    for value in (active_threshold, mild_threshold):
+        ax.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
+
+
+def _strongest(graph: Any) -> Any:
+    """The part of the graph that is drawn, its nodes and edges in an order that does not hang on their insertion."""
+    import networkx as nx
+
+    def rank(node: Any) -> tuple[float, int, str]:
+        data = graph.nodes[node]
+        return -data["importance_weight"], -data["frequency_count"], str(node)
+
+    kept = sorted(graph, key=rank)[:GRAPH_NODES]
+    shown = nx.Graph()
+    shown.add_nodes_from((node, graph.nodes[node]) for node in kept)
+    inside = set(kept)
+    edges = ((a, b, data) for a, b, data in graph.edges(data=True) if a in inside and b in inside)
+    shown.add_edges_from(sorted(edges, key=lambda edge: sorted(map(str, edge[:2]))))
+    return shown
+
+
+def _layout(graph: Any, seed: int) -> Floats:
+    """Positions in −1..1, shape (n, 2): a spring layout, opened up where it is crowded."""
+    import networkx as nx
+
+    n = len(graph)
+    points = nx.spring_layout(graph, seed=seed, k=2.2 / np.sqrt(n), iterations=150, weight="strength")
+    places = np.array([points[node] for node in graph], dtype=np.float64)
+    extent = np.abs(places).max(axis=0)
+    # Half way to evenly spaced ranks: what is near stays near, but no corner is empty and none is full.
+    ranks = places.argsort(axis=0).argsort(axis=0) / max(n - 1, 1) * 2 - 1
+    places = 0.5 * places / np.where(extent > 0, extent, 1.0) + 0.5 * ranks
+    for _ in range(60):
+        apart = places[:, None] - places[None]
+        distance = np.hypot(apart[..., 0], apart[..., 1]) + np.eye(n)
+        push = np.maximum(_NODE_DISTANCE - distance, 0.0) / distance
+        places = np.clip(places + 0.5 * (apart * push[..., None]).sum(axis=1), -1.0, 1.0)
+    return places
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"
+
+
+def _place_labels(ax: Axes, places: Floats, radii_points: Floats, labels: Sequence[str]) -> None:
+    """Write each label where it covers no node and no other label, as near to its node as that can be."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # a constrained layout is settled by drawing
+    pixels_per_point = figure.dpi / 72
+    centres = ax.transData.transform(places)
+    radii = radii_points * pixels_per_point
+    taken = np.column_stack([centres - radii[:, None], centres + radii[:, None]])  # left, bottom, right, top
+    frame = ax.get_window_extent().extents
+    for place, centre, radius, label in zip(places, centres, radii, labels, strict=True):
+        text = ax.annotate(
+            label, (float(place[0]), float(place[1])), xytext=(0, 0), textcoords="offset points",
+            ha="center", va="center", fontsize=8.5, zorder=3, parse_math=False,
+        )  # fmt: skip
+        extent = text.get_window_extent()
+        box = _free_box(centre, radius, np.array([extent.width + 4, extent.height + 2]) / 2, taken, frame)
+        offset = ((box[:2] + box[2:]) / 2 - centre) / pixels_per_point
+        text.set_position((float(offset[0]), float(offset[1])))
+        taken = np.vstack([taken, box])
+
+
+def _free_box(centre: Floats, radius: float, half: Floats, taken: Floats, frame: Floats) -> Floats:
+    """The box around `centre` that covers least of what is taken or outside the frame, the nearest of equals.
+
+    `half` holds half a label's width and height; boxes are left, bottom, right, top, all in pixels.
+    """
+    angles = np.deg2rad([0, 180, 90, 270, 45, 135, 225, 315])
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    steps = [directions * (half + radius + gap) for gap in (1.0, 7.0)]
+    middles = centre + np.concatenate(steps)
+    boxes = np.column_stack([middles - half, middles + half])
+    shared = np.minimum(boxes[:, None, 2:], taken[None, :, 2:]) - np.maximum(boxes[:, None, :2], taken[None, :, :2])
+    covered = np.maximum(shared, 0.0).prod(axis=2).sum(axis=1)
+    outside = np.maximum(frame[:2] - boxes[:, :2], 0.0) + np.maximum(boxes[:, 2:] - frame[2:], 0.0)
+    best: Floats = boxes[int(np.argmin(covered + 1_000.0 * outside.sum(axis=1)))]
+    return best
+
+
+def _legend_below(ax: Axes, *, columns: int) -> None:
+    """A legend under the axes, where it covers nothing."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, frameon=False)
+
+
+def _open_frame(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _say(ax: Axes, message: str) -> Axes:
+    """A message in place of a picture."""
+    ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color="#555555")
+    return ax

@@ -1,0 +1,376 @@
+"""Replay of a log of accesses: what was known before each event, and how well an order of it foretold the event.
+
+The question asked of a law: before every event of 1 to 20 items, at least one of them known, rank every known
+item that is not deleted. MRR is the mean of 1 / rank of the first item touched, recall@10 the mean share of the
+touched items among the first ten; equal scores are ordered by recency, then by position in the log. The last third
+of such events, 1,500 at most, is scored; the events before them are there to train on.
+
+Bounds for big logs: the scored part holds at most 4 million (event, item) rows, beyond which its events are thinned
+evenly; training looks at 1,500 events, thinned alike, and in each at the 64 foremost items of every column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats, Items, group_activity, linked_activity
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+MAX_EVENT_ITEMS = 20
+MAX_SCORED = 1_500
+MAX_TRAINED = 1_500
+MAX_ROWS = 4_000_000
+POOL = 64
+MIN_QUESTIONS = 6
+RECALL_AT = 10
+ACTIVE_LINK_DAYS = 5.0  # ten half-lives of linked activity: what is older adds less than a thousandth
+MAX_ACTIVE_ITEMS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class AccessLog:
+    """A log of accesses in order of time: which items each event touched.
+
+    items    names of shape (n_items,)
+    time     microseconds since 1970-01-01 UTC of each access, shape (n,), never falling
+    item     position in `items` of each access
+    event    number of the event (a commit, a message) of each access: 0, 1, 2, … without a gap
+    deleted  whether the access removed the item; it is unknown until it is touched again
+    group    a group's number for each item (its folder), shape (n_items,), or None
+
+    An event's accesses share one time and touch each item once. `AccessLog.of` brings any rows into this form.
+    Raises InvalidInput naming every column that breaks a rule.
+    """
+
+    items: tuple[str, ...]
+    time: Integers
+    item: Integers
+    event: Integers
+    deleted: Booleans
+    group: Integers | None = None
+
+    def __post_init__(self) -> None:
+        n, n_items = len(self.time), len(self.items)
+        wrong = [
+            f"{name} of length {len(getattr(self, name))} (allowed: {n}, as time)"
+            for name in ("item", "event", "deleted")
+            if len(getattr(self, name)) != n
+        ]
+        if self.group is not None and len(self.group) != n_items:
+            wrong.append(f"group of length {len(self.group)} (allowed: {n_items}, as items)")
+        if not wrong and n:
+            wrong = self._broken_rules()
+        if wrong:
+            raise InvalidInput("access log got " + "; ".join(wrong))
+
+    def _broken_rules(self) -> list[str]:
+        step, same = np.diff(self.event), np.diff(self.event) == 0
+        keys = self.event * len(self.items) + self.item
+        rules = {
+            f"item outside 0..{len(self.items) - 1}": self.item.min() < 0 or self.item.max() >= len(self.items),
+            "time outside the years 1 to 9999": self.time.min() < EARLIEST or self.time.max() > LATEST,
+            "time that falls (allowed: in order)": (np.diff(self.time) < 0).any(),
+            "event not 0, 1, 2, … without a gap": self.event[0] != 0 or (step < 0).any() or (step > 1).any(),
+            "an event of two times": (np.diff(self.time)[same] != 0).any(),
+            "an event that touches an item twice": len(np.unique(keys)) < len(keys),
+        }
+        return [rule for rule, broken in rules.items() if broken]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[tuple[int, str, object, bool]],
+        group_of: Callable[[str], str] | None = None,
+    ) -> AccessLog:
+        """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
+
+        Rows of one event become one event at its earliest time; a row without an event is one by itself.
+        Where an event names an item twice, its last row tells whether it was deleted. `group_of` gives an
+        item's group.
+
+        >>> AccessLog.of([(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]).n_events
+        2
+        """
+        events: dict[object, list[Any]] = {}
+        for number, (time, item, event, deleted) in enumerate(rows):
+            entry = events.setdefault((number,) if event is None else event, [time, {}])
+            entry[0] = min(entry[0], time)
+            entry[1][item] = deleted
+        ordered = sorted(events.values(), key=lambda entry: entry[0])
+        names: dict[str, int] = {}
+        accesses = [
+            (time, names.setdefault(item, len(names)), number, deleted)
+            for number, (time, touched) in enumerate(ordered)
+            for item, deleted in touched.items()
+        ]
+        time, item, event, deleted = zip(*accesses, strict=True) if accesses else ((), (), (), ())
+        group = None
+        if group_of is not None:
+            groups: dict[str, int] = {}
+            group = np.array([groups.setdefault(group_of(name), len(groups)) for name in names], dtype=np.int64)
+        return cls(
+            items=tuple(names),
+            time=np.array(time, dtype=np.int64),
+            item=np.array(item, dtype=np.int64),
+            event=np.array(event, dtype=np.int64),
+            deleted=np.array(deleted, dtype=np.bool_),
+            group=group,
+        )
+
+    @property
+    def n_events(self) -> int:
+        """Number of events."""
+        return int(self.event[-1]) + 1 if len(self.event) else 0
+
+    def __repr__(self) -> str:
+        return f"AccessLog({self.n_events} events, {len(self.time)} accesses, {len(self.items)} items)"
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshots:
+    """The known items before each of some events, stacked: rows offsets[k]..offsets[k+1] belong to snapshot k.
+
+    Within a snapshot the most recent item comes first. `touched` holds, snapshot by snapshot, the rows that the
+    event touched (bounds in `touched_offsets`); `reuse_days` the days until each row's next use (inf: never
+    again); `at_days` each snapshot's time in days since the log began; `event` its event.
+    """
+
+    items: Items
+    offsets: Integers
+    touched: Integers
+    touched_offsets: Integers
+    reuse_days: Floats
+    at_days: Floats
+    event: Integers
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+    def part(self, first: int, last: int) -> Snapshots:
+        """The snapshots first..last-1."""
+        low, high = self.offsets[first], self.offsets[last]
+        touched_low, touched_high = self.touched_offsets[first], self.touched_offsets[last]
+        return Snapshots(
+            items=self.items.take(slice(low, high)),
+            offsets=self.offsets[first : last + 1] - low,
+            touched=self.touched[touched_low:touched_high] - low,
+            touched_offsets=self.touched_offsets[first : last + 1] - touched_low,
+            reuse_days=self.reuse_days[low:high],
+            at_days=self.at_days[first:last],
+            event=self.event[first:last],
+        )
+
+
+class _Memory:
+    """The state of all items of a log while its events pass by."""
+
+    def __init__(self, log: AccessLog) -> None:
+        n = len(log.items)
+        self.log = log
+        self.days = (log.time - log.time[0]) / MICROSECONDS_PER_DAY
+        self.bounds = np.searchsorted(log.event, np.arange(log.n_events + 1))
+        self.half_lives = np.array(COUNT_HALF_LIVES_DAYS)
+        self.live = np.zeros(n, dtype=np.bool_)
+        self.first, self.last, self.count = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.counts = np.zeros((n, len(self.half_lives)))
+        self.next_use = np.full(n, np.inf)
+        self.following = self._following_use()
+        self._build_links(n)
+
+    def _following_use(self) -> Floats:
+        order = np.lexsort((self.log.event, self.log.item))
+        following = np.full(len(order), np.inf)
+        again = self.log.item[order][1:] == self.log.item[order][:-1]
+        following[order[:-1][again]] = self.days[order[1:][again]]
+        return following
+
+    def _build_links(self, n: int) -> None:
+        """Every pair that the log will ever hold, sorted, so that counting one is an addition at its place."""
+        keys = [np.empty(0, dtype=np.int64)]
+        lengths = np.zeros(self.log.n_events + 1, dtype=np.int64)
+        for event in np.flatnonzero((np.diff(self.bounds) > 1) & (np.diff(self.bounds) <= MAX_EVENT_ITEMS)):
+            items = self.log.item[self.bounds[event] : self.bounds[event + 1]]
+            pairs = (items[:, None] * n + items)[~np.eye(len(items), dtype=np.bool_)]
+            keys.append(pairs)
+            lengths[event + 1] = len(pairs)
+        pair, self.pair_of = np.unique(np.concatenate(keys), return_inverse=True)
+        self.pair_bounds = np.cumsum(lengths)
+        self.neighbour = pair % n
+        self.links_from = np.searchsorted(pair // n, np.arange(n + 1))
+        self.co_count = np.zeros(len(pair))
+
+    def pass_event(self, event: int) -> None:
+        rows = slice(self.bounds[event], self.bounds[event + 1])
+        items, now = self.log.item[rows], self.days[rows.start]
+        fade = np.exp2(-(now - self.last[items])[:, None] / self.half_lives)
+        self.counts[items] = self.counts[items] * fade + 1.0
+        self.first[items] = np.where(self.count[items] == 0, now, self.first[items])
+        self.last[items] = now
+        self.count[items] += 1.0
+        self.live[items] = ~self.log.deleted[rows]
+        self.next_use[items] = self.following[rows]
+        self.co_count[self.pair_of[self.pair_bounds[event] : self.pair_bounds[event + 1]]] += 1.0
+
+    def known(self) -> Integers:
+        """The live items, most recent first."""
+        live = np.flatnonzero(self.live)
+        return live[np.argsort(-self.last[live], kind="stable")]
+
+    def columns(self, known: Integers, now: float) -> dict[str, Floats]:
+        """The columns of `Items` at this time."""
+        age = now - self.last[known]
+        counts = self.counts[known] * np.exp2(-age[:, None] / self.half_lives)
+        columns = {
+            "age_days": age,
+            "first_age_days": now - self.first[known],
+            "count": self.count[known],
+            "decayed_counts": counts,
+            "linked_activity": self._linked(known, age),
+        }
+        if self.log.group is not None:
+            columns["group_activity"] = group_activity(self.log.group[known], counts)
+        return columns
+
+    def _linked(self, known: Integers, age: Floats) -> Floats:
+        active = known[: min(int(np.searchsorted(age, ACTIVE_LINK_DAYS)), MAX_ACTIVE_ITEMS)]
+        starts, degree = self.links_from[active], self.links_from[active + 1] - self.links_from[active]
+        before = np.cumsum(degree) - degree
+        links = np.repeat(starts - before, degree) + np.arange(degree.sum())
+        position = np.full(len(self.live), -1)
+        position[known] = np.arange(len(known))
+        first, second = np.repeat(np.arange(len(active)), degree), position[self.neighbour[links]]
+        present = (second >= 0) & (self.co_count[links] > 0)
+        co_count = self.co_count[links][present]
+        return linked_activity(len(known), first[present], second[present], co_count, self.count[known], age)
+
+
+def _questions(log: AccessLog) -> tuple[Integers, Integers]:
+    """Events of 1 to 20 items with at least one known, and how many items were known before each."""
+    live: set[int] = set()
+    bounds = np.searchsorted(log.event, np.arange(log.n_events + 1)).tolist()
+    items, deleted = log.item.tolist(), log.deleted.tolist()
+    events, sizes = [], []
+    for event in range(log.n_events):
+        touched = items[bounds[event] : bounds[event + 1]]
+        if len(touched) <= MAX_EVENT_ITEMS and not live.isdisjoint(touched):
+            events.append(event)
+            sizes.append(len(live))
+        for item, gone in zip(touched, deleted[bounds[event] : bounds[event + 1]], strict=True):
+            (live.discard if gone else live.add)(item)
+    return np.array(events, dtype=np.int64), np.array(sizes, dtype=np.int64)
+
+
+def _thin(events: Integers, sizes: Integers, most: int) -> Integers:
+    """At most `most` events, fewer where they hold over MAX_ROWS items, spread evenly, the last one kept."""
+    keep = min(most, len(events))
+    if len(events):
+        keep = max(1, min(keep, int(MAX_ROWS / max(sizes.mean(), 1.0))))
+    return events[np.linspace(len(events) - 1, 0, keep).round().astype(np.int64)[::-1]]
+
+
+def split(log: AccessLog) -> tuple[Integers, Integers]:
+    """(training events, scored events): the last third of the questions, 1,500 at most, is scored.
+
+    Raises InvalidInput where the log asks fewer than six questions.
+    """
+    events, sizes = _questions(log)
+    if len(events) < MIN_QUESTIONS:
+        raise InvalidInput(
+            f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item; "
+            f"allowed are {MIN_QUESTIONS} or more: use a longer log"
+        )
+    scored = min(len(events) // 3, MAX_SCORED)
+    training = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
+    return (
+        _thin(events[training], sizes[training], MAX_TRAINED),
+        _thin(events[-scored:], sizes[-scored:], MAX_SCORED),
+    )
+
+
+def replay(log: AccessLog, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
+    """Snapshots before `events` with every known item, and before `pooled` events with the foremost items only.
+
+    Foremost are the 64 highest of every column and the items touched. Link strengths are 0 in a replay: what
+    links say is in `linked_activity`.
+    """
+    whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
+    memory, full, foremost = _Memory(log), _Stack(), _Stack()
+    for event in range(max(whole | part, default=-1) + 1):
+        if event in whole or event in part:
+            now, known = float(memory.days[memory.bounds[event]]), memory.known()
+            columns = memory.columns(known, now)
+            touched = np.isin(known, log.item[memory.bounds[event] : memory.bounds[event + 1]])
+            reuse = memory.next_use[known] - now
+            if event in whole:
+                full.add(event, now, columns, touched, reuse)
+            if event in part:
+                rows = np.flatnonzero(_foremost(columns) | touched)
+                pool = {name: column[rows] for name, column in columns.items()}
+                foremost.add(event, now, pool, touched[rows], reuse[rows])
+        memory.pass_event(event)
+    return full.snapshots(), foremost.snapshots()
+
+
+def _foremost(columns: Mapping[str, Floats]) -> Booleans:
+    ahead = {name: column for name, column in columns.items() if name != "decayed_counts"}
+    signals = [*columns["decayed_counts"].T, -ahead.pop("age_days"), -ahead.pop("first_age_days"), *ahead.values()]
+    chosen = np.zeros(len(signals[0]), dtype=np.bool_)
+    for signal in signals:
+        if len(signal) <= POOL:
+            return np.ones(len(signal), dtype=np.bool_)
+        chosen[np.argpartition(signal, -POOL)[-POOL:]] = True
+    return chosen
+
+
+class _Stack:
+    """Snapshots while they are collected."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[Floats]] = {}
+        self.rows: list[tuple[int, float, int, Integers, Floats]] = []
+
+    def add(self, event: int, now: float, columns: Mapping[str, Floats], touched: Booleans, reuse: Floats) -> None:
+        for name, column in columns.items():
+            self.columns.setdefault(name, []).append(column)
+        self.rows.append((event, now, len(touched), np.flatnonzero(touched), reuse))
+
+    def snapshots(self) -> Snapshots:
+        events, times, sizes, touched, reuse = zip(*self.rows, strict=True) if self.rows else ((), (), (), (), ())
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = [rows + offset for rows, offset in zip(touched, offsets[:-1], strict=True)]
+        columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        return Snapshots(
+            items=Items.of(**columns) if columns else Items.of([]),
+            offsets=offsets,
+            touched=np.concatenate([np.empty(0, dtype=np.int64), *rows]),
+            touched_offsets=np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64),
+            reuse_days=np.concatenate([np.empty(0), *reuse]),
+            at_days=np.array(times, dtype=np.float64),
+            event=np.array(events, dtype=np.int64),
+        )
+
+
+def score(snapshots: Snapshots, raw: ArrayLike) -> tuple[Floats, Floats]:
+    """(reciprocal rank of the first touched item, recall@10 of the touched items) of each snapshot, shape (n,) each."""
+    values = np.asarray(raw, dtype=np.float64)
+    reciprocal, recall = np.empty(len(snapshots)), np.empty(len(snapshots))
+    for k in range(len(snapshots)):
+        low, high = snapshots.offsets[k], snapshots.offsets[k + 1]
+        scores = values[low:high]
+        touched = snapshots.touched[snapshots.touched_offsets[k] : snapshots.touched_offsets[k + 1]] - low
+        own = scores[touched, None]
+        # Rows are in order of recency, so that an equal score further up wins.
+        ahead = (scores > own) | ((scores == own) & (np.arange(len(scores)) < touched[:, None]))
+        ranks = 1 + np.count_nonzero(ahead, axis=1)
+        reciprocal[k] = 1.0 / ranks.min()
+        recall[k] = np.mean(ranks <= RECALL_AT)
+    return reciprocal, recall
