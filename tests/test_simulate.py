@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
-from theorex_lab.experiments import simulate as simulation
-from theorex_lab.experiments import sources
+from theorex_lab.experiments import simulation_words, sources
 from theorex_lab.experiments.simulate import AGENTS, TEAM_TOPIC, Activity, load, main, save, simulate
 from theorex_lab.experiments.sources import KINDS, data_folder, describe_source, packaged, read_header
 from theorex_lab.memory.observation import check_text
@@ -215,7 +214,7 @@ def test_reuse_gaps_of_files_and_topics_are_heavy_tailed(team: list[Activity]) -
 
 def test_topics_are_forgotten_recur_and_persist(team: list[Activity]) -> None:
     days = _days_of_topics(team)
-    rhythms = {topic.name: topic.rhythm for topic in simulation._topics()}
+    rhythms = {topic.name: topic.rhythm for topic in simulation_words.topics()}
     assert len(days) >= 24
     assert set(days) <= {*rhythms, TEAM_TOPIC}
     forgotten = [topic for topic, found in days.items() if found[-1] < 120]
@@ -317,7 +316,7 @@ def test_texts_are_varied_whole_sentences(team: list[Activity]) -> None:
 
 
 def test_commits_name_what_they_change(team: list[Activity]) -> None:
-    phrases = {aspect.phrase: aspect.stem for topic in simulation._topics() for aspect in topic.aspects}
+    phrases = {aspect.phrase: aspect.stem for topic in simulation_words.topics() for aspect in topic.aspects}
     for commit in _commits(team):
         if commit.text.startswith(("Guard ", "Document ")):
             phrase = next(each for each in phrases if commit.text.split(" ", 1)[1].startswith(each))
@@ -325,7 +324,7 @@ def test_commits_name_what_they_change(team: list[Activity]) -> None:
 
 
 def test_the_words_are_complete() -> None:
-    topics = simulation._topics()
+    topics = simulation_words.topics()
     assert len(topics) >= 20
     causes = [failure.name for topic in topics for failure in topic.failures]
     assert len(set(causes)) == len(causes) >= 60

@@ -9,7 +9,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
@@ -205,7 +204,7 @@ def _place_labels(ax: Axes, places: Floats, radii_points: Floats, labels: Sequen
     centres = ax.transData.transform(places)
     radii = radii_points * pixels_per_point
     taken = np.column_stack([centres - radii[:, None], centres + radii[:, None]])  # left, bottom, right, top
-    frame = ax.get_window_extent().extents
+    frame = np.array(ax.get_window_extent().extents)
     for place, centre, radius, label in zip(places, centres, radii, labels, strict=True):
         text = ax.annotate(
             label, (float(place[0]), float(place[1])), xytext=(0, 0), textcoords="offset points",

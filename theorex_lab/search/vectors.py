@@ -22,6 +22,7 @@ Matrix = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
 KEY_BYTES = 16
+_BLOCK_RECORDS = 256
 _SELECTIVE = 0.25  # below this share of allowed rows, copying them out is quicker than multiplying all
 # Measured on one core with 384 dimensions, sentence vectors and their mixtures: at 100,000 rows a graph of this shape
 # takes 110 s to build (1.3 ms a row at the end) and answers in 0.55 ms with recall@10 of .995 (.979 in 0.36 ms at
@@ -236,8 +237,11 @@ class VectorCache:
             places = np.maximum(np.searchsorted(self._sorted_keys, wanted[:, 0], side="right") - 1, 0)
             numbers = self._numbers[places]
             found = (self._records["key"][numbers] == wanted).all(axis=1)
-            found[found] = self._intact(numbers[found])
-            matrix[found] = self._records["vector"][numbers[found]]
+            likely = np.flatnonzero(found)
+            # In blocks, so that no second matrix is filled on the way.
+            for rows in np.array_split(likely, len(likely) // _BLOCK_RECORDS + 1):
+                found[rows] = self._intact(numbers[rows])
+                matrix[rows] = np.where(found[rows, None], self._records["vector"][numbers[rows]], 0)
         return found, matrix
 
     def add(self, keys: Sequence[bytes], matrix: Matrix) -> None:
