@@ -35,6 +35,10 @@ GOLDEN = {
     "Document HNSW parameters and recall trade-offs": ["hnsw parameter", "trade-off"],
     "Improve error handling in CI/CD pipeline": ["error handling", "ci/cd pipeline"],
     "Write tests for the decay law": ["test", "decay law"],
+    "Increase timeout for S3 uploads to 30s": ["timeout", "s3 upload"],
+    "Speed up tokenizer by caching regex objects": ["tokenizer", "regex object"],
+    "Merge pull request #42 from alice/fix-login": ["pull request", "alice", "fix-login"],
+    "Replace requests with httpx in HTTP client": ["request", "httpx", "http client"],
     # Bug notes and trace fixes.
     "Build fails on ARM because numpy has no wheel": ["build", "arm", "numpy", "wheel"],
     "Query planner ignores the partial index": ["query planner", "partial index"],
@@ -211,6 +215,7 @@ WORDS = st.sampled_from(
     )
 )
 TEXTS = st.one_of(
+    st.text("aA. /_-'@:#0\n`é\u0301缓ー’<>"),
     st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")),
     st.lists(WORDS, max_size=40).map(" ".join),
 )

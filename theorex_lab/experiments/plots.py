@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
@@ -55,19 +56,22 @@ def plot_forgetting_curves(
     ages = np.linspace(0.0, longest_days, 400)
     for number, law in enumerate(chosen):
         colour = LINE_COLOURS[number % len(LINE_COLOURS)]
-        width = 2 + 0.9 * (len(chosen) - 1 - number)  # a curve that coincides with a later one shows at its sides
+        width = 1.8 + 0.8 * (len(chosen) - 1 - number)  # a curve that coincides with a later one shows at its sides
         once, often = (law.importance(law.raw(Items.of(ages, count=mentions))) for mentions in (1, 10))
-        ax.plot(ages, once, "-", color=colour, linewidth=width, label=f"{law.name}, 1 mention")
-        ax.plot(ages, often, "--", color=colour, linewidth=width, label="10 mentions")
+        ax.plot(ages, once, "-", color=colour, linewidth=width, label=law.name)
+        ax.plot(ages, often, "--", color=colour, linewidth=width)
     _draw_bands(ax, active_threshold, mild_threshold)
-    _legend_below(ax, columns=min(len(chosen), 4))
+    mentions_key = [Line2D([], [], ls="-", label="1 mention"), Line2D([], [], ls="--", label="10 mentions")]
+    for key in mentions_key:
+        key.set_color("#444444")
+    _legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions_key], columns=4)
     ax.set(xlim=(0, longest_days), ylim=(0, 1.02), xlabel="Days since the last mention", ylabel="Importance (0 to 1)")
     ax.set_title("How a memory fades when it is not mentioned again")
     return ax
 
 
 def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
-    """How many concepts are in each tier now, as `AxonView.tiers()` counts them, a bar a tier with its count.
+    """How many items are in each tier now, as `AxonView.tiers()` counts them: a bar a tier, with its count and share.
 
     Raises InvalidInput for a name that is no tier or a negative count.
     """
@@ -75,14 +79,14 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     if wrong:
         raise InvalidInput(f"got the counts {wrong}; allowed are {', '.join(TIER_COLOURS)} with counts from 0")
     ax = new_axes(ax, width=6.5, height=2.8)
-    names = [name for name in TIER_COLOURS if name != Tier.NEUTRAL.name or counts.get(name)]
-    numbers = [counts.get(name, 0) for name in names]
+    names = [name for name in TIER_COLOURS if counts.get(name) or (name in counts and name != Tier.NEUTRAL.name)]
+    numbers = [counts[name] for name in names]
     total = sum(numbers)
     bars = ax.barh(names, numbers, color=[TIER_COLOURS[name] for name in names])
     ax.bar_label(bars, [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers], padding=4)
     ax.invert_yaxis()
-    ax.set(xlabel="Concepts", xlim=(0, max(1.0, 1.25 * max(numbers))))
-    ax.set_title(f"{total:,} concepts by tier" if total else "No concepts yet")
+    ax.set(xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1))
+    ax.set_title(f"{total:,} items by tier" if total else "Nothing is remembered yet")
     _open_frame(ax)
     return ax
 
@@ -210,6 +214,7 @@ def _place_labels(ax: Axes, places: Floats, radii_points: Floats, labels: Sequen
             label, (float(place[0]), float(place[1])), xytext=(0, 0), textcoords="offset points",
             ha="center", va="center", fontsize=8.5, zorder=3, parse_math=False,
         )  # fmt: skip
+        text.set_path_effects([withStroke(linewidth=2.5, foreground="white", alpha=0.8)])
         extent = text.get_window_extent()
         box = _free_box(centre, radius, np.array([extent.width + 4, extent.height + 2]) / 2, taken, frame)
         offset = ((box[:2] + box[2:]) / 2 - centre) / pixels_per_point
@@ -234,9 +239,9 @@ def _free_box(centre: Floats, radius: float, half: Floats, taken: Floats, frame:
     return best
 
 
-def _legend_below(ax: Axes, *, columns: int) -> None:
+def _legend_below(ax: Axes, handles: Sequence[Any], *, columns: int) -> None:
     """A legend under the axes, where it covers nothing."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, frameon=False)
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
 
 
 def _open_frame(ax: Axes) -> None:

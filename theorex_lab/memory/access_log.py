@@ -107,22 +107,21 @@ class AccessLog:
             entry[1][item] = deleted
         ordered = sorted(events.values(), key=lambda entry: entry[0])
         names: dict[str, int] = {}
-        accesses = [
-            (time, names.setdefault(item, len(names)), number, deleted)
-            for number, (time, touched) in enumerate(ordered)
-            for item, deleted in touched.items()
-        ]
-        time, item, event, deleted = zip(*accesses, strict=True) if accesses else ((), (), (), ())
+        columns: tuple[list[int], ...] = ([], [], [], [])
+        for number, (at, touched) in enumerate(ordered):
+            for name, gone in touched.items():
+                for column, value in zip(columns, (at, names.setdefault(name, len(names)), number, gone), strict=True):
+                    column.append(value)
         group = None
         if group_of is not None:
             groups: dict[str, int] = {}
             group = np.array([groups.setdefault(group_of(name), len(groups)) for name in names], dtype=np.int64)
         return cls(
             items=tuple(names),
-            time=np.array(time, dtype=np.int64),
-            item=np.array(item, dtype=np.int64),
-            event=np.array(event, dtype=np.int64),
-            deleted=np.array(deleted, dtype=np.bool_),
+            time=np.array(columns[0], dtype=np.int64),
+            item=np.array(columns[1], dtype=np.int64),
+            event=np.array(columns[2], dtype=np.int64),
+            deleted=np.array(columns[3], dtype=np.bool_),
             group=group,
         )
 

@@ -40,6 +40,7 @@ from theorex_lab.memory import lexicon as lex
 EXTRACTOR_VERSION = 1
 MAX_PHRASE_WORDS = 3
 MAX_TOKEN_CHARACTERS = 128  # longer runs are encoded data, not names
+MAX_WORD_CHARACTERS = 40  # the same for a token without dots, slashes or underscores
 SENTIMENT_CHARACTERS = 4096
 
 _W = lex.WORD_CHARACTER
@@ -84,6 +85,7 @@ _STATE_AFTER = {
 }
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
 _FINITE = (lex.VERB, lex.MODAL, lex.AUXILIARY)
+_BEFORE_GERUND = ("by", "without", "while", "when")
 _LOOKAHEAD_TOKENS = 6
 
 
@@ -321,7 +323,7 @@ def _classify_underscored(piece: str) -> tuple[_Token, ...]:
     bare = piece.strip("_")
     if "_" in bare or (piece.startswith("__") and piece.endswith("__")):
         return (_atom(piece),)
-    return _classify(bare)
+    return _classify(bare) if bare else _mark()
 
 
 def _unknown_word(piece: str, lower: str) -> _Token:
@@ -331,9 +333,9 @@ def _unknown_word(piece: str, lower: str) -> _Token:
     if "-" in piece:
         return _hyphenated(piece, lower)
     if any(character.isdigit() for character in piece) or _CAMEL.search(piece) or (piece.isupper() and len(piece) <= 6):
-        kind = lex.MARK if len(piece) > 40 or len(piece) == 1 else lex.NOUN
+        kind = lex.MARK if len(piece) > MAX_WORD_CHARACTERS or len(piece) == 1 else lex.NOUN
         return _Token(kind, piece, lower, lower if piece.isupper() else lex.singular(lower), _TECHNICAL)
-    if len(piece) > 40:
+    if len(piece) > MAX_WORD_CHARACTERS:
         return _mark()[0]
     shape = _LOWER if piece == lower else _CAPITALISED
     if lower in lex.SHORT_TECHNICAL or lower in lex.ALIASES:
@@ -477,6 +479,8 @@ def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bo
     token = tokens[place]
     following = tokens[place + 1] if place + 1 < len(tokens) else _END
     third_person = token.kind >= lex.STRONG_S
+    if token.kind == lex.GERUND_NOUN and place and tokens[place - 1].lower in _BEFORE_GERUND:
+        return following.kind >= lex.GENERIC
     if state == _OPEN:
         return False
     if state == _TO_NEXT:

@@ -101,7 +101,7 @@ class Fit:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='%.3f')}"
+        return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='{:.3f}'.format)}"
 
 
 def fit(log: AccessLog, seed: int = 0) -> Fit:
@@ -229,16 +229,15 @@ class _ConditionalLogit:
         weights = self.prior.copy()
         value, probability, share = self._value(weights)
         for _ in range(NEWTON_STEPS):
-            direction = self._direction(weights, probability, share)
-            size, before = 1.0, value
+            direction, before, size = self._direction(weights, probability, share), value, 1.0
             while size > 1e-3:
                 moved = np.maximum(weights + size * direction, 0.0)
                 value, probability, share = self._value(moved)
-                if value >= before:
+                if value > before:
                     break
                 size /= 2
             if value < before + 1e-8:
-                return weights if value < before else moved
+                break
             weights = moved
         return weights
 

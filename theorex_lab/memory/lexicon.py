@@ -98,12 +98,12 @@ national native natural nested neutral nightly noisy nonlinear northern numeric 
 open-source optional organic orthogonal out-of-date outbound outgoing parallel partial periodic permanent persistent
 personal physical pink political portable private probabilistic professional public pure quadratic quarterly quiet
 random raw read-only readable real-time recursive red redundant regional relational remote responsive reusable reverse
-robust rolling rural same-site scalable secret secure semantic senior sequential shallow shared short-term signed silent
-smart social soft sour southern sparse spatial spicy stable stale stateful stateless static statistical stochastic
-strict supervised sweet sync synchronous syntactic technical temporal temporary textual theoretical thick thin
-thread-safe tight transient type-safe unhealthy unidirectional unique unsigned unstable unsupervised up-to-date upper
-upstream urban valid vanilla vegan vegetarian verbal verbose vertical virtual visible visual weekly western white wide
-write-only yearly yellow
+robust rolling rural same-site scalable secure semantic senior sequential shallow shared short-term signed silent smart
+social soft sour southern sparse spatial spicy stable stale stateful stateless static statistical stochastic strict
+supervised sweet sync synchronous syntactic technical temporal temporary textual theoretical thick thin thread-safe
+tight transient type-safe unhealthy unidirectional unique unsigned unstable unsupervised up-to-date upper upstream urban
+valid vanilla vegan vegetarian verbal verbose vertical virtual visible visual weekly western white wide write-only
+yearly yellow
 """
 
 _VERBS = """
@@ -124,8 +124,8 @@ eliminate emerge emit emphasize employ empower enable encapsulate encode encount
 enhance enjoy enlarge enqueue enrich ensure enter enumerate erase escalate establish evade evaluate evict evolve examine
 exceed exclude execute exhaust exist expand expect expire explain explode explore expose express extend extract
 facilitate fail fall feed feel fetch fill finalize find finish flatten fly follow forbid forget forgive formulate
-forward fulfil fulfill gain gather generate get give go govern grab graduate grow handle happen hate hear hesitate hide hurt
-hit hold identify ignore illustrate imagine impair implement imply impose improve include incorporate indicate infer
+forward fulfil fulfill gain gather generate get give go govern grab graduate grow happen hate hear hesitate hide hit
+hold hurt identify ignore illustrate imagine impair implement imply impose improve include incorporate indicate infer
 inflate inform inherit inhibit initialise initialize inject insist inspect inspire instantiate instruct integrate intend
 interact intercept interfere interpolate interpret interrupt introduce invalidate invent investigate invite invoke
 involve isolate iterate join justify keep kill know lack last laugh lay lead lean learn leave lend liberate lie lift
@@ -152,16 +152,16 @@ win wipe wish withdraw withstand wonder wrap
 """
 # Verb at the opening of a clause, noun elsewhere: "Fix race", "the fix".
 _STRONG = """
-attempt break bump call change cover cut delay demand drop fix force grant guard hand help hook limit list look mark
-merge move pass pin play point reset retry return revamp rework run set ship show split start stop switch track tweak
-update use wire work
+attempt break bump call change cover cut decrease delay demand drop fix force grant guard hand handle help hook increase
+limit list look mark merge move pass pin play point reset retry return revamp rework run set ship show speed split start
+stop switch track tweak update use wire work
 """
 # Either: decided by what follows in the clause.
 _MIDDLE = """
-answer archive batch benchmark build check commit debug deploy design document download export filter format hash import
-lint load log map mock model monitor name patch plan poll print profile prompt query rank rate read release report
-research review route sample scan schedule score search share stage store stub study support surface sync test trace
-train upload vote write
+answer archive batch benchmark build check commit debug deploy design document download export filter format hang hash
+import lint load log map mock model monitor name patch plan poll print profile prompt query rank rate read release
+report research review route sample scan schedule score search share stage store stub study support surface sync test
+trace train upload vote write
 """
 # Noun unless the next word shows otherwise: "Cache invalidation fails", "Cache the result".
 _WEAK = """
@@ -170,32 +170,32 @@ bench bend bet bid bill bite blacklist block board bond book boost boot bottlene
 brush budget buffer bundle burn burst button buzz bypass cache cap capture cascade cast catch cause chain challenge
 channel charge chart chat checkpoint circle claim clip clock clone cluster coach coat code comment commute compromise
 concern condition conduct conflict contact contract contrast control copy cost count crash credit cross curve cycle
-damage dance date deal debate decay decline decrease default defect delta demo desire diff discount dispatch display
-dispute distance divide dock dose doubt draft dream dress drift drill drink drive dump duplicate echo edge effect
-engineer equal escape escrow estimate exchange exercise exhibit experience experiment exploit face factor fallback fault
-favor fear feature fence field fight figure file film finance finger fire fit flag flash flood flow flush focus fold
-forecast fork form frame freeze fuel function fund fuse gap garden gate gauge glance glue grade graph grip ground group
-guarantee guess guide halt hammer handoff handshake hang harm harvest head heap heartbeat heat hedge hint hire hope host
-house hug hunt impact increase increment index influence insert inset install interest interface intern interview issue
-judge jump kick kiss knock ladder land lap latch launch layer layout leak lease lecture lever license light line link
-loan lock loop machine mail malfunction manifest market master match matter mention mind mine mirror miss mistake mix
-mode mount nest net network notch note notice object offer offset order outage outline output overflow overhaul overlap
-override pack package page paint pair panic park parody partition partner paste pattern pause peak phrase pick pilot
-pipe pipeline pitch pivot place plant plate plot plug pool port pose position post power practice preset press price
-privilege probe process profit program programme progress project promise proof prospect protest proxy pull pump punch
-purge push queue quote race rally range reach reason rebound record recruit redirect reference refresh regress regret
-reign relay remark render rent repair repeat request rescue reserve respect rest restart result retreat retrofit revolt
-reward rewrite rhythm ride ring risk rival roast rock roll rollback rollout root rope round rule rush safeguard sail
-scale scare scope scratch screen screenshot script seal seat section seed sense sentence separate service shadow shape
-shard shield shift shock shoot shop shortcut sigh sign signal size sketch slice slide slot slump smell smoke snap
-snapshot sneak snow socket sort sound source space spam span spark spike spin splash sponsor spot spread sprint stack
-stamp standard star stare stash state station stem step stick stitch storm strain strand stream stress stretch stride
-strike string stroke structure struggle style subject suffix suit supply surge surprise survey suspect swap sweep swing
-table tag talk tap target task taste tax tear teardown template tempt text thread threshold throw tick ticket tie
-timeout tip title toast toggle toll tone tool tour tow toy trade trail transfer transit transition transport trap treat
-trend trial trick trigger trip trouble truck trust tunnel tweet twist type value vendor venture veto video view voice
-volume wager wait walk wall wander ward warehouse wash watch water wave weight whitelist window witness word workaround
-worry wound wreck yield zip zone zoom
+damage dance date deal debate decay decline default defect delta demo desire diff discount dispatch display dispute
+distance divide dock dose doubt draft dream dress drift drill drink drive dump duplicate echo edge effect engineer equal
+escape escrow estimate exchange exercise exhibit experience experiment exploit face factor fallback fault favor fear
+feature fence field fight figure file film finance finger fire fit flag flash flood flow flush focus fold forecast fork
+form frame freeze fuel function fund fuse gap garden gate gauge glance glue grade graph grip ground group guarantee
+guess guide halt hammer handoff handshake harm harvest head heap heartbeat heat hedge hint hire hope host house hug hunt
+impact increment index influence insert inset install interest interface intern interview issue judge jump kick kiss
+knock ladder land lap latch launch layer layout leak lease lecture lever license light line link loan lock loop machine
+mail malfunction manifest market master match matter mention mind mine mirror miss mistake mix mode mount nest net
+network notch note notice object offer offset order outage outline output overflow overhaul overlap override pack
+package page paint pair panic park parody partition partner paste pattern pause peak phrase pick pilot pipe pipeline
+pitch pivot place plant plate plot plug pool port pose position post power practice preset press price privilege probe
+process profit program programme progress project promise proof prospect protest proxy pull pump punch purge push queue
+quote race rally range reach reason rebound record recruit redirect reference refresh regress regret reign relay remark
+render rent repair repeat request rescue reserve respect rest restart result retreat retrofit revolt reward rewrite
+rhythm ride ring risk rival roast rock roll rollback rollout root rope round rule rush safeguard sail scale scare scope
+scratch screen screenshot script seal seat section seed sense sentence separate service shadow shape shard shield shift
+shock shoot shop shortcut sigh sign signal size sketch slice slide slot slump smell smoke snap snapshot sneak snow
+socket sort sound source space spam span spark spike spin splash sponsor spot spread sprint stack stamp standard star
+stare stash state station stem step stick stitch storm strain strand stream stress stretch stride strike string stroke
+structure struggle style subject suffix suit supply surge surprise survey suspect swap sweep swing table tag talk tap
+target task taste tax tear teardown template tempt text thread threshold throw tick ticket tie timeout tip title toast
+toggle toll tone tool tour tow toy trade trail transfer transit transition transport trap treat trend trial trick
+trigger trip trouble truck trust tunnel tweet twist type value vendor venture veto video view voice volume wager wait
+walk wall wander ward warehouse wash watch water wave weight whitelist window witness word workaround worry wound wreck
+yield zip zone zoom
 """
 _GERUND_NOUNS = """
 accounting alerting autoscaling backing balancing banking batching beginning benchmarking billing binding boarding
@@ -420,7 +420,7 @@ _SUFFIX_KINDS = (
     (("ing",), GERUND_NOUN),
     (("ed",), PARTICIPLE),
     (("able", "ible", "ful", "less", "ous"), ADJECTIVE),
-    (("ize", "ise", "izes", "ises", "ized", "ised", "ify", "ifies"), VERB),
+    (("ize", "izes", "ify", "ifies"), VERB),
 )
 _ALL_SUFFIXES = tuple(suffix for suffixes, _ in _SUFFIX_KINDS for suffix in suffixes)
 _SHORTEST_DERIVED = 5

@@ -204,7 +204,7 @@ class Searcher:
         if found.any():
             if self._vectors is None:
                 self._vectors = VectorIndex(matrix.shape[1])
-            self._vectors.add(matrix)
+            self._vectors.add(matrix[found])
             self._covered = np.concatenate([self._covered, missing[found]])
         self._queued = missing[~found]
 

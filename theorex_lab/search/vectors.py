@@ -236,12 +236,12 @@ class VectorCache:
         if len(self._records):
             places = np.maximum(np.searchsorted(self._sorted_keys, wanted[:, 0], side="right") - 1, 0)
             numbers = self._numbers[places]
-            found = (self._records["key"][numbers] == wanted).all(axis=1)
-            likely = np.flatnonzero(found)
+            likely = np.flatnonzero((self._records["key"][numbers] == wanted).all(axis=1))
             # In blocks, so that no second matrix is filled on the way.
             for rows in np.array_split(likely, len(likely) // _BLOCK_RECORDS + 1):
-                found[rows] = self._intact(numbers[rows])
-                matrix[rows] = np.where(found[rows, None], self._records["vector"][numbers[rows]], 0)
+                intact = rows[self._intact(numbers[rows])]
+                found[intact] = True
+                matrix[intact] = self._records["vector"][numbers[intact]]
         return found, matrix
 
     def add(self, keys: Sequence[bytes], matrix: Matrix) -> None:

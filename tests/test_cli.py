@@ -1,0 +1,211 @@
+"""The command line: stable JSON keys, exit codes, options before and after the command's name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from theorex_lab import cli
+
+ROOT = Path(__file__).parents[1]
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process, in a home of its own."""
+    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("THEOREX_AGENT", raising=False)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
+    written = run(
+        "write",
+        "--agent",
+        "main",
+        "--type",
+        "decision",
+        "TTL",
+        "invalidation",
+        "prevents",
+        "cache",
+        "stampedes",
+        "--json",
+    )
+    assert written.code == 0
+    assert written.json.keys() == {"event_id", "concepts"}
+    assert written.json["concepts"] == ["ttl invalidation", "cache stampede"]
+    hits = run("search", "cache", "stampede", "--agent", "main", "-k", "2", "--json").json["hits"]
+    assert {"id", "kind", "text", "agent", "score"} == hits[0].keys()
+    assert {hit["text"] for hit in hits} == {"TTL invalidation prevents cache stampedes", "cache stampede"}
+    status = run("status", "--json").json
+    assert (status["events"], status["concepts"], status["agents"][0]["agent"]) == (1, 2, "main")
+    assert run("scan", "--json").json == {
+        "tiers": {"NEUTRAL": 0, "LESS": 0, "MILD": 0, "ACTIVE": 2, "SLEEPING": 0}, "changed": 2, "slept": 0, "links_dropped": 0,
+    }  # fmt: skip
+    assert run("prune", "--json").json == {"pruned": 0}
+    file = tmp_path / "context.md"
+    injected = run("boot-inject", "--output", str(file), "--json").json
+    assert (injected["path"], injected["concepts"]) == (str(file), 2)
+    assert "- cache stampedes _(today)_" in file.read_text()
+    embedded = run("embed", "--json").json
+    assert (embedded["queued"], embedded["covered"]) == (0, 3)
+    verified = run("verify", "--json").json
+    assert verified["ok"] is True
+    assert verified["events"] == 2
+    assert verified["views"] == {"axon": True, "items": True}
+    assert run("erase", "--match", "stampedes", "--dry-run", "--json").json["erased"] == []
+    assert run("erase", "--match", "stampedes", "--json").json["erased"] == [written.json["event_id"]]
+    assert run("search", "stampede", "--json").json["hits"] == []
+
+
+def test_several_words_are_one_text_and_no_option_leaks_into_it(run: Run) -> None:
+    run("write", "--type", "decision", "use", "sqlite", "--agent", "sage", "--tag", "storage")
+    hit = run("--json", "search", "sqlite", "--agent", "sage", "--tag", "storage").json["hits"]
+    assert {"use sqlite"} == {each["text"] for each in hit if each["kind"] == "observation"}
+    assert run("--json", "write", "--", "-k", "is", "an", "option").code == 0
+    assert "-k is an option" in run("search", "option").out
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_common_options_stand_before_or_after_the_name(run: Run, tmp_path: Path, where: str) -> None:
+    common = ["--json", "--home", str(tmp_path / "elsewhere"), "--now", "2026-01-01T00:00:00Z"]
+    arguments = [*common, "write", "a cache"] if where == "before" else ["write", "a cache", *common]
+    assert run(*arguments).json["concepts"] == ["cache"]
+    later = run("status", "--json", "--home", str(tmp_path / "elsewhere"), "--now", "2026-01-20T00:00:00Z").json
+    assert later["agents"][0]["tiers"]["MILD"] == 1
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_same_time_gives_the_same_context(run: Run, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        for text in ("a stale cache", "the cache was flushed"):
+            run("write", text, "--home", str(tmp_path / name), "--now", "2026-01-01T00:00:00Z")
+        run("boot-inject", "--home", str(tmp_path / name), "--now", "2026-01-05T00:00:00Z")
+    assert (tmp_path / "one/SHARED_CONTEXT.md").read_bytes() == (tmp_path / "two/SHARED_CONTEXT.md").read_bytes()
+
+
+def test_failures_end_with_1_and_print_json_too(run: Run, tmp_path: Path) -> None:
+    for arguments in (
+        ["write", "--agent", "../etc", "x"],
+        ["write", "--type", "No Type", "x"],
+        ["write", "--source", "nobody", "x"],
+        ["write", "--now", "2026-01-01", "x"],
+        ["search", "x", "-k", "0"],
+        ["erase"],
+        ["erase", "no-such-id"],
+        ["status", "--home", "/proc/nowhere"],
+    ):
+        ended = run("--json", *arguments)
+        assert ended.code == 1, arguments
+        assert ended.json.keys() == {"error"}
+        assert ended.json["error"] in ended.err
+    assert run("status", "--json").json["events"] == 0
+
+
+def test_wrong_usage_ends_with_2(run: Run) -> None:
+    for arguments in (["wrte", "x"], ["write"], ["write", "--colour", "red", "x"], ["search", "x", "-k", "many"]):
+        ended = run("--json", *arguments)
+        assert ended.code == 2, arguments
+        assert "error" in ended.json
+    assert "No such command" in run("wrte").err
+
+
+def test_a_broken_config_is_named(run: Run, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.json").write_text('{"halfLifeDay": 3}')
+    ended = run("status", "--json")
+    assert ended.code == 1
+    assert "halfLifeDay is 3" in ended.json["error"]
+    assert "nearest is halfLifeDays" in ended.json["error"]
+    (home / "config.json").write_text('{"half_life_days": 3}')
+    rows = {row["key"]: row for row in run("config", "--json").json["settings"]}
+    assert rows["halfLifeDays"]["value"] == 3
+    assert rows["halfLifeDays"].keys() == {"key", "value", "default", "range", "unit", "source", "description"}
+    assert (rows["halfLifeDays"]["source"], rows["activeThreshold"]["source"]) == ("config.json", "default")
+
+
+def test_a_damaged_journal_is_an_error_of_every_command(run: Run, tmp_path: Path) -> None:
+    run("write", "a cache")
+    for file in (tmp_path / "home").glob("theorex.db*"):
+        file.write_bytes(b"")
+    for name in ("status", "scan", "verify", "boot-inject"):
+        ended = run(name, "--json")
+        assert ended.code == 1
+        assert "theorex.db" in ended.json["error"]
+        assert "backup" in ended.json["error"]
+
+
+def test_verify_fails_when_a_row_was_changed_behind_its_back(run: Run, tmp_path: Path) -> None:
+    run("write", "an innocent sentence")
+    from theorex_lab.journal.sqlite import connect
+
+    connection = connect(tmp_path / "home" / "theorex.db")
+    connection.execute("DROP TRIGGER events_are_not_changed")
+    connection.execute("UPDATE events SET body = replace(body, 'innocent', 'guilty')")
+    connection.close()
+    ended = run("verify", "--json")
+    assert ended.code == 1
+    assert ended.json["ok"] is False
+    assert "checksum" in ended.json["error"]
+
+
+def test_every_command_has_help_and_a_line_in_the_readme(run: Run) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = run("--help").out
+    for name, (_, text) in cli.COMMANDS.items():
+        assert f"  {name} " in listed
+        ended = run(name, "--help")
+        assert ended.code == 0
+        assert text in " ".join(ended.out.split())
+        for option in ("--json", "--home", "--now"):
+            assert option in ended.out, name
+        assert f"| `{name}" in readme, f"README has no line for {name}"
+
+
+def test_every_option_has_help() -> None:
+    import click
+
+    for name in cli.COMMANDS:
+        made = cli.theorex.get_command(click.Context(cli.theorex), name)
+        assert made is not None
+        for parameter in made.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{name} {parameter.opts}"
+
+
+def test_a_process_of_its_own_works_from_another_folder(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    done = subprocess.run(
+        [sys.executable, "-m", "theorex_lab", "--home", home, "write", "a cache", "--json"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["concepts"] == ["cache"]
