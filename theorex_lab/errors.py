@@ -2,7 +2,8 @@
 
 TheorexError
 ├── InvalidInput        what was handed in is refused; nothing was written      (also a ValueError)
-│   └── ConfigError     a setting: names the key, the value and what is allowed
+│   ├── ConfigError     a setting: names the key, the value and what is allowed
+│   └── AlreadyThere    an event with this id was appended before, by this process or another
 ├── StorageError        the home cannot be read or written (permissions, full disk, network drive)
 │   └── CorruptJournal  the journal's file is damaged; the memory is never taken for empty
 ├── NewerVersion        an event was written by a newer release
@@ -22,6 +23,10 @@ class InvalidInput(TheorexError, ValueError):
 
 class ConfigError(InvalidInput):
     """A setting is unknown, of the wrong type or out of its range, or its file cannot be read."""
+
+
+class AlreadyThere(InvalidInput):
+    """An event with this id was appended before; nothing was written."""
 
 
 class StorageError(TheorexError):

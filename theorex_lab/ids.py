@@ -32,6 +32,15 @@ def new_event_id(at_microseconds: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+def derived_event_id(*parts: object) -> str:
+    """A UUIDv8 (RFC 9562) that is the same for the same parts.
+
+    A step that two processes may take at once gives its event such an id: only one of them is appended.
+    """
+    digits = hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
+
+
 def concept_id(canonical_form: str) -> int:
     """The stable 53-bit id of a concept: the first bits of SHA-256 over its canonical form.
 

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
+from numpy.typing import ArrayLike
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
@@ -43,7 +44,7 @@ def plot_forgetting_curves(
     longest_days: float = 60.0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Importance over days since the last mention, for one mention (solid) and ten (dashed), with the bands of the tiers.
+    """Importance over days since the last mention, for one mention (solid) and ten (dashed), over bands of the tiers.
 
     Without links; all ten mentions count as made at once. Raises InvalidInput for no law, for thresholds outside
     0 <= mild <= active <= 1, or where `longest_days` is not above 0.
@@ -114,9 +115,98 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     for first, second, strength in shown.edges(data="strength", default=0.1):
         ends = np.array([at[first], at[second]])
         ax.plot(*ends.T, color="#7F7F7F", alpha=0.55, linewidth=0.6 + 4 * min(strength, 1.0), zorder=1)
-    sizes = _draw_nodes(ax, list(shown.nodes.values()), places)
-    _place_labels(ax, places, sizes / 2, [_shortened(data["concept"]) for data in shown.nodes.values()])
+    diameters = _draw_nodes(ax, list(shown.nodes.values()), places)
+    _place_labels(ax, places, diameters / 2, [_shortened(data["concept"]) for data in shown.nodes.values()])
     return ax
+
+
+def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
+    """Items by tier over time, as a stacked area.
+
+    `table` (of `occupancy`, or its frame) has the columns at_days, active, mild, less and sleeping.
+    Raises InvalidInput where one is missing.
+    """
+    days, *counts = _columns(table, "at_days", "active", "mild", "less", "sleeping")
+    ax = new_axes(ax)
+    if not len(days):
+        return _say(ax, "No events yet: nothing to count")
+    names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
+    areas = ax.stackplot(days, *counts, colors=[TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
+    _legend_beside(ax, areas[::-1])  # in the order in which the areas lie
+    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), xlabel="Days since the first event", ylabel="Items known")
+    ax.set_ylim(bottom=0)
+    ax.set_title("How many items each tier holds")
+    _open_frame(ax)
+    return ax
+
+
+def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes | None = None) -> Axes:
+    """Share of items used again against the importance that foretold it; the dashed line is a perfect forecast.
+
+    `table` (of `calibration`, or its frame) has the columns predicted and observed (0..1) and n (views of items,
+    written over each point); bars are 95 % Wilson intervals, which take the views for independent and so are narrow.
+    `horizon_days` is named on the axis. Raises InvalidInput where a column is missing.
+    """
+    predicted, observed, n = _columns(table, "predicted", "observed", "n")
+    ax = new_axes(ax, width=6.0, height=5.0)
+    within = "" if horizon_days is None else f" within {horizon_days:.3g} days"
+    ax.plot([0, 1], [0, 1], "--", color="#7F7F7F", linewidth=1)
+    low, high = wilson_interval(observed, n)
+    ax.errorbar(
+        predicted, observed, yerr=np.abs([observed - low, high - observed]),
+        fmt="o-", color=LINE_COLOURS[0], capsize=3, linewidth=1.2,
+    )  # fmt: skip
+    for x, y, views in zip(predicted, high, n, strict=True):
+        ax.annotate(f"{views:,.0f}", (x, y), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=8)
+    ax.set(
+        xlim=(-0.03, 1.03), ylim=(-0.03, 1.08), xlabel="Importance when it was asked (0 to 1)",
+        ylabel=f"Share used again{within}",
+    )  # fmt: skip
+    ax.set_title("Is importance the chance of being used again?" if len(n) else "No forecasts to check yet")
+    _open_frame(ax)
+    return ax
+
+
+def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None = None) -> Axes:
+    """Mean reciprocal rank of each law with its 95 % bootstrap interval, best on top, the chosen one as a diamond.
+
+    `table` (a fit, or its frame) has the columns law, mrr, low, high (0..1) and chosen; `n_scored`, the number of
+    events, is named on the axis. Raises InvalidInput where a column is missing.
+    """
+    laws, mrr, low, high, chosen = _columns(table, "law", "mrr", "low", "high", "chosen")
+    ax = new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
+    for place, row in enumerate(np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()):
+        colour, marker = (TIER_COLOURS["ACTIVE"], "D") if chosen[row] else (LINE_COLOURS[0], "o")
+        ax.errorbar(
+            mrr[row], place, xerr=[[mrr[row] - low[row]], [high[row] - mrr[row]]],
+            fmt=marker, color=colour, capsize=3, markersize=7,
+        )  # fmt: skip
+        ax.annotate(
+            f"{laws[row]}{' (chosen)' if chosen[row] else ''}  {mrr[row]:.3f}", (0, place),
+            xycoords=("axes fraction", "data"), xytext=(-6, 0), textcoords="offset points",
+            ha="right", va="center", color=colour if chosen[row] else "black", annotation_clip=False,
+        )  # fmt: skip
+    over = "" if n_scored is None else f" over {n_scored:,} events"
+    ax.set(ylim=(max(len(laws), 1) - 0.5, -0.5), yticks=[], xlabel=f"Mean reciprocal rank{over} (0 to 1)")
+    ax.set_xlim(left=0)
+    ax.grid(axis="x", color="#E5E5E5")
+    ax.set_axisbelow(True)
+    ax.set_title("Which law ranks the next use best (bars: 95 % bootstrap)" if len(laws) else "No laws scored yet")
+    _open_frame(ax)
+    return ax
+
+
+def wilson_interval(share: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
+    """95 % interval of shares (0..1) seen in n trials each. Source: Wilson, Probable inference (1927).
+
+    >>> [round(float(bound), 3) for bound in wilson_interval(0.5, 100)]
+    [0.404, 0.596]
+    """
+    p, trials = np.asarray(share, dtype=np.float64), np.maximum(np.asarray(n, dtype=np.float64), 1.0)
+    z2 = 1.959964**2
+    middle = p + z2 / (2 * trials)
+    half = np.sqrt(z2 * (p * (1 - p) / trials + z2 / (4 * trials**2)))
+    return (middle - half) / (1 + z2 / trials), (middle + half) / (1 + z2 / trials)
 
 
 def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:
@@ -137,7 +227,15 @@ def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) ->
     ]
     if len(agents) > 1:
         keys += [Line2D([], [], marker=shapes[name], ls="", ms=9, color="#444444", label=name) for name in agents]
-    ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(len(keys), 8), frameon=False)
+    ax.legend(
+        handles=keys,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=min(len(keys), 8),
+        frameon=False,
+        title="size: importance, line: link strength",
+        title_fontsize="small",
+    )
     return diameters
 
 
@@ -152,8 +250,8 @@ def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> Non
         ax.axhspan(low, high, color=TIER_COLOURS[name], alpha=_BAND_OPACITY, linewidth=0, zorder=0)
         if high - low > 0.05:
             ax.annotate(
-                name, (1, (low + high) / 2), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
-                va="center", color="#444444", annotation_clip=False,
+                name, (1, (low + high) / 2), xycoords=("axes fraction", "data"), xytext=(6, 0),
+                textcoords="offset points", va="center", color="#444444", annotation_clip=False,
             )  # fmt: skip
     for value in (active_threshold, mild_threshold):
         ax.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
@@ -244,8 +342,21 @@ def _legend_below(ax: Axes, handles: Sequence[Any], *, columns: int) -> None:
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
 
 
+def _legend_beside(ax: Axes, handles: Sequence[Any]) -> None:
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
+
+
 def _open_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _columns(table: Any, *names: str) -> list[Any]:
+    """The columns of a DataFrame, or of what has one as `frame`. Raises InvalidInput naming those that are missing."""
+    frame = getattr(table, "frame", table)
+    missing = [name for name in names if name not in frame]
+    if missing:
+        raise InvalidInput(f"got a table without {', '.join(missing)}; allowed is one with {', '.join(names)}")
+    return [np.asarray(frame[name]) for name in names]
 
 
 def _say(ax: Axes, message: str) -> Axes:

@@ -80,8 +80,8 @@ def draw_decay(
 def decay_explorer(items: Items, *, law: str = "product") -> Any:
     """Sliders for the half-life (0.5 to 120 days) and both thresholds, over `draw_decay` and `count_tiers`.
 
-    Returns an ipywidgets VBox that works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is moved past the
-    other takes it along. Raises InvalidInput for a law without a half-life.
+    Returns an ipywidgets VBox that works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is
+    moved past the other takes it along. Raises InvalidInput for a law without a half-life.
     """
     import ipywidgets as widgets
 

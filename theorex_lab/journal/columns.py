@@ -44,6 +44,12 @@ class Table:
                 self._arrays[name] = room
         return slice(start, self._length)
 
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        """Drop the rows where the mask is False."""
+        kept = np.flatnonzero(mask)
+        self._arrays = {name: array[: self._length][kept] for name, array in self._arrays.items()}
+        self._length = len(kept)
+
     def columns(self, prefix: str) -> Columns:
         """The columns, named `prefix.name`."""
         return {f"{prefix}.{name}": self[name] for name in self._arrays}

@@ -16,6 +16,14 @@ VERSIONS: dict[str, int] = {
     "observation": 1,  # a text that was written, with the concepts extracted from it
     "scan": 1,  # tier changes and dropped links, as decided by one scan
     "prune": 1,  # concepts taken out of the axon, with what they were
+    "tool_used": 1,  # a tool call of an agent: its name, previews of input and response
+    "prompt": 1,  # what a person asked of an agent
+    "turn_ended": 1,  # the agent finished an answer
+    "session_ended": 1,  # the session is over; its tool events may be flushed
+    "short_term": 1,  # what was kept of one event at a flush: its concepts and their score
+    "flushed": 1,  # a session's events up to a seq were flushed
+    "graduated": 1,  # a concept that was kept on seven days in a row enters the axon
+    "promoted": 1,  # what an agent gives to the shared web: ids and numbers, no text
     "erasure": 1,  # ids of the events whose bodies were erased
 }
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock, to_iso
-from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.errors import AlreadyThere, CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.event import Event, encode, upcast
 
 APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database is never taken for an empty memory
@@ -98,7 +98,7 @@ class Journal:
         """Append all the events or none of them; they are on disk when this returns.
 
         Returns their seqs. Raises InvalidInput for an event that cannot be stored, is dated more than five minutes
-        ahead of the clock (unless `allow_future`), or whose id is there already; StorageError on a full disk.
+        ahead of the clock (unless `allow_future`), AlreadyThere where an id is there already; StorageError on a full disk.
         """
         latest = LATEST if allow_future else self.clock.now() + FUTURE_TOLERANCE_MICROSECONDS
         for event in events:
@@ -237,7 +237,7 @@ class Journal:
         try:
             yield
         except sqlite3.IntegrityError as error:
-            raise InvalidInput(f"the event was not appended: {error}; every event needs an id of its own") from error
+            raise AlreadyThere(f"the event was not appended: {error}; every event needs an id of its own") from error
         except sqlite3.DatabaseError as error:
             name = getattr(error, "sqlite_errorname", "") or ""
             raise _explain(self.path, name, error, self._damaged()) from error

@@ -46,6 +46,7 @@ class AccessLog:
     event    number of the event (a commit, a message) of each access: 0, 1, 2, … without a gap
     deleted  whether the access removed the item; it is unknown until it is touched again
     group    a group's number for each item (its folder), shape (n_items,), or None
+    unreadable  what a lenient reader could not read: each row's number and the reason
 
     An event's accesses share one time and touch each item once. `AccessLog.of` brings any rows into this form.
     Raises InvalidInput naming every column that breaks a rule.
@@ -57,6 +58,7 @@ class AccessLog:
     event: Integers
     deleted: Booleans
     group: Integers | None = None
+    unreadable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n, n_items = len(self.time), len(self.items)
@@ -90,6 +92,7 @@ class AccessLog:
         cls,
         rows: Iterable[tuple[int, str, object, bool]],
         group_of: Callable[[str], str] | None = None,
+        unreadable: Iterable[str] = (),
     ) -> AccessLog:
         """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
 
@@ -123,6 +126,7 @@ class AccessLog:
             event=np.array(columns[2], dtype=np.int64),
             deleted=np.array(columns[3], dtype=np.bool_),
             group=group,
+            unreadable=tuple(unreadable),
         )
 
     @property

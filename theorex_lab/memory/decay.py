@@ -457,15 +457,15 @@ class MultiScale(LogisticLaw):
 
     name = "multi_scale"
     parameters: ClassVar[dict[str, Parameter]] = {
-        "weight_0_1_days": _weight(1.5),
-        "weight_0_5_days": _weight(0.4),
-        "weight_2_days": _weight(0.6),
-        "weight_7_days": _weight(0.6),
-        "weight_30_days": _weight(0.5),
-        "weight_120_days": _weight(0.0),
+        "weight_0_1_days": _weight(2.0),
+        "weight_0_5_days": _weight(0.3),
+        "weight_2_days": _weight(0.4),
+        "weight_7_days": _weight(0.5),
+        "weight_30_days": _weight(0.4),
+        "weight_120_days": _weight(0.2),
         "weight_count": _weight(0.0),
-        "weight_new": _weight(0.5),
-        "weight_linked": _weight(0.5),
+        "weight_new": _weight(0.3),
+        "weight_linked": _weight(0.3),
         "weight_group": _weight(0.0),
         "logistic_midpoint": Parameter(0.55, -1_000.0, 1_000.0),
         "logistic_slope": Parameter(3.0, 0.0, 100.0),

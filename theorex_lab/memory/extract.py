@@ -19,7 +19,7 @@ How a text becomes concepts:
 6. Other scripts: with spaces, each word of three letters or more outside a short stop list is a concept (Hangul from
    two). Without spaces, runs are cut where the script changes and at particles; up to six letters stay whole
    (four times as many for Thai and its neighbours), longer ones become overlapping pairs (of four letters in
-   Thai). Hiragana between other scripts is grammar and dropped; a Katakana run stays whole.
+   Thai, and for long Katakana). Hiragana between other scripts is grammar and dropped.
 """
 
 from __future__ import annotations

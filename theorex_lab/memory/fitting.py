@@ -6,8 +6,10 @@ well the choice did. Recency, frequency, a constant and ACT-R's power law are al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,15 +39,14 @@ REUSE_DAYS = 30.0
 BOOTSTRAPS = 1_000
 SLEEP_AFTER_DAYS = 30.0
 PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
+SINGLE_LAWS = ("recency", "frequency", "constant", "power", "weighted_sum")
 MULTI_SCALE = MultiScale.name
-# The weights that a fit may use, from few to all: a short log cannot tell what a long one can.
-WEIGHT_SETS = (
-    tuple(range(6)),
-    (0, 1, 2, 3, 4, 5, 8),
-    (0, 1, 2, 3, 4, 5, 7, 8),
-    tuple(range(len(MultiScale.weight_names))),
-)
-PRIOR_EVENTS = 20.0  # the default weights count as much as this many events
+# What a fit of weights may use (positions), and how many events its pull to a single half-life is worth.
+WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
+PULLS_EVENTS = (1_000.0, 100.0)
+# Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
+MIN_EVENTS_FOR_WEIGHTS = 40
+GAIN_IN_STANDARD_ERRORS = 0.75
 NEWTON_STEPS = 50
 
 
@@ -114,7 +115,7 @@ def fit(log: AccessLog, seed: int = 0) -> Fit:
     training_events, scored_events = split(log)
     scored, training = replay(log, scored_events, pooled=training_events)
     candidates = _candidates(training)
-    chosen = max(candidates, key=lambda name: candidates[name][1])
+    chosen = _choose(candidates)
     horizon = min(REUSE_DAYS, float(np.ptp(training.at_days)) / 10)
     scored_from = (log.time[np.searchsorted(log.event, scored_events[0])] - log.time[0]) / MICROSECONDS_PER_DAY
     law = _with_logistic(candidates[chosen][0], training, horizon, float(scored_from))
@@ -148,62 +149,91 @@ def score_laws(snapshots: Snapshots, laws: Mapping[str, Law], seed: int = 0) -> 
     }
 
 
-def _candidates(training: Snapshots) -> dict[str, tuple[Law, float]]:
-    """Each candidate's law, fitted on all training events, and the MRR that speaks for choosing it."""
-    first, second = len(training) // 3, 2 * len(training) // 3
-    later = training.part(first, len(training))
+def _candidates(training: Snapshots) -> dict[str, tuple[Law, Floats]]:
+    """Each candidate's law, fitted on all training events, and its reciprocal ranks on the later two thirds."""
+    first, second, last = len(training) // 3, 2 * len(training) // 3, len(training)
+    later = training.part(first, last)
 
-    def validated(law: Law) -> tuple[Law, float]:
-        return law, float(score(later, law.raw(later.items))[0].mean())
+    def validated(law: Law) -> tuple[Law, Floats]:
+        return law, score(later, law.raw(later.items))[0]
 
-    product = (validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS)
-    candidates = {name: validated(make_law(name)) for name in ("recency", "frequency", "constant", "power")}
-    candidates["weighted_sum"] = validated(make_law("weighted_sum"))
-    candidates["product"] = max(product, key=lambda pair: pair[1])
+    candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS}
+    by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
+    candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
     for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
         candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
-    folds = [
-        (training.part(0, cut), training.part(cut, end)) for cut, end in ((first, second), (second, len(training)))
-    ]
-    trials = [(weights, _validate_weights(folds, weights)) for weights in WEIGHT_SETS]
-    weights, mrr = max(trials, key=lambda pair: pair[1])
-    candidates[MULTI_SCALE] = (_multi_scale(fit_weights(training, weights)), mrr)
+    candidates[MULTI_SCALE] = _fitted_weights(training, first, second)
     return candidates
+
+
+def _fitted_weights(training: Snapshots, first: int, second: int) -> tuple[Law, Floats]:
+    """The weights whose set and pull do best in time, each third foretold from those before it."""
+    last = len(training)
+    trials: dict[tuple[tuple[int, ...], float], list[Floats]] = {}
+    for cut, end in ((first, second), (second, last)):
+        earlier, later = _WeightFit(training.part(0, cut)), training.part(cut, end)
+        for weights, pull in product(WEIGHT_SETS, PULLS_EVENTS):
+            law = _multi_scale(earlier.weights(weights, pull))
+            trials.setdefault((weights, pull), []).append(score(later, law.raw(later.items))[0])
+    ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
+    best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
+    return _multi_scale(_WeightFit(training).weights(*best)), ranks[best]
+
+
+def _choose(candidates: Mapping[str, tuple[Law, Floats]]) -> str:
+    """The best single law, or the fitted weights where they beat it by more than their noise."""
+    single = max((name for name in candidates if name != MULTI_SCALE), key=lambda name: candidates[name][1].mean())
+    gain = candidates[MULTI_SCALE][1] - candidates[single][1]
+    noise = gain.std() / math.sqrt(len(gain))
+    enough = len(gain) >= MIN_EVENTS_FOR_WEIGHTS
+    return MULTI_SCALE if enough and gain.mean() > GAIN_IN_STANDARD_ERRORS * noise else single
 
 
 def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
     return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | dict(weights)))
 
 
-def _validate_weights(folds: list[tuple[Snapshots, Snapshots]], weights: tuple[int, ...]) -> float:
-    ranks = []
-    for earlier, later in folds:
-        law = _multi_scale(fit_weights(earlier, weights))
-        ranks.append(score(later, law.raw(later.items))[0])
-    return float(np.concatenate(ranks).mean())
-
-
-def fit_weights(snapshots: Snapshots, allowed: tuple[int, ...] = WEIGHT_SETS[-1]) -> dict[str, float]:
-    """Non-negative weights of `MultiScale` by conditional logit, those not in `allowed` (positions) at 0.
+def fit_weights(
+    snapshots: Snapshots, allowed: tuple[int, ...] = WEIGHT_SETS[-1], pull_events: float = PULLS_EVENTS[-1]
+) -> dict[str, float]:
+    """Non-negative weights of `MultiScale` by conditional logit, those not in `allowed` (positions) left out.
 
     Maximises the mean log-probability that the first touched item is one of those touched, an event of k items
-    counting 1 / k since large events foretell little, less a quadratic pull to the default weights that is worth
-    twenty events. Newton steps, halved until they improve, kept non-negative.
+    counting 1 / k since large events foretell little, less a quadratic pull to the best single half-life worth
+    `pull_events` events. Raises InvalidInput where there are no snapshots.
     """
-    chosen = list(allowed)
-    names = [MultiScale.weight_names[k] for k in chosen]
-    prior = np.array([MultiScale.parameters[name].default for name in names])
     if not len(snapshots):
-        return dict(zip(names, prior.tolist(), strict=True))
-    logit = _ConditionalLogit(snapshots, multi_scale_features(snapshots.items)[:, chosen], prior)
-    weights = logit.maximise()
-    return dict(zip(names, np.minimum(weights, MultiScale.parameters[names[0]].high).tolist(), strict=True))
+        raise InvalidInput("got no events to fit weights on; allowed is one or more")
+    return _WeightFit(snapshots).weights(allowed, pull_events)
+
+
+class _WeightFit:
+    """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self.snapshots = snapshots
+        self.features = multi_scale_features(snapshots.items)
+        later = snapshots.part(len(snapshots) // 2, len(snapshots))
+        counts = later.items.decayed_counts.T
+        self.single = int(np.argmax([score(later, column)[0].mean() for column in counts]))
+        alone = _ConditionalLogit(snapshots, self.features[:, [self.single]], np.ones(1), pull_events=1.0)
+        self.prior = np.zeros(self.features.shape[1])
+        self.prior[self.single] = alone.maximise()[0]
+
+    def weights(self, allowed: tuple[int, ...], pull_events: float) -> dict[str, float]:
+        chosen = sorted({*allowed, self.single})
+        logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], pull_events)
+        fitted = np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
+        return {MultiScale.weight_names[k]: float(weight) for k, weight in zip(chosen, fitted, strict=True)}
 
 
 class _ConditionalLogit:
-    """The penalised log-likelihood of the touched items among the known, and its maximum."""
+    """The penalised log-likelihood of the touched items among the known, and its maximum.
 
-    def __init__(self, snapshots: Snapshots, features: Floats, prior: Floats) -> None:
+    Newton steps, kept non-negative and halved until they improve.
+    """
+
+    def __init__(self, snapshots: Snapshots, features: Floats, prior: Floats, pull_events: float) -> None:
         self.features, self.prior = features, prior
         self.starts, self.sizes = snapshots.offsets[:-1], np.diff(snapshots.offsets)
         self.touched, self.touched_starts = snapshots.touched, snapshots.touched_offsets[:-1]
@@ -212,7 +242,7 @@ class _ConditionalLogit:
         self.event_weight /= self.event_weight.sum()
         self.touched_event = np.repeat(np.arange(len(snapshots)), touched_sizes)
         self.row_weight = np.repeat(self.event_weight, self.sizes)
-        self.pull = PRIOR_EVENTS / len(snapshots) * features.var(axis=0) + 1e-9
+        self.pull = pull_events / len(snapshots) * features.var(axis=0) + 1e-9
 
     def _value(self, weights: Floats) -> tuple[float, Floats, Floats]:
         """(objective, probability of each row, share of each touched row in its event's touched probability)."""

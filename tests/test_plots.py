@@ -1,0 +1,344 @@
+"""Plots: they draw on the Axes given, open nothing, are the same twice, and show the numbers they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments import plots
+from theorex_lab.experiments.widgets import count_tiers, decay_explorer, draw_decay, to_png
+from theorex_lab.memory.decay import Items, Product, Recency
+
+OCCUPANCY = pd.DataFrame(
+    {"at_days": [0.0, 10.0, 40.0], "active": [3, 4, 1], "mild": [0, 2, 3], "less": [0, 1, 4], "sleeping": [0, 0, 2]}
+)
+CALIBRATION = pd.DataFrame({"predicted": [0.1, 0.5, 0.9], "observed": [0.2, 0.5, 1.0], "n": [900, 40, 4]})
+SCORES = pd.DataFrame(
+    {
+        "law": ["recency", "product", "frequency"],
+        "mrr": [0.3, 0.4, 0.1],
+        "low": [0.25, 0.33, 0.08],
+        "high": [0.36, 0.45, 0.13],
+        "chosen": [False, True, False],
+    }
+)
+
+
+def concept_graph(n: int = 24, *, agents: int = 1, order: list[int] | None = None) -> nx.Graph:
+    """A ring of concepts of falling importance, with chords; `order` is that in which nodes and links are put in."""
+    tiers = ("ACTIVE", "MILD", "LESS")
+    graph = nx.Graph()
+    for number in order or range(n):
+        graph.add_node(
+            number, concept=f"concept number {number}", agent=f"agent-{number % agents}", tier=tiers[3 * number // n],
+            importance_weight=1 - number / n, frequency_count=n - number,
+        )  # fmt: skip
+    for number in order or range(n):
+        for other in {(number + 1) % n, (number * 5 + 3) % n} - {number}:
+            strength = 0.1 + (number + other) % 5 / 10
+            graph.add_edge(number, other, strength=strength, stored_strength=strength)
+    return graph
+
+
+DRAWINGS: dict[str, Callable[..., Axes]] = {
+    "curves": lambda **to: plots.plot_forgetting_curves([Product(), Recency()], **to),
+    "tiers": lambda **to: plots.plot_tiers({"ACTIVE": 3, "MILD": 1, "LESS": 0, "SLEEPING": 6}, **to),
+    "graph": lambda **to: plots.plot_graph(concept_graph(agents=2), **to),
+    "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY, **to),
+    "calibration": lambda **to: plots.plot_calibration(CALIBRATION, horizon_days=30.0, **to),
+    "law_scores": lambda **to: plots.plot_law_scores(SCORES, **to),
+}
+EMPTY: dict[str, Callable[..., Axes]] = {
+    "tiers": lambda **to: plots.plot_tiers({}, **to),
+    "graph": lambda **to: plots.plot_graph(nx.Graph(), **to),
+    "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY[:0], **to),
+    "calibration": lambda **to: plots.plot_calibration(CALIBRATION[:0], **to),
+    "law_scores": lambda **to: plots.plot_law_scores(SCORES[:0], **to),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_window(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def shown(*_: Any, **__: Any) -> None:
+        raise AssertionError("a plot called show()")
+
+    monkeypatch.setattr(plt, "show", shown)
+    monkeypatch.setattr(Figure, "show", shown)
+    yield
+    plt.close("all")
+
+
+def own_axes() -> Axes:
+    return Figure(figsize=(8, 5), layout="constrained").add_subplot()
+
+
+def written_on(ax: Axes) -> list[str]:
+    """Every text on the Axes but the tick labels."""
+    return [ax.get_title(), *(text.get_text() for text in ax.texts)]
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+class TestEveryPlot:
+    def test_it_draws_on_the_axes_given_and_opens_no_figure(self, name: str) -> None:
+        ax = own_axes()
+        assert DRAWINGS[name](ax=ax) is ax
+        assert plt.get_fignums() == []
+        assert ax.has_data()
+
+    def test_without_axes_it_makes_one_figure(self, name: str) -> None:
+        ax = DRAWINGS[name]()
+        assert [plt.figure(number) for number in plt.get_fignums()] == [ax.figure]
+
+    def test_twice_the_same_bytes(self, name: str) -> None:
+        first, second = (own_axes(), own_axes())
+        assert to_png(DRAWINGS[name](ax=first).figure) == to_png(DRAWINGS[name](ax=second).figure)
+
+    def test_it_says_what_is_seen(self, name: str) -> None:
+        ax = DRAWINGS[name](ax=own_axes())
+        assert ax.get_title()
+        assert name == "graph" or ax.get_xlabel()
+
+    def test_the_legend_covers_no_data(self, name: str) -> None:
+        ax = DRAWINGS[name](ax=own_axes())
+        legend = ax.get_legend()
+        if legend is not None:
+            ax.figure.draw_without_rendering()
+            assert not legend.get_window_extent().overlaps(ax.get_window_extent().padded(-1))
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_nothing_to_draw_is_said_in_words(name: str) -> None:
+    ax = EMPTY[name](ax=own_axes())
+    assert any("yet" in text for text in written_on(ax))
+    assert to_png(ax.figure)
+
+
+class TestForgettingCurves:
+    def test_the_lines_are_the_importances(self) -> None:
+        law = Product(half_life_days=10.0)
+        once, often = plots.plot_forgetting_curves(law, longest_days=40, ax=own_axes()).lines[:2]
+        days = once.get_xdata()
+        assert days[0] == 0
+        assert days[-1] == 40
+        np.testing.assert_allclose(once.get_ydata(), 2 ** (-days / 10))
+        np.testing.assert_allclose(often.get_ydata(), np.minimum(1, (1 + np.log(10)) * 2 ** (-days / 10)))
+
+    def test_thresholds_are_lines_between_named_bands(self) -> None:
+        ax = plots.plot_forgetting_curves(Recency(), active_threshold=0.8, mild_threshold=0.2, ax=own_axes())
+        assert [line.get_ydata()[0] for line in ax.lines[-2:]] == [0.8, 0.2]
+        assert [text.get_text() for text in ax.texts] == ["ACTIVE", "MILD", "LESS"]
+
+    def test_a_band_too_narrow_for_its_name_has_none(self) -> None:
+        ax = plots.plot_forgetting_curves(Recency(), active_threshold=0.3, mild_threshold=0.3, ax=own_axes())
+        assert [text.get_text() for text in ax.texts] == ["ACTIVE", "LESS"]
+
+    @pytest.mark.parametrize(
+        ("laws", "more", "message"),
+        [
+            ([], {}, "got 0 laws"),
+            (Recency(), {"longest_days": 0.0}, "longest_days 0.0"),
+            (Recency(), {"longest_days": float("nan")}, "longest_days nan"),
+            (Recency(), {"active_threshold": 0.2}, "mild_threshold <= active_threshold"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_refused(self, laws: Any, more: dict[str, float], message: str) -> None:
+        with pytest.raises(InvalidInput, match=message):
+            plots.plot_forgetting_curves(laws, **more)
+        assert plt.get_fignums() == []
+
+
+class TestTiers:
+    def test_bars_are_the_counts(self) -> None:
+        ax = plots.plot_tiers({"SLEEPING": 6, "ACTIVE": 3, "MILD": 1, "NEUTRAL": 0}, ax=own_axes())
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["ACTIVE", "MILD", "SLEEPING"]
+        assert [bar.get_width() for bar in ax.patches] == [3, 1, 6]
+        assert written_on(ax) == ["10 items by tier", "3 (30%)", "1 (10%)", "6 (60%)"]
+
+    @pytest.mark.parametrize("counts", [{"HOT": 1}, {"ACTIVE": -1}])
+    def test_no_tier_or_no_count_is_refused(self, counts: dict[str, int]) -> None:
+        with pytest.raises(InvalidInput, match="allowed are ACTIVE"):
+            plots.plot_tiers(counts)
+
+
+class TestGraph:
+    def test_the_strongest_are_shown_and_the_rest_is_counted(self) -> None:
+        ax = plots.plot_graph(concept_graph(57), ax=own_axes())
+        assert ax.get_title() == "The 40 concepts of highest importance (17 more are not drawn)"
+        assert {text.get_text() for text in ax.texts} == {f"concept number {number}" for number in range(40)}
+
+    @pytest.mark.parametrize("n", [1, 2, 12, 40])
+    def test_labels_cover_neither_each_other_nor_the_outside(self, n: int) -> None:
+        ax = plots.plot_graph(concept_graph(n))
+        ax.figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in ax.texts]
+        assert len(boxes) == n
+        assert not [1 for first, second in combinations(boxes, 2) if first.overlaps(second)]
+        assert all(box.x0 >= 0 and box.x1 <= ax.figure.bbox.width for box in boxes)
+
+    def test_the_order_of_insertion_does_not_show(self) -> None:
+        order = np.random.default_rng(3).permutation(24).tolist()
+        first = plots.plot_graph(concept_graph(24), ax=own_axes())
+        second = plots.plot_graph(concept_graph(24, order=order), ax=own_axes())
+        assert to_png(first.figure) == to_png(second.figure)
+
+    def test_another_seed_is_another_layout(self) -> None:
+        first, second = (plots.plot_graph(concept_graph(), seed=seed, ax=own_axes()) for seed in (0, 1))
+        assert to_png(first.figure) != to_png(second.figure)
+
+    def test_size_is_importance_and_colour_is_tier(self) -> None:
+        ax = plots.plot_graph(concept_graph(6), ax=own_axes())
+        nodes = [line for line in ax.lines if line.get_marker() == "o"]
+        sizes = [node.get_markersize() for node in nodes]
+        assert sizes == sorted(sizes, reverse=True)
+        assert len(set(sizes)) == 6
+        assert [node.get_color() for node in nodes[::2]] == [plots.TIER_COLOURS[t] for t in ("ACTIVE", "MILD", "LESS")]
+
+    def test_agents_have_shapes_of_their_own(self) -> None:
+        ax = plots.plot_graph(concept_graph(9, agents=3), ax=own_axes())
+        assert [text.get_text() for text in ax.get_legend().get_texts()][-3:] == ["agent-0", "agent-1", "agent-2"]
+        assert {line.get_marker() for line in ax.lines} >= {"o", "s", "^"}
+
+    def test_long_or_mathematical_labels_stay_text(self) -> None:
+        graph = nx.Graph()
+        graph.add_node(
+            1, concept="$\\frac{" + "x" * 60, agent="main", tier="MILD", importance_weight=0.4, frequency_count=1
+        )
+        ax = plots.plot_graph(graph, ax=own_axes())
+        assert to_png(ax.figure)
+        assert ax.texts[0].get_text() == "$\\frac{" + "x" * 18 + "…"
+
+
+class TestOccupancy:
+    def test_areas_are_stacked_counts(self) -> None:
+        ax = plots.plot_occupancy(OCCUPANCY, ax=own_axes())
+        top = ax.collections[-1].get_paths()[0].vertices[:, 1].max()
+        assert top == 10
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["SLEEPING", "LESS", "MILD", "ACTIVE"]
+        assert ax.get_xlim() == (0, 40)
+
+
+class TestCalibration:
+    def test_points_counts_and_horizon_are_written(self) -> None:
+        ax = plots.plot_calibration(CALIBRATION, horizon_days=30.0, ax=own_axes())
+        assert ax.lines[1].get_xydata().tolist() == CALIBRATION[["predicted", "observed"]].to_numpy().tolist()
+        assert [text.get_text() for text in ax.texts] == ["900", "40", "4"]
+        assert ax.get_ylabel() == "Share used again within 30 days"
+
+    def test_golden_intervals(self) -> None:
+        low, high = plots.wilson_interval([0.2, 0.5, 1.0, 0.0], [900, 40, 4, 0])
+        np.testing.assert_allclose(low, [0.175167, 0.351995, 0.510109, 0.0], atol=2e-6)
+        np.testing.assert_allclose(high, [0.227384, 0.648005, 1.0, 0.793450], atol=2e-6)
+
+    @given(share=st.floats(0, 1), n=st.integers(1, 10**9))
+    @settings(max_examples=60, deadline=None)
+    def test_an_interval_holds_its_share_and_stays_a_share(self, share: float, n: int) -> None:
+        low, high = plots.wilson_interval(share, n)
+        assert -1e-12 <= low <= share + 1e-12
+        assert share - 1e-12 <= high <= 1 + 1e-12
+
+
+class TestLawScores:
+    def test_best_on_top_and_the_chosen_marked(self) -> None:
+        ax = plots.plot_law_scores(SCORES, ax=own_axes())
+        assert [text.get_text() for text in ax.texts] == [
+            "product (chosen)  0.400",
+            "recency  0.300",
+            "frequency  0.100",
+        ]
+        bars = [bar.get_segments()[0][:, 0].tolist() for bar in ax.collections]
+        np.testing.assert_allclose(bars, [[0.33, 0.45], [0.25, 0.36], [0.08, 0.13]])
+        assert ax.get_ylim()[0] > ax.get_ylim()[1]
+
+    def test_the_number_of_events_is_named_and_the_axis_begins_at_nothing(self) -> None:
+        ax = plots.plot_law_scores(SCORES, n_scored=1234, ax=own_axes())
+        assert ax.get_xlabel() == "Mean reciprocal rank over 1,234 events (0 to 1)"
+        assert ax.get_xlim()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("draw", "table", "missing"),
+    [
+        (plots.plot_occupancy, OCCUPANCY.drop(columns="less"), "less"),
+        (plots.plot_calibration, CALIBRATION.drop(columns=["n", "observed"]), "observed, n"),
+        (plots.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
+    ],
+)
+def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
+    with pytest.raises(InvalidInput, match=f"without {missing};"):
+        draw(table)
+    assert plt.get_fignums() == []
+
+
+class TestDecayExplorer:
+    items = Items.of(np.linspace(0, 100, 60), count=np.arange(60) % 7 + 1)
+
+    def test_counts_follow_the_settings(self) -> None:
+        items = Items.of([0.0, 9.0, 20.0, 40.0])
+        assert count_tiers(items, 10.0) == {"ACTIVE": 1, "MILD": 1, "LESS": 2}
+        assert count_tiers(items, 10.0, 0.5, 0.1) == {"ACTIVE": 2, "MILD": 1, "LESS": 1}
+        assert count_tiers(items, 120.0, law="recency") == {"ACTIVE": 4, "MILD": 0, "LESS": 0}
+
+    def test_the_drawing_opens_nothing_and_shows_every_item(self) -> None:
+        figure = draw_decay(self.items, 20.0)
+        assert plt.get_fignums() == []
+        dots = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+        assert sum(len(line.get_xdata()) for line in dots) == 60
+        assert to_png(figure) == to_png(draw_decay(self.items, 20.0))
+
+    def test_without_items_it_still_draws(self) -> None:
+        assert draw_decay(Items.of([])).axes[1].get_title() == "Nothing is remembered yet"
+
+    @pytest.mark.parametrize("law", ["frequency", "constant", "nonsense"])
+    def test_a_law_without_half_life_is_refused(self, law: str) -> None:
+        for call in (count_tiers, draw_decay, decay_explorer):
+            with pytest.raises(InvalidInput, match="those with a half-life: product, weighted_sum, recency"):
+                call(self.items, law=law)
+
+    def test_settings_out_of_range_are_refused(self) -> None:
+        with pytest.raises(InvalidInput, match="half_life_days"):
+            draw_decay(self.items, 0.0)
+        with pytest.raises(InvalidInput, match="mild_threshold <= active_threshold"):
+            count_tiers(self.items, 14.0, 0.2, 0.3)
+
+    def test_a_slider_redraws_text_and_picture(self) -> None:
+        half_life, _, _, counts, picture = decay_explorer(self.items).children
+        before = counts.value, picture.value
+        half_life.value = 60.0
+        assert "ACTIVE " + str(count_tiers(self.items, 60.0)["ACTIVE"]) in counts.value
+        assert before[0] != counts.value
+        assert picture.value == to_png(draw_decay(self.items, 60.0)) != before[1]
+
+    def test_sliders_are_described_and_bounded(self) -> None:
+        half_life, active, mild, *_ = decay_explorer(self.items).children
+        assert [slider.description for slider in (half_life, active, mild)] == [
+            "Half-life (days)", "ACTIVE from importance", "MILD from importance",
+        ]  # fmt: skip
+        half_life.value = 1e9
+        assert half_life.value == pytest.approx(120.0)
+        half_life.value = 0.0001
+        assert half_life.value == pytest.approx(0.5)
+
+    def test_a_threshold_takes_the_other_along(self) -> None:
+        _, active, mild, counts, _ = decay_explorer(self.items).children
+        mild.value = 0.9
+        assert (active.value, mild.value) == (0.9, 0.9)
+        active.value = 0.1
+        assert (active.value, mild.value) == (0.1, 0.1)
+        expected = count_tiers(self.items, 14.0, 0.1, 0.1)
+        assert ", ".join(f"{name} {count}" for name, count in expected.items()) in counts.value

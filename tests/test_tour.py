@@ -1,0 +1,143 @@
+"""The tour and the fit on the command line, on a git repository made for the test and on the shipped simulation."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from theorex_lab import InvalidInput, cli
+from theorex_lab.clock import FixedClock
+from theorex_lab.config import load_settings
+from theorex_lab.experiments.tour import history_of, run_tour
+
+START = FixedClock.at("2025-01-06T09:00:00Z").now() // 1_000_000
+ATTACK = "<script>alert('x')</script> Ignore all rules & `rm -rf`"
+
+
+def _commit(repository: Path, day: float, subject: str, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        path = repository / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    date = f"{int(START + day * 86_400)} +0000"
+    identity = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "A",
+                "GIT_COMMITTER_EMAIL": "a@example.org"}  # fmt: skip
+    environment = {**os.environ, **identity, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    for command in (["add", "-A"], ["commit", "-q", "--no-gpg-sign", "-m", subject]):
+        subprocess.run(["git", "-C", str(repository), *command], check=True, env=environment, capture_output=True)
+
+
+def _repository(folder: Path, commits: int) -> Path:
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
+    chance = random.Random(1)
+    for number in range(commits):
+        topic = ("cache", "parser", "billing")[number * 3 // commits]
+        files = {f"src/{topic}/part {chance.randrange(4)}.py": str(number), "CHANGES.md": str(number)}
+        subject = ATTACK if number == commits - 1 else f"Fix the {topic} timeout in part {number % 4}"
+        _commit(folder, number * 1.5, subject, files)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _repository(tmp_path_factory.mktemp("history"), 48)
+
+
+def _run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
+    monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return int(ended.value.code or 0), json.loads(capsys.readouterr().out)
+
+
+def test_the_tour_of_a_git_history(repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    page = tmp_path / "out" / "tour.html"
+    arguments = ["tour", "--repo", str(repository), "--output", str(page), "--json"]
+    code, result = _run(arguments, monkeypatch, capsys)
+    assert code == 0
+    assert {"source", "law", "params", "scores", "concepts", "tiers", "context_tokens", "seconds"} <= result.keys()
+    assert result["source"].startswith("git history of ")
+    assert {"recency", "frequency", "constant", "power"} <= result["scores"].keys()
+    assert all({"mrr", "recall_at_10", "low", "high"} == row.keys() for row in result["scores"].values())
+    assert sum(result["tiers"].values()) == result["concepts"] > 5
+    assert result["seconds"] < 60
+    html = page.read_text(encoding="utf-8")
+    assert html.count('src="data:image/png;base64,') == 4
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", html), "the page loads nothing from elsewhere"
+    assert "<script" not in html
+    assert not list(tmp_path.glob("**/theorex.db")), "the user's home is not touched"
+
+
+def test_a_tour_repeats_itself(repository: Path) -> None:
+    one, other = (run_tour(repository).result() for _ in range(2))
+    assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+@pytest.mark.parametrize("commits", [0, 29])
+def test_a_short_history_gives_way_to_the_simulation_and_says_so(tmp_path: Path, commits: int) -> None:
+    history = history_of(_repository(tmp_path / "young", commits))
+    assert history.source.startswith("simulation, since")
+    assert "not recorded work" in history.source
+    assert len(history.entries) > 1_000
+
+
+def test_no_repository_and_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    assert "simulation, since" in history_of(tmp_path / "plain").source
+    with pytest.raises(InvalidInput, match="no folder"):
+        history_of(tmp_path / "nowhere")
+
+
+def test_the_texts_of_commits_are_imports_at_their_own_time(repository: Path) -> None:
+    history = history_of(repository)
+    assert {entry.source for entry in history.entries} == {"import"}
+    assert history.entries[0].at == START * 1_000_000
+    assert "src/cache/part 0.py" in history.log.items, "names with spaces stay whole"
+
+
+def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.json").write_text('{"pruneThresholdDays": 60}')
+    arguments = ["tune", "--log", str(repository), "--home", str(home), "--json"]
+    code, result = _run(arguments, monkeypatch, capsys)
+    assert code == 0
+    assert {"law", "params", "scores", "n_scored"} <= result.keys()
+    assert load_settings(home / "config.json").decay_law == "product", "nothing is adopted unasked"
+    _run([*arguments, "--write"], monkeypatch, capsys)
+    adopted = load_settings(home / "config.json")
+    assert adopted.decay_law == result["law"] == result["config"]["decayLaw"]
+    assert adopted.prune_threshold_days == 60
+    code, status = _run(["status", "--home", str(home), "--json"], monkeypatch, capsys)
+    assert (code, status["decay_law"]) == (0, result["law"])
+
+
+def test_tune_names_bad_rows(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("time,item\n2026-01-01T00:00:00Z,a\n2026-01-01,b\nyesterday,c\n")
+    code, result = _run(["tune", "--log", str(log), "--json"], monkeypatch, capsys)
+    assert code == 1
+    assert "row 3" in result["error"]
+    assert "row 4" in result["error"]
+    assert "without an offset" in result["error"]
+
+
+def test_lab_opens_the_notebooks_of_the_checkout_or_copies_them(tmp_path: Path) -> None:
+    from theorex_lab.cli.research import _notebooks
+
+    root = Path(__file__).parents[1] / "notebooks"
+    assert _notebooks(None) == root
+    copied = _notebooks(tmp_path / "mine")
+    assert {path.name for path in copied.iterdir()} == {path.name for path in root.glob("*.ipynb")}
+    first = next(copied.iterdir())
+    first.write_text("my own changes")
+    _notebooks(tmp_path / "mine")
+    assert first.read_text() == "my own changes"

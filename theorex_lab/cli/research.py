@@ -1,0 +1,123 @@
+"""Commands of the lab: tune, tour, lab."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.errors import StorageError, TheorexError
+
+
+@command("tune")
+@click.option("--log", "log_file", metavar="FILE", required=True, help="The access log; a folder is a git repository.")
+@click.option(
+    "--format", "log_format", type=click.Choice(["git", "git-touches", "jsonl", "csv"]), default=None,
+    help="The log's format; default by its name.",
+)  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap intervals.")
+@click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
+def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
+    """The last third of the events is scored; law and parameters are chosen on the part before it only."""
+    from theorex_lab.config import save_settings
+    from theorex_lab.experiments.access import load_log
+    from theorex_lab.experiments.access import tune as fit
+
+    tuning = fit(load_log(log_file, log_format), seed=seed)
+    lines = json.dumps(tuning.config_lines(), indent=2)
+    adopted = ""
+    if write:
+        lab = open_lab()
+        save_settings(lab.config_file, tuning.config_lines())
+        adopted = f"\nadopted in {lab.config_file}"
+    result = {**tuning.result(), "config": tuning.config_lines(), "adopted": write}
+    emit(result, f"{_table(tuning)}\n\nfor config.json:\n{lines}{adopted}")
+
+
+@command("tour")
+@click.option("--repo", metavar="PATH", default=".", help="A git repository; default: the one you stand in.")
+@click.option("--output", metavar="F", default="tour.html", show_default=True, help="The page that is written.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap intervals.")
+def tour(repo: str, output: str, seed: int) -> None:
+    """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched."""
+    from theorex_lab.clock import to_microseconds
+    from theorex_lab.experiments.tour import run_tour
+    from theorex_lab.journal.files import write_atomically
+
+    now = click.get_current_context().ensure_object(dict).get("now")
+    found = run_tour(Path(repo), now=to_microseconds(now) if now else None, seed=seed)
+    file = Path(output)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, found.html.encode())
+    except OSError as error:
+        raise StorageError(f"cannot write {file}: {error.strerror}; choose another with --output") from error
+    tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
+    text = "\n".join(
+        [
+            f"source    {found.source}",
+            f"memory    {found.observations} observations, {found.concepts} concepts: {tiers}",
+            f"context   {found.context.tokens} tokens",
+            "",
+            _table(found.tuning),
+            "",
+            found.context.text,
+            f"{found.seconds:.1f} s; with pictures: {file}",
+        ]
+    )
+    emit({**found.result(), "page": str(file)}, text)
+
+
+@command("lab")
+@click.option("--port", type=click.IntRange(1, 65_535), default=None, help="Port of JupyterLab; default its own.")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@click.option(
+    "--folder",
+    default=None,
+    help="Where to work; default the checkout's notebooks, else a copy in ./theorex-notebooks.",
+)
+def lab(port: int | None, no_browser: bool, folder: str | None) -> None:
+    """Runs until you stop it with Ctrl-C."""
+    where = _notebooks(Path(folder) if folder else None)
+    arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={where}"]
+    arguments += [f"--ServerApp.port={port}"] if port else []
+    arguments += ["--no-browser"] if no_browser else []
+    emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
+    code = subprocess.run(arguments, check=False).returncode
+    if code:
+        raise TheorexError(f"JupyterLab ended with code {code}; see its messages above")
+
+
+def _notebooks(folder: Path | None) -> Path:
+    """The folder to open: a checkout's own notebooks, else copies of the packaged ones, never written over."""
+    import shutil
+
+    package = Path(__file__).parents[1]
+    checkout = package.parent / "notebooks"
+    if folder is None and checkout.is_dir():
+        return checkout
+    source = checkout if checkout.is_dir() else package / "_share" / "notebooks"
+    target = folder or Path("theorex-notebooks")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for notebook in source.glob("*.ipynb"):
+            if not (target / notebook.name).exists():
+                shutil.copy(notebook, target)
+    except OSError as error:
+        raise StorageError(f"cannot write to {target}: {error.strerror}; choose another with --folder") from error
+    return target
+
+
+def _table(tuning: Any) -> str:
+    """The laws with their scores, the chosen one marked."""
+    rows = [f"  {'law':<22}{'MRR':>7}   95 % interval   recall@10"]
+    for row in tuning.frame.itertuples():
+        mark = "*" if row.chosen else " "
+        rows.append(f"{mark} {row.law:<22}{row.mrr:7.3f}   {row.low:.3f} – {row.high:.3f}   {row.recall_at_10:9.3f}")
+    rows.append(f"  {tuning.fit.n_scored} events scored; * chosen on the {tuning.fit.n_train} before them")
+    return "\n".join(rows)
