@@ -31,7 +31,7 @@ def touches(name: str) -> AccessLog:
     folder = os.environ.get("THEOREX_DATA")
     if not folder:
         pytest.skip("THEOREX_DATA is not set: the file touches of real repositories are not part of the project")
-    return from_git_touches(Path(folder) / f"git_touches_{name}" / "touches.log.gz").log
+    return from_git_touches(Path(folder) / f"git_touches_{name}" / "touches.log.gz")
 
 
 def ratio_to_best_single(result: Fit) -> float:
@@ -93,12 +93,12 @@ CHARACTERS = [(recency_wins, 600), (frequency_wins, 600), (long_pauses, 600), (m
 
 
 @pytest.mark.parametrize(("draw", "n"), CHARACTERS, ids=[draw.__name__ for draw, _ in CHARACTERS])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_chosen_law_reaches_98_percent_of_the_best_single_law(
+@pytest.mark.parametrize("seed", [1])
+def test_chosen_law_is_near_the_best_single_law(
     draw: Callable[[np.random.Generator, int, list[int]], tuple[float, list[int]]], n: int, seed: int
 ) -> None:
     result = fit(log_of(draw, n, seed))
-    # 150 to 200 scored events: a few hundredths of MRR are noise.
+    # 150 to 180 scored events: a few hundredths of MRR are noise.
     assert ratio_to_best_single(result) >= 0.95, result.frame
 
 
@@ -220,15 +220,15 @@ def test_linked_activity_of_the_replay_follows_co_changes() -> None:
 
 def test_choice_reads_nothing_of_the_scored_part() -> None:
     log = log_of(power_law, 300, 3)
-    _, scored = split(log)
-    keep = log.event < scored[0]
-    changed = np.random.default_rng(0).integers(0, len(log.items), (~keep).sum())
-    rows = [(int(t), log.items[i], int(e), False) for t, i, e in zip(log.time, log.item, log.event, strict=True)]
-    other = [row if early else (row[0], log.items[new], row[2], False)
-             for row, early, new in zip(rows, keep, np.concatenate([np.zeros(keep.sum(), int), changed]), strict=True)]  # fmt: skip
-    first, second = fit(log), fit(AccessLog.of(other, group_of=lambda name: name.split("/")[0]))
-    if np.array_equal(split(AccessLog.of(other))[0], split(log)[0]):
-        assert (first.chosen, first.params) == (second.chosen, second.params)
+    scored = split(log)[1]
+    known = log.item[log.event < scored[0]].max() + 1
+    drawn = np.random.default_rng(0).integers(0, known, len(log.item))
+    item = np.where(np.isin(log.event, scored), drawn, log.item)
+    other = AccessLog(log.items, log.time, item, log.event, log.deleted, log.group)
+    assert np.array_equal(split(other)[0], split(log)[0])
+    first, second = fit(log), fit(other)
+    assert first.scores != second.scores
+    assert (first.chosen, first.params) == (second.chosen, second.params)
 
 
 def test_fit_is_deterministic_and_its_seed_moves_the_intervals_only() -> None:
@@ -273,7 +273,7 @@ def test_weights_outside_the_allowed_ones_are_left_out() -> None:
 
 
 def test_fitted_importance_is_the_chance_of_use() -> None:
-    log = log_of(frequency_wins, 900, 1)
+    log = log_of(frequency_wins, 500, 1)
     result = fit(log)
     law = make_law("multi_scale", **(result.params if result.law == "multi_scale" else {}))
     table = calibration(log, law, horizon_days=result.horizon_days).frame

@@ -123,7 +123,7 @@ def test_a_snapshot_with_a_flipped_bit_is_passed_over(tmp_path: Path) -> None:
 
 def test_a_snapshot_of_other_code_or_without_manifest_is_passed_over(tmp_path: Path) -> None:
     views = _filled(tmp_path)
-    folder = next((tmp_path / "views" / "axon").glob("1-*"))
+    folder = next((tmp_path / "views" / "axon").glob("[0-9]*-*"))
     folder.rename(folder.with_name("0-000000000030"))
     (next((tmp_path / "views" / "items").glob("*-*")) / "manifest.json").unlink()
     assert verify(views, VIEWS).ok
@@ -148,11 +148,11 @@ def test_old_snapshots_are_removed_and_none_is_written_for_a_short_tail(tmp_path
     views = Views(journal, tmp_path / "views", snapshot_after_events=10)
     journal.append([observation("short")] * 0 + [observation(f"{n}") for n in range(9)])
     views.get(Axon)
-    assert not list((tmp_path / "views").glob("axon/1-*"))
+    assert not list((tmp_path / "views").glob("axon/[0-9]*-*"))
     for _ in range(5):
         journal.append([observation(f"{n}") for n in range(10)])
         views.get(Axon)
-    assert len(list((tmp_path / "views").glob("axon/1-*"))) == 2
+    assert len(list((tmp_path / "views").glob("axon/[0-9]*-*"))) == 2
 
 
 def test_verification_finds_a_view_that_differs(tmp_path: Path) -> None:

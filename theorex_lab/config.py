@@ -54,6 +54,10 @@ class Settings(BaseModel):
     source_weights: dict[str, Weight] = _tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
     context_tokens: int = _tunable(2_000, "budget of the boot context", unit="tokens", ge=50, le=1_000_000)
     promotion_threshold: float = _tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
+    flush_threshold: float = _tunable(0.5, "flash score from which a flush keeps an event", ge=0, le=1)
+    graduation_threshold: float = _tunable(
+        0.5, "best score of the day that a concept needs on seven days in a row", ge=0, le=1
+    )
     evolve_window_days: float = _tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
 
     # Search.

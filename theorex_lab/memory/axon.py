@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,20 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
+
+GRADUATED_TYPE = "graduated"
+
+
+class _Mentions(NamedTuple):
+    """Mentions of concepts, column by column: which row, how often, when, and in what kind of text."""
+
+    rows: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    at: NDArray[np.int64]
+    type: NDArray[np.int64]
+    trust: NDArray[np.int8]
+    weight: NDArray[np.float64]
+    sentiment: NDArray[np.float64]
 
 
 class Axon(View):
@@ -28,8 +42,8 @@ class Axon(View):
     """
 
     name = "axon"
-    code = 1
-    kinds = ("observation", "scan", "prune")
+    code = 2
+    kinds = ("observation", "graduated", "scan", "prune")
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,10 +69,7 @@ class Axon(View):
                 continue
             self._fold_observations(observed)
             observed = []
-            if event.kind == "scan":
-                self._fold_scan(event.body)
-            else:
-                self._fold_prune(event.body)
+            {"scan": self._fold_scan, "prune": self._fold_prune, "graduated": self._fold_graduation}[event.kind](event)
         self._fold_observations(observed)
 
     def columns(self) -> Columns:
@@ -151,7 +162,17 @@ class Axon(View):
         where = self.mentions.grow(len(found))
         self.mentions["observation"][where] = by + first
         self.mentions["concept"][where] = found
-        self._count_mentions(np.array(found, np.int64), np.array(counts, np.int64), by, where, events)
+        self._count_mentions(
+            _Mentions(
+                rows=np.array(found, np.int64),
+                counts=np.array(counts, np.int64),
+                at=fact[by, 1],
+                type=fact[by, 3],
+                trust=np.array(trusts, np.int8)[by],
+                weight=np.array([event.body["weight"] for event in events])[by],
+                sentiment=np.array([event.body["sentiment"] for event in events])[by],
+            )
+        )
         self._count_links(pairs, fact[:, 1][np.array(pair_by, np.int64)])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
@@ -168,34 +189,24 @@ class Axon(View):
             table["first_seen"][row], table["last_seen"][row] = LATEST, -LATEST
         return row
 
-    def _count_mentions(
-        self,
-        rows: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        by: NDArray[np.int64],
-        where: slice,
-        events: Sequence[Event],
-    ) -> None:
+    def _count_mentions(self, mentions: _Mentions) -> None:
+        rows, counts, at = mentions.rows, mentions.counts, mentions.at
         if not len(rows):
             return
         table = self.concepts
-        at = self.observations["at"][self.mentions["observation"][where]]
-        kind = self.observations["type"][self.mentions["observation"][where]]
-        weight = np.array([event.body["weight"] for event in events])[by]
-        feeling = np.array([event.body["sentiment"] for event in events])[by]
         touched = np.unique(rows)
         before = table["last_seen"][touched]
         np.add.at(table["count"], rows, counts)
-        np.add.at(table["fix_count"], rows, np.where(kind == self.types.find(FIX_TYPE), counts, 0))
-        np.add.at(table["sentiment_sum"], rows, feeling * counts)
+        np.add.at(table["fix_count"], rows, np.where(mentions.type == self.types.find(FIX_TYPE), counts, 0))
+        np.add.at(table["sentiment_sum"], rows, mentions.sentiment * counts)
         np.minimum.at(table["first_seen"], rows, at)
         np.maximum.at(table["last_seen"], rows, at)
-        np.maximum.at(table["source_weight"], rows, weight)
-        np.maximum.at(table["trust"], rows, self.observations["trust"][self.mentions["observation"][where]])
-        table["type"][rows] = kind  # of a repeated row the last one stays
+        np.maximum.at(table["source_weight"], rows, mentions.weight)
+        np.maximum.at(table["trust"], rows, mentions.trust)
+        table["type"][rows] = mentions.type  # of a repeated row the last one stays
         table["tier"][touched] = np.where(table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched])
         # Decayed counts stand at last_seen: bring the old ones there, then add each mention at its own age.
-        moved = (table["last_seen"][touched] - np.maximum(before, -LATEST)) / MICROSECONDS_PER_DAY
+        moved = (table["last_seen"][touched] - before) / MICROSECONDS_PER_DAY
         half_lives = np.array(COUNT_HALF_LIVES_DAYS)
         table["decayed"][touched] *= np.exp2(-moved[:, None] / half_lives)
         age = (table["last_seen"][rows] - at) / MICROSECONDS_PER_DAY
@@ -220,7 +231,24 @@ class Axon(View):
         np.add.at(self.links["count"], rows, 1)
         np.maximum.at(self.links["last_seen"], rows, at)
 
-    def _fold_scan(self, body: dict[str, Any]) -> None:
+    def _fold_graduation(self, event: Event) -> None:
+        """A concept enters with every mention that short-term memory counted, each at its own time."""
+        body = event.body
+        row = self._find_row(self.agents.number(event.agent), [body["concept_id"], body["label"], body["surface"]])
+        n = len(body["times"])
+        mentions = _Mentions(
+            rows=np.full(n, row),
+            counts=np.array(body["counts"], np.int64),
+            at=np.array(body["times"], np.int64),
+            type=np.full(n, self.types.number(GRADUATED_TYPE)),
+            trust=np.full(n, TRUST[body["source"]]),
+            weight=np.full(n, body["weight"]),
+            sentiment=np.zeros(n),
+        )
+        self._count_mentions(mentions)
+
+    def _fold_scan(self, event: Event) -> None:
+        body = event.body
         for agent, tiers in body["tiers"].items():
             for tier, concepts in tiers.items():
                 self.concepts["tier"][self._known(agent, concepts)] = Tier[tier]
@@ -228,8 +256,8 @@ class Axon(View):
             ends = [self._known(agent, pair) for pair in pairs]
             self._drop_links(min(pair) << 32 | max(pair) for pair in ends if len(pair) == 2)
 
-    def _fold_prune(self, body: dict[str, Any]) -> None:
-        for agent, concepts in body["concepts"].items():
+    def _fold_prune(self, event: Event) -> None:
+        for agent, concepts in event.body["concepts"].items():
             rows = self._known(agent, [concept["concept_id"] for concept in concepts])
             self.concepts["alive"][rows] = False
             for row in rows:

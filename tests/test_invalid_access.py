@@ -1,0 +1,191 @@
+"""Access logs, laws and fits that are refused, and what the refusal says."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
+from theorex_lab.memory.access_log import AccessLog, replay, split
+from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
+from theorex_lab.memory.fitting import calibration, fit_weights, occupancy, score_laws
+
+SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
+LONG = AccessLog.of([(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)])
+
+
+def test_law_names_every_bad_parameter_at_once() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        make_law("weighted_sum", half_life_days=-3.0, count_weight=7.0, speed=1.0, link_weight=float("nan"))
+    text = str(caught.value)
+    for part in (
+        "half_life_days = -3.0",
+        "0.01 to 36500 days",
+        "count_weight = 7.0",
+        "0 to 1",
+        "speed",
+        "link_weight = nan",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("value", ["7", None, True, float("inf"), 0])
+def test_half_life_must_be_a_number_in_range(value: Any) -> None:
+    with pytest.raises(InvalidInput, match="half_life_days"):
+        make_law("product", half_life_days=value)
+
+
+def test_unknown_law_names_those_allowed() -> None:
+    with pytest.raises(InvalidInput, match=r"'linear'.*product.*multi_scale"):
+        make_law("linear")
+
+
+@pytest.mark.parametrize("bounds", [(0.3, 0.6), (1.1, 0.3), (0.6, -0.1), (float("nan"), 0.3)])
+def test_tier_thresholds_out_of_order(bounds: tuple[float, float]) -> None:
+    with pytest.raises(InvalidInput, match="active_threshold"):
+        tiers([0.5], *bounds)
+
+
+def test_items_name_every_bad_column() -> None:
+    with pytest.raises(InvalidInput, match=r"count of shape \(1,\).*group_activity with NaN"):
+        Items.of([1.0, 2.0], [1.0], decayed_counts=np.zeros((2, 6)), group_activity=float("nan"))
+
+
+def test_link_half_life_must_be_positive() -> None:
+    with pytest.raises(InvalidInput, match="half_life_days 0"):
+        effective_link_strength([0.1], [1.0], 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"time": [2, 1, 3]}, "time that falls"),
+        ({"time": [0, 1, 10**18]}, "years 1 to 9999"),
+        ({"item": [0, 1, 2]}, "item outside"),
+        ({"event": [0, 2, 3]}, "without a gap"),
+        ({"event": [0, 0, 1]}, "two times"),
+        ({"event": [0, 1]}, "event of length 2"),
+        ({"group": [0]}, "group of length 1"),
+        ({"time": [5, 5, 6], "event": [0, 0, 1], "item": [1, 1, 0]}, "item twice"),
+    ],
+)
+def test_access_log_columns(change: dict[str, list[int]], reason: str) -> None:
+    columns: dict[str, list[int]] = {"time": [1, 2, 3], "item": [0, 1, 0], "event": [0, 1, 2]} | change
+    arrays = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
+    with pytest.raises(InvalidInput, match=reason):
+        AccessLog(items=("a", "b"), deleted=np.zeros(3, dtype=np.bool_), **arrays)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ('{"time": "2026-01-01T00:00:00", "item": "a"}', "offset"),
+        ('{"time": "yesterday", "item": "a"}', "ISO 8601"),
+        ('{"time": true, "item": "a"}', "time True"),
+        ('{"time": NaN, "item": "a"}', "time nan"),
+        ('{"time": 1e300, "item": "a"}', "years 1 to 9999"),
+        ('{"item": "a"}', "time None"),
+        ('{"time": 1}', "item None"),
+        ('{"time": 1, "item": ""}', "not empty"),
+        ('{"time": 1, "item": 5}', "item 5"),
+        ('{"time": 1, "item": "a", "event": []}', "event"),
+        ('{"time": 1, "item": "a", "deleted": "perhaps"}', "perhaps"),
+        ("[1]", "object"),
+        ("{", "no JSON"),
+    ],
+)
+def test_bad_jsonl_rows_are_named(tmp_path: Path, row: str, reason: str) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text('{"time": 1, "item": "a"}\n' + row + "\n")
+    with pytest.raises(InvalidInput, match=rf"row 2: .*{reason}"):
+        from_jsonl(file)
+
+
+def test_only_the_first_bad_rows_are_listed(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("time,item\n" + "x,a\n" * 9)
+    with pytest.raises(InvalidInput, match="9 bad rows") as caught:
+        from_csv(file)
+    assert "row 6:" in str(caught.value)
+    assert "row 7:" not in str(caught.value)
+
+
+def test_csv_without_its_columns(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    for text in ("", "when,item\n1,a\n"):
+        file.write_text(text)
+        with pytest.raises(InvalidInput, match="lacks the column"):
+            from_csv(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("M\ta\n", "before the first"), ("\x01sha soon\n", "soon"), ("\x01sha 5\nnonsense\n", "tab and a path")],
+)
+def test_bad_touches(tmp_path: Path, text: str, reason: str) -> None:
+    file = tmp_path / "touches.log"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match=reason):
+        from_git_touches(file)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe\xff")
+    (tmp_path / "b.csv.gz").write_bytes(b"no gzip")
+    (tmp_path / "c.log.gz").write_bytes(gzip.compress(b"x" * 999)[:-9])
+    for name in ("a.jsonl", "b.csv.gz", "c.log.gz", "missing.csv"):
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            load_log(tmp_path / name)
+
+
+def test_unknown_formats(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"'xml'.*git-touches"):
+        load_log(tmp_path / "a.csv", "xml")
+    with pytest.raises(InvalidInput, match="does not tell"):
+        load_log(tmp_path / "a.bin")
+
+
+def test_not_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(InvalidInput, match="not a git repository"):
+        from_git(tmp_path)
+    with pytest.raises(InvalidInput, match="nowhere"):
+        from_git(tmp_path / "nowhere")
+
+
+def test_git_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InvalidInput, match="git was not found"):
+        from_git(tmp_path)
+
+
+def test_logs_too_short_to_fit() -> None:
+    for log in (SHORT, AccessLog.of([])):
+        with pytest.raises(InvalidInput, match="6 or more"):
+            tune(log)
+
+
+def test_tables_refuse_what_they_cannot_count() -> None:
+    law = make_law("product")
+    with pytest.raises(InvalidInput, match="horizon_days 0"):
+        calibration(LONG, law, horizon_days=0)
+    with pytest.raises(InvalidInput, match="longer than the scored events"):
+        calibration(LONG, law, horizon_days=1_000)
+    with pytest.raises(InvalidInput, match="points 0"):
+        occupancy(LONG, law, points=0)
+    with pytest.raises(InvalidInput, match="active_threshold"):
+        occupancy(LONG, law, active_threshold=0.1)
+
+
+def test_nothing_to_score_or_fit() -> None:
+    assert len(split(LONG)[1]) == 9
+    empty, _ = replay(LONG, [])
+    with pytest.raises(InvalidInput, match="no events to score"):
+        score_laws(empty, {"recency": make_law("recency")})
+    with pytest.raises(InvalidInput, match="no events to fit"):
+        fit_weights(empty)
