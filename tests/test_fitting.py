@@ -300,3 +300,14 @@ def test_score_laws_pairs_its_resamples() -> None:
     snapshots, _ = replay(log, split(log)[1])
     twice = score_laws(snapshots, {"one": make_law("recency"), "two": make_law("recency")}, seed=4)
     assert twice["one"] == twice["two"]
+
+
+def test_big_logs_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(power_law, 200, 2)
+    whole = split(log)[1]
+    monkeypatch.setattr("theorex_lab.memory.access_log.MAX_ROWS", 200)
+    thinned = split(log)[1]
+    assert set(thinned) < set(whole)
+    assert thinned[-1] == whole[-1]
+    assert np.diff(thinned).max() <= 2 * np.diff(thinned).min() + 3
+    assert len(replay(log, thinned)[0].items) <= 1.3 * 200

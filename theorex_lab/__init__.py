@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         TheorexError,
     )
     from theorex_lab.lab import Lab
-    from theorex_lab.memory.lifecycle import Entry
+    from theorex_lab.memory.observation import Entry
 
 __version__ = "0.1.0"
 
@@ -25,7 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ConfigError": "errors",
     "CorruptJournal": "errors",
-    "Entry": "memory.lifecycle",
+    "Entry": "memory.observation",
     "FixedClock": "clock",
     "InvalidInput": "errors",
     "Lab": "lab",

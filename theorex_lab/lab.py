@@ -16,14 +16,15 @@ from theorex_lab.errors import StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory import lifecycle
-from theorex_lab.memory.lifecycle import CONTEXT_FILE, Entry, Scanned
-from theorex_lab.memory.observation import DEFAULT_TYPE, Written
+from theorex_lab.memory.lifecycle import CONTEXT_FILE
+from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 
 if TYPE_CHECKING:
     from theorex_lab.journal.view import Verification, Views
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.memory.standing import Scanned
     from theorex_lab.search.embed import Embedder
 
 DEFAULT_HOME = "~/.theorex"

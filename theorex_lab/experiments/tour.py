@@ -21,7 +21,7 @@ from theorex_lab.lab import Lab
 from theorex_lab.memory.access_log import AccessLog
 from theorex_lab.memory.context import Context
 from theorex_lab.memory.fitting import calibration, occupancy
-from theorex_lab.memory.lifecycle import Entry
+from theorex_lab.memory.observation import Entry
 
 MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake

@@ -6,7 +6,8 @@ touched items among the first ten; equal scores are ordered by recency, then by 
 of such events, 1,500 at most, is scored; the events before them are there to train on.
 
 Bounds for big logs: the scored part holds at most 4 million (event, item) rows, beyond which its events are thinned
-evenly; training looks at 1,500 events, thinned alike, and in each at the 64 foremost items of every column.
+evenly; training looks at 1,500 events, thinned at 16 million rows, and in each at the 64 foremost items of every
+column.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ MAX_EVENT_ITEMS = 20
 MAX_SCORED = 1_500
 MAX_TRAINED = 1_500
 MAX_ROWS = 4_000_000
+MAX_ROWS_TRAINED = 16_000_000  # looked at, not kept: of each event only the foremost items stay in memory
 POOL = 64
 MIN_QUESTIONS = 6
 RECALL_AT = 10
@@ -272,11 +274,11 @@ def _questions(log: AccessLog) -> tuple[Integers, Integers]:
     return np.array(events, dtype=np.int64), np.array(sizes, dtype=np.int64)
 
 
-def _thin(events: Integers, sizes: Integers, most: int) -> Integers:
-    """At most `most` events, fewer where they hold over MAX_ROWS items, spread evenly, the last one kept."""
+def _thin(events: Integers, sizes: Integers, most: int, most_rows: int) -> Integers:
+    """At most `most` events, fewer where they hold over `most_rows` items, spread evenly, the last one kept."""
     keep = min(most, len(events))
     if len(events):
-        keep = max(1, min(keep, int(MAX_ROWS / max(sizes.mean(), 1.0))))
+        keep = max(1, min(keep, int(most_rows / max(sizes.mean(), 1.0))))
     return events[np.linspace(len(events) - 1, 0, keep).round().astype(np.int64)[::-1]]
 
 
@@ -294,8 +296,8 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
     scored = min(len(events) // 3, MAX_SCORED)
     training = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
     return (
-        _thin(events[training], sizes[training], MAX_TRAINED),
-        _thin(events[-scored:], sizes[-scored:], MAX_SCORED),
+        _thin(events[training], sizes[training], MAX_TRAINED, MAX_ROWS_TRAINED),
+        _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS),
     )
 
 

@@ -1,52 +1,46 @@
-"""One memory's way through the house, from a sentence that is written to the context of the next session.
+"""One memory's way through the house, from what an agent does to the context of its next session.
 
-    write  →  journal (an observation event)  →  axon (concepts, links)  →  scan (tiers)  →  prune  →  context
+    tool event  →  flash  →  short-term  →  graduate  →  axon  →  promote  →  shared web  →  context
+                                     write  ───────────┘
 
-Read this file first: each step is one function, and each leaves at most one event.
+Read this file first: each step is one function, leaves at most one transaction in the journal, and may be repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
-from theorex_lab.errors import StorageError
+from theorex_lab.errors import AlreadyThere, StorageError
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.files import write_atomically
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.observation import DEFAULT_TYPE, Written, new_observation
+from theorex_lab.memory.observation import Entry, Written, new_observation
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.journal.view import Views
     from theorex_lab.memory.context import Context
+    from theorex_lab.memory.standing import Scanned
 
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """What is handed to `write_all`: a text and when, by whom and from where it came."""
+class Flushed(NamedTuple):
+    """What a flush did: events kept in short-term memory, and events let go."""
 
-    text: str
-    agent: str
-    at: int | str | datetime | None = None
-    observation_type: str = DEFAULT_TYPE
-    source: str = "agent"
-    tags: Sequence[str] = ()
-    session: str = ""
+    kept: int
+    let_go: int
 
 
-class Scanned(NamedTuple):
-    """What a scan found: concepts by tier after it, how many changed tier, fell asleep, and links dropped."""
+class Promoted(NamedTuple):
+    """What a promotion changed in the shared web: concepts and links set anew."""
 
-    tiers: dict[str, int]
-    changed: int
-    slept: int
-    links_dropped: int
+    concepts: int
+    links: int
 
 
 def write(journal: Journal, settings: Settings, clock: Clock, entry: Entry) -> Written:
@@ -61,21 +55,77 @@ def write_all(
     now = clock.now()
     events, written = [], []
     for entry in entries:
-        event, mentions = new_observation(
-            entry.text,
-            agent=entry.agent,
-            settings=settings,
-            now=now,
-            observation_type=entry.observation_type,
-            source=entry.source,
-            tags=entry.tags,
-            session=entry.session,
-            at=entry.at,
-        )
+        event, mentions = new_observation(entry, settings, now)
         events.append(event)
         written.append(Written(event.id, [mention.label for mention in mentions]))
     journal.append(events, allow_future=imported)
     return written
+
+
+def flush(views: Views, settings: Settings, clock: Clock, *, agent: str, session: str) -> Flushed:
+    """Move what scored at least flushThreshold in the session's flash to short-term memory; the rest is let go."""
+    from theorex_lab.memory.axon import Axon
+    from theorex_lab.memory.flash import Flash, keep_best, score
+    from theorex_lab.memory.short_term import short_term_event
+    from theorex_lab.memory.standing import importance_by_concept
+
+    flash = views.get(Flash)
+    with flash.lock:
+        seqs = flash.pending(agent, session)
+    if not seqs:
+        return Flushed(0, 0)
+    axon = views.get(Axon)
+    with axon.lock:
+        importance = importance_by_concept(axon, clock.now(), settings, agent=agent)
+    weight = settings.source_weight(agent)
+    scored = [score(event, importance, weight) for event in views.journal.read(seqs=seqs) if not event.erased]
+    kept = [each for each in keep_best(scored) if each.concepts and each.score >= settings.flush_threshold]
+    events = [short_term_event(each, weight) for each in kept]
+    # Two processes that flush at once give this event one id, so that only one of them is heard.
+    marker = derived_event_id("flushed", agent, session, seqs[-1])
+    body = {"upto": seqs[-1], "kept": len(kept), "let_go": len(seqs) - len(kept)}
+    events.append(new_event("flushed", body, agent=agent, session=session, at=clock.now(), event_id=marker))
+    done = _append_once(views, events)
+    return Flushed(len(kept), len(seqs) - len(kept)) if done else Flushed(0, 0)
+
+
+def graduate(views: Views, settings: Settings, clock: Clock, *, agent: str) -> list[str]:
+    """Concepts that were kept on seven UTC days in a row enter the agent's axon; returns their labels."""
+    from theorex_lab.memory.short_term import ShortTerm, graduates, graduation_event
+
+    view = views.get(ShortTerm)
+    with view.lock:
+        found = graduates(view, clock.now(), settings, agent=agent)
+        rows = {each.concept_id: view.records["seq"][each.rows].tolist() for each in found}
+    labels = []
+    for each in found:
+        ids = [event.id for event in views.journal.read(seqs=sorted(set(rows[each.concept_id])))]
+        event = graduation_event(view, each, ids, settings, agent=agent, at=clock.now())
+        if _append_once(views, [event]):
+            labels.append(str(event.body["label"]))
+    return labels
+
+
+def promote(views: Views, settings: Settings, clock: Clock, *, agent: str, force: Sequence[int] = ()) -> Promoted:
+    """Give the agent's concepts above promotionThreshold, and the forced ones, to the shared web."""
+    from theorex_lab.memory.axon import Axon
+    from theorex_lab.memory.shared import SharedWeb, promotion
+
+    axon, shared = views.get(Axon), views.get(SharedWeb)
+    with axon.lock, shared.lock:
+        event = promotion(axon, shared, clock.now(), settings, agent=agent, force=force)
+    if event is None or not _append_once(views, [event]):
+        return Promoted(0, 0)
+    return Promoted(len(event.body["concepts"]), len(event.body["links"]))
+
+
+def _append_once(views: Views, events: Sequence[Event]) -> bool:
+    """Append the events unless another process has taken this very step meanwhile."""
+    try:
+        views.journal.append(events, allow_future=True)
+    except AlreadyThere:
+        return False
+    return True
 
 
 def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str] | None = None) -> Scanned:
@@ -86,17 +136,12 @@ def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str
     axon = views.get(Axon)
     with axon.lock:
         event = standing.scan(axon, clock.now(), settings, agents=agents)
-    changed = slept = dropped = 0
     if event is not None:
         views.journal.append([event])
-        by_agent = event.body["tiers"].values()
-        changed = sum(len(concepts) for tiers in by_agent for concepts in tiers.values())
-        slept = sum(len(tiers.get("SLEEPING", ())) for tiers in by_agent)
-        dropped = sum(len(pairs) for pairs in event.body["dropped_links"].values())
     axon = views.get(Axon)
     with axon.lock:
         counts = standing.standing(axon, clock.now(), settings, agents=agents).counts()
-    return Scanned(counts, changed, slept, dropped)
+    return standing.Scanned(counts, *standing.changes(event))
 
 
 def prune(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str] | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -19,6 +20,22 @@ DEFAULT_TYPE = "discovery"
 FIX_TYPE = "trace_fix"
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A text to be written, and when, by whom and from where it came.
+
+    `at`: an aware datetime, ISO text or microseconds UTC; None is now. `source`: a key of TRUST.
+    """
+
+    text: str
+    agent: str
+    at: int | str | datetime | None = None
+    observation_type: str = DEFAULT_TYPE
+    source: str = "agent"
+    tags: Sequence[str] = ()
+    session: str = ""
 
 
 class Written(NamedTuple):
@@ -53,28 +70,16 @@ def check_text(text: str, max_bytes: int) -> str:
     return text
 
 
-def new_observation(
-    text: str,
-    *,
-    agent: str,
-    settings: Settings,
-    now: int,
-    observation_type: str = DEFAULT_TYPE,
-    source: str = "agent",
-    tags: Sequence[str] = (),
-    session: str = "",
-    at: int | str | datetime | None = None,
-    lineage: Sequence[str] = (),
-) -> tuple[Event, list[Mention]]:
+def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, list[Mention]]:
     """The event of one observation, and the concepts found in its text.
 
-    `now` and `at` are microseconds UTC (`at` also an aware datetime or ISO text): `at` is when it happened, by
-    default now. `source` is a key of TRUST. Raises InvalidInput for anything outside the rules.
+    `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
+    text, source, at = entry.text, entry.source, entry.at
     check_text(text, settings.max_text_bytes)
-    if not isinstance(observation_type, str) or not _TYPE.fullmatch(observation_type):
+    if not isinstance(entry.observation_type, str) or not _TYPE.fullmatch(entry.observation_type):
         raise InvalidInput(
-            f"got the observation type {observation_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
+            f"got the observation type {entry.observation_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
         )
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
@@ -82,16 +87,16 @@ def new_observation(
     mentions = extract(text.removeprefix(f"{FIX_TYPE}:"))
     body = {
         "text": text,
-        "type": observation_type,
+        "type": entry.observation_type,
         "source": source,
-        "tags": _check_tags(tags),
+        "tags": _check_tags(entry.tags),
         "concepts": [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in mentions],
         "extractor": EXTRACTOR_VERSION,
         "sentiment": sentiment(text),
-        "weight": settings.source_weight(agent),
+        "weight": settings.source_weight(entry.agent),
     }
     moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
-    event = new_event("observation", body, agent=agent, session=session, at=moment, lineage=lineage)
+    event = new_event("observation", body, agent=entry.agent, session=entry.session, at=moment)
     return event, mentions
 
 

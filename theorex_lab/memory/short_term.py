@@ -14,6 +14,7 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.flash import Scored
 from theorex_lab.memory.observation import TRUST
 
 RETENTION_DAYS = 14
@@ -90,6 +91,29 @@ def _append(table: Table, names: Sequence[str], rows: Sequence[tuple[int, ...]])
     for column, name in enumerate(names):
         table[name][where] = columns[:, column]
     return where
+
+
+def short_term_event(scored: Scored, weight: float) -> Event:
+    """The event that keeps what one scored event was about; the event itself stays where it is.
+
+    Its id follows from that of its origin, so that nothing is kept twice.
+    """
+    origin = scored.event
+    body = {
+        "concepts": [[each.concept_id, each.label, each.surface, each.count] for each in scored.concepts],
+        "score": round(scored.score, 6),
+        "source": origin.body["source"],
+        "weight": weight,
+    }
+    return new_event(
+        "short_term",
+        body,
+        agent=origin.agent,
+        session=origin.session,
+        at=origin.at,
+        lineage=[origin.id],
+        event_id=derived_event_id("short_term", origin.id),
+    )
 
 
 @dataclass(frozen=True)

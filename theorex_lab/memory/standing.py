@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,33 @@ def standing(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] 
     table = axon.concepts
     order = rank_order(raw, table["count"][rows], table["last_seen"][rows], table["concept_id"][rows])
     return Standing(rows, raw, importance, tier, order)
+
+
+def importance_by_concept(axon: Axon, now: int, settings: Settings, *, agent: str) -> dict[int, float]:
+    """concept_id -> importance, 0..1, of the agent's concepts that are awake."""
+    current = standing(axon, now, settings, agents=[agent])
+    awake = current.tier != Tier.SLEEPING
+    ids = axon.concepts["concept_id"][current.rows[awake]]
+    return dict(zip(ids.tolist(), current.importance[awake].tolist(), strict=True))
+
+
+class Scanned(NamedTuple):
+    """What a scan found: concepts by tier after it, how many changed tier, fell asleep, and links dropped."""
+
+    tiers: dict[str, int]
+    changed: int
+    slept: int
+    links_dropped: int
+
+
+def changes(event: Event | None) -> tuple[int, int, int]:
+    """How many concepts a scan's event moved to another tier, how many of them to sleep, and how many links it dropped."""
+    if event is None:
+        return 0, 0, 0
+    by_agent = event.body["tiers"].values()
+    moved = sum(len(concepts) for tiers in by_agent for concepts in tiers.values())
+    slept = sum(len(tiers.get("SLEEPING", ())) for tiers in by_agent)
+    return moved, slept, sum(len(pairs) for pairs in event.body["dropped_links"].values())
 
 
 def scan(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:

@@ -1,0 +1,391 @@
+"""`theorex-hook`: one event of an agent, read from standard input, goes into the journal. Standard library only.
+
+An agent starts this program for every tool call, so each module is imported in the branch that needs it, and
+whatever goes wrong becomes a line in the home's `hook.log`: the agent always sees exit code 0.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from re import Match
+    from typing import Any, BinaryIO
+
+DEFAULT_HOME = "~/.theorex"
+DEFAULT_AGENT = "main"
+CONTEXT_FILE = "SHARED_CONTEXT.md"
+LOG_FILE = "hook.log"
+LARGEST_EVENT_BYTES = 16 << 20
+LARGEST_CONTEXT_BYTES = 256 << 10
+LARGEST_LOG_BYTES = 1 << 20
+TOOL_CHARACTERS = 128
+INPUT_CHARACTERS = 300
+RESPONSE_CHARACTERS = 500
+PROMPT_CHARACTERS = 2_000
+MASK = "[masked]"
+_DEEPEST_PREVIEW = 32
+# How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
+_LOOKAHEAD_CHARACTERS = 4_096
+
+
+def main() -> int:
+    """Take the event on standard input; always returns 0, what went wrong stands in `hook.log`."""
+    home = DEFAULT_HOME
+    try:
+        home = os.path.abspath(os.path.expanduser(os.environ.get("THEOREX_HOME") or DEFAULT_HOME))  # noqa: PTH100, PTH111
+        problem = take(_read(sys.stdin.buffer), home)
+    # The one place that catches everything: an agent must never be stopped by its memory, whatever broke in it.
+    except BaseException as error:  # noqa: BLE001
+        problem = _describe(error)
+    if problem:
+        _log(home, problem)
+    return 0
+
+
+def take(payload: bytes | None, home: str) -> str:
+    """Act on one event in Claude Code's hook form; `payload` is None where it was too large.
+
+    Returns the problem in a few words that hold nothing of the payload, '' where there was none. Raises InvalidInput
+    for an agent id outside the rule, StorageError where the journal cannot be written, OSError from files.
+    """
+    if payload is None:
+        return f"an event of more than {LARGEST_EVENT_BYTES} bytes was refused"
+    import json
+
+    try:
+        event = json.loads(payload.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return "what came in is not JSON, or nested too deeply; it was refused"
+    if not isinstance(event, dict):
+        return "what came in is not a JSON object; it was refused"
+    name = event.get("hook_event_name")
+    if name == "SessionStart":
+        return _show_context(home)
+    if name == "SessionEnd":
+        agent, session = _append(home, event, "session_ended", {})
+        if session:
+            start_flush(home, agent, session)
+        return ""
+    body = _BODIES.get(name) if isinstance(name, str) else None
+    if body is None:
+        return "an event with an unknown name was ignored"
+    kind, make = body
+    _append(home, event, kind, make(event))
+    return ""
+
+
+def start_flush(home: str, agent: str, session: str) -> None:
+    """Start `theorex flush` for the session in a process of its own, which outlives this one and writes to the log."""
+    import subprocess
+
+    command = [sys.executable, "-m", "theorex_lab", "flush", "--session", session, "--agent", agent, "--home", home]
+    with open(_log_path(home), "ab") as log:  # noqa: PTH123
+        # In the home, not in the agent's folder: `python -m` would import modules that lie there.
+        subprocess.Popen(
+            command,
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
+        )
+
+
+def _read(stream: BinaryIO) -> bytes | None:
+    payload = stream.read(LARGEST_EVENT_BYTES + 1)
+    if len(payload) <= LARGEST_EVENT_BYTES:
+        return payload
+    # Read to the end all the same: an agent that cannot finish writing may take that for a failure.
+    while stream.read(1 << 20):
+        pass
+    return None
+
+
+def _append(home: str, event: Mapping[str, Any], kind: str, body: dict[str, Any]) -> tuple[str, str]:
+    """Append one event to the home's journal; returns its agent and session."""
+    from theorex_lab.ids import check_agent
+    from theorex_lab.journal.event import new_event
+    from theorex_lab.journal.sqlite import Journal
+
+    agent = check_agent(os.environ.get("THEOREX_AGENT") or DEFAULT_AGENT)
+    session = _session(event.get("session_id"))
+    journal = Journal(os.path.join(home, "theorex.db"))  # noqa: PTH118
+    try:
+        journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
+    finally:
+        journal.close()
+    return agent, session
+
+
+def _session(given: object) -> str:
+    """The session's id; one that the journal does not allow becomes a hash of it, the same each time."""
+    from theorex_lab.errors import InvalidInput
+    from theorex_lab.ids import check_session
+
+    if given is None:
+        return ""
+    try:
+        return check_session(given)  # type: ignore[arg-type]
+    except InvalidInput:
+        import hashlib
+        import json
+
+        return "hash-" + hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _show_context(home: str) -> str:
+    path = os.path.join(home, CONTEXT_FILE)  # noqa: PTH118
+    if not os.path.isfile(path):  # noqa: PTH113
+        return ""
+    with open(path, "rb") as file:  # noqa: PTH123
+        text = file.read(LARGEST_CONTEXT_BYTES + 1)
+    problem = ""
+    if len(text) > LARGEST_CONTEXT_BYTES:
+        text = text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
+        problem = f"{CONTEXT_FILE} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut"
+    # Straight to the file: what Python buffers, it writes when it ends, and a closed pipe then changes the exit code.
+    while text:
+        text = text[os.write(1, text) :]
+    return problem
+
+
+def _tool_used(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "tool": _preview(event.get("tool_name"), TOOL_CHARACTERS),
+        "input": _preview(event.get("tool_input"), INPUT_CHARACTERS),
+        "response": _preview(event.get("tool_response"), RESPONSE_CHARACTERS),
+        "source": "tool",
+    }
+
+
+def _prompt(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {"text": _preview(event.get("prompt"), PROMPT_CHARACTERS), "source": "user"}
+
+
+def _turn_ended(event: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+    return {}
+
+
+_BODIES: dict[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+    "PostToolUse": ("tool_used", _tool_used),
+    "UserPromptSubmit": ("prompt", _prompt),
+    "Stop": ("turn_ended", _turn_ended),
+}
+
+
+def _preview(value: object, limit: int) -> str:
+    """At most `limit` characters of a text or, of any other value, of its compact JSON; masked before it is cut."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        text = _masked_start(value, limit)
+    else:
+        import json
+
+        text = json.dumps(_trimmed(value, [limit], 0), ensure_ascii=False, separators=(",", ":"))
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return text.encode("utf-8", "replace").decode()  # a lone surrogate, which the journal refuses, becomes ?
+
+
+def _trimmed(value: object, budget: list[int], depth: int) -> object:
+    """The value masked, with no more of it than the characters in `budget[0]` can show."""
+    budget[0] -= 1
+    if depth > _DEEPEST_PREVIEW:
+        return "…"
+    if isinstance(value, str):
+        text = _masked_start(value, max(budget[0], 1))
+        budget[0] -= len(text)
+        return text
+    if isinstance(value, list):
+        items: list[object] = []
+        for item in value:
+            if budget[0] <= 0:
+                break
+            items.append(_trimmed(item, budget, depth + 1))
+        return items
+    if isinstance(value, dict):
+        members: dict[str, object] = {}
+        for key, item in value.items():
+            if budget[0] <= 0:
+                break
+            name = str(_trimmed(key, budget, depth + 1))
+            members[name] = MASK if _is_secret_member(key, item) else _trimmed(item, budget, depth + 1)
+        return members
+    return value
+
+
+def _masked_start(text: str, limit: int) -> str:
+    """The masked text, or a start of it longer than `limit` that no secret at its end can reach into."""
+    size = limit + 2 * _LOOKAHEAD_CHARACTERS
+    while True:
+        masked = mask(text[:size])
+        if size >= len(text):
+            return masked
+        if len(masked) >= limit + _LOOKAHEAD_CHARACTERS:
+            return masked[: limit + 1]
+        size *= 4
+
+
+# Names after which a secret stands: in JSON, YAML, shell and .env assignments, URL queries and options.
+_NAMES = (
+    r"(?:pass(?:word|wd|phrase|code)|(?<=_)pass|pwd|secret|token"
+    r"|(?:api|access|account|private|signing|encryption)[_-]?key)(?:[_-]?(?:key|base|hash))?[0-9]{0,2}"
+)
+_NAME_HINTS = ("pass", "pwd", "secret", "token", "key")
+# How the values after such names begin that are no secrets: variables, templates, calls, what is masked already.
+_PLACEHOLDER = r"\$\{\w+\}|\$[A-Z_]+|<[\w -]+>|\{\{.*\}\}"
+_EXPRESSION = r"\$[A-Za-z_{(]|[<{(\[*|]|%[sd(]|[A-Za-z_][\w.]*[(\[]"
+_PLAIN_WORDS = frozenset(
+    "none null nil true false str string bytes int integer number bool boolean any object undefined required optional".split()
+)
+_PRIVATE_KEY = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+# (hints, pattern): a pattern is compiled once one of its hints is in the lower-case text. What stands in group
+# `keep` stays before the mask. Every repetition is bounded or cannot be entered twice, so that the time is linear.
+_PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("-----begin",), rf"(?s)-----BEGIN {_PRIVATE_KEY}.*?(?:-----END {_PRIVATE_KEY}|\Z)"),
+    (("-----end",), rf"(?s)\A.*?-----END {_PRIVATE_KEY}"),
+    (("://",), r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)[^/\s"'?#]{1,512}(?=@)"""),
+    (("eyj",), r"eyJ[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){0,2}"),
+    (("sk-",), r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))sk-(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{16,}"),
+    (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "k_live_", "k_test_", "npm_", "hf_", "pypi-"),
+        r"(?:gh[pousr]_|github_pat_|glpat-|[sr]k_(?:live|test)_|npm_(?=[A-Za-z0-9]{30})|hf_(?=[A-Za-z0-9]{30})"
+        r"|pypi-(?=[A-Za-z0-9]{16}))[A-Za-z0-9_-]{16,}",
+    ),
+    (
+        ("akia", "asia", "aiza", "xox", "xapp-", "ya29."),
+        r"(?:AKIA|ASIA)[A-Z0-9]{16,}|AIza[A-Za-z0-9_-]{20,}|(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}|ya29\.[A-Za-z0-9_-]{16,}",
+    ),
+    (
+        ("authorization",),
+        r"""(?i)(?P<keep>authorization\\*["']?[ \t]{0,4}[:=][ \t]{0,4}\\*["']?(?:bearer|basic|token|digest|apikey)[ \t]{1,4})"""
+        r"""[^\s"'\\,;]+""",
+    ),
+    (
+        ("bearer",),
+        r"(?i)(?P<keep>bearer[ \t]{1,4})(?:(?=[a-z._~+/=-]{0,64}[0-9])[a-z0-9._~+/=-]{8,}|[a-z0-9._~+/=-]{24,})",
+    ),
+    (("--",), rf"""(?i)(?P<keep>--[a-z-]{{0,32}}{_NAMES}[ \t]{{1,4}}\\*["']?)(?![-$])[^\s"'\\]+"""),
+)
+_ASSIGNMENT = (
+    rf"""(?i)(?P<name>{_NAMES})\\*["']?\]?(?P<sign>[ \t]{{0,4}}(?:=>|:=|=(?!=)|:(?!:))[ \t]{{0,4}})"""
+    r"""(?:[bfru]{0,2}(?P<quote>\\*["'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n\\]))*)|(?P<bare>[^\s"'`,;&\\]+))"""
+)
+
+
+def mask(text: str) -> str:
+    """The text with what looks like a secret replaced by `[masked]`.
+
+    Known by their shape are the keys of common providers, JSON web tokens, bearer tokens, private-key blocks (also
+    without their end or their beginning) and passwords in URLs; by their name, the values assigned to a password, a
+    token, a secret or a key. Takes time linear in the length.
+
+    >>> mask("export API_KEY=3x4mpl3 && git clone https://me:hunter2@example.org/a.git")
+    'export API_KEY=[masked] && git clone https://me:[masked]@example.org/a.git'
+    >>> mask("the token budget is 2000, the password policy is in the wiki")
+    'the token budget is 2000, the password policy is in the wiki'
+    """
+    lowered = text.lower()
+    for hints, pattern in _PATTERNS:
+        if any(hint in lowered for hint in hints):
+            import re
+
+            text = re.sub(pattern, _keep_start, text)
+    if any(hint in lowered for hint in _NAME_HINTS):
+        import re
+
+        text = re.sub(_ASSIGNMENT, _mask_assignment, text)
+    return text
+
+
+def _keep_start(match: Match[str]) -> str:
+    return match.groupdict().get("keep", "") + MASK
+
+
+def _mask_assignment(match: Match[str]) -> str:
+    group = "bare" if match["quote"] is None else "quoted"
+    ordinary = _is_ordinary(match["name"], match["sign"], match[group], quoted=group == "quoted")
+    return match[0] if ordinary else match.string[match.start() : match.start(group)] + MASK
+
+
+def _is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
+    """Whether what is assigned to a name such as `token` is no secret: a type, a variable, a count, a word of prose."""
+    import re
+
+    if not value or re.fullmatch(_PLACEHOLDER, value):
+        return True
+    is_password = name.lower().startswith(("pass", "pwd"))
+    if not is_password and re.fullmatch(r"[0-9.]{1,6}", value):
+        return True
+    if quoted:
+        return False
+    word = value.lower().rstrip(")]}>.:")
+    if word in _PLAIN_WORDS or re.match(_EXPRESSION, value) or word.endswith(f".{name.lower()}"):
+        return True
+    if is_password:
+        return name.lower() == "pwd" and value.startswith(("/", "~", "."))
+    in_prose_or_code = sign != "="
+    return in_prose_or_code and not re.search("[0-9]", value) and (len(value) < 16 or "_" in value or "." in value)
+
+
+def _is_secret_member(key: str, value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    if not any(hint in key.lower() for hint in _NAME_HINTS):
+        return False
+    import re
+
+    name = re.search(rf"(?i){_NAMES}\Z", key)
+    return name is not None and not _is_ordinary(name[0], ":", str(value), quoted=True)
+
+
+def _describe(error: BaseException) -> str:
+    """What broke and where; an error's own text only where it cannot hold any of the payload."""
+    from theorex_lab.errors import NewerVersion, StorageError
+
+    if isinstance(error, StorageError | NewerVersion):
+        return f"{type(error).__name__}: {error}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{type(error).__name__}: {error.strerror}"
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    where = f" in {os.path.basename(step.tb_frame.f_code.co_filename)}, line {step.tb_lineno}" if step else ""  # noqa: PTH119
+    return f"{type(error).__name__}{where}; the event was not taken"
+
+
+def _log_path(home: str) -> str:
+    """The log's path, after an overlong log was put aside."""
+    path = os.path.join(home, LOG_FILE)  # noqa: PTH118
+    if os.path.exists(path) and os.stat(path).st_size > LARGEST_LOG_BYTES:  # noqa: PTH110, PTH116
+        os.replace(path, f"{path}.1")  # noqa: PTH105
+    return path
+
+
+def _log(home: str, problem: str) -> None:
+    """Write one line to the log, or to standard error where the home cannot be written."""
+    from theorex_lab.clock import SystemClock, to_iso
+
+    line = f"{to_iso(SystemClock().now())} {' '.join(problem.split())}\n".encode("utf-8", "replace")
+    try:
+        os.makedirs(home, exist_ok=True)  # noqa: PTH103
+        file = os.open(_log_path(home), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(file, line)
+        finally:
+            os.close(file)
+    except OSError:
+        from contextlib import suppress
+
+        with suppress(OSError):
+            os.write(2, b"theorex-hook: " + line)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
