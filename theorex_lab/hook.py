@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # what type checkers take for true; importing `typing` fo
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from re import Match
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, NoReturn
 
 DEFAULT_HOME = "~/.theorex"
 DEFAULT_AGENT = "main"
@@ -32,8 +32,15 @@ _DEEPEST_PREVIEW = 32
 _LOOKAHEAD_CHARACTERS = 4_096
 
 
-def main() -> int:
-    """Take the event on standard input; always returns 0, what went wrong stands in `hook.log`."""
+def main() -> NoReturn:
+    """Take the event on standard input and end with 0."""
+    run()
+    # All is on disk; without tearing down the interpreter the process needs a tenth less time, and ends with 0 always.
+    os._exit(0)
+
+
+def run() -> None:
+    """Take the event on standard input; raises nothing, what went wrong stands in `hook.log`."""
     home = DEFAULT_HOME
     try:
         home = os.path.abspath(os.path.expanduser(os.environ.get("THEOREX_HOME") or DEFAULT_HOME))  # noqa: PTH100, PTH111
@@ -43,7 +50,6 @@ def main() -> int:
         problem = _describe(error)
     if problem:
         _log(home, problem)
-    return 0
 
 
 def take(payload: bytes | None, home: str) -> str:
@@ -388,4 +394,4 @@ def _log(home: str, problem: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -69,15 +69,17 @@ def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
 def _parse_commits(output: str) -> list[Commit]:
     """Of NUL-terminated fields: a commit's begins with byte 1, then come its time, its subject, status and path pairs."""
     commits: list[Commit] = []
+    files: list[tuple[str, str]] = []
     fields = iter(output.split("\0"))
     for each in fields:
         mark = each.lstrip("\n")
         if mark.startswith("\x01"):
             seconds, subject = int(next(fields)), next(fields)
-            commits.append(Commit(mark[1:], seconds * MICROSECONDS_PER_SECOND, subject, []))
+            files = []
+            commits.append(Commit(mark[1:], seconds * MICROSECONDS_PER_SECOND, subject, files))
         elif mark:
             path = next(fields).encode(errors="surrogateescape").decode(errors="replace")
-            commits[-1] = commits[-1]._replace(files=[*commits[-1].files, (mark[0], path)])
+            files.append((mark[0], path))
     return commits
 
 
@@ -304,24 +306,10 @@ class Tuning:
         return asdict(self.fit)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """MRR of each law with its 95 % interval as a dot, best on top, the chosen law filled; returns the Axes."""
-        scores = sorted(self.fit.scores.items(), key=lambda pair: pair[1].mrr)
-        if ax is None:
-            import matplotlib.pyplot as plt
+        """MRR of each law with its 95 % interval, best on top; see `plots.plot_law_scores`."""
+        from theorex_lab.experiments.plots import plot_law_scores
 
-            ax = plt.subplots(figsize=(8.0, 0.8 + 0.32 * len(scores)), layout="constrained")[1]
-        for place, (name, each) in enumerate(scores):
-            colour, face = ("#D55E00", "#D55E00") if name == self.fit.chosen else ("#0072B2", "white")
-            ax.plot([each.low, each.high], [place, place], color=colour, linewidth=1.5, zorder=1)
-            ax.plot(each.mrr, place, "o", color=colour, markerfacecolor=face, markersize=7, zorder=2)
-        labels = [f"{name} (chosen)" if name == self.fit.chosen else name for name, _ in scores]
-        ax.set_yticks(range(len(scores)), labels)
-        ax.set_xlim(left=0)
-        ax.set_xlabel(f"Mean reciprocal rank over {self.fit.n_scored:,} events, with 95 % interval")
-        ax.set_title("Which law foretells the next access")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(axis="x", alpha=0.3)
-        return ax
+        return plot_law_scores(self.frame, n_scored=self.fit.n_scored, ax=ax)
 
     def __repr__(self) -> str:
         return f"Tuning({self.fit!r})"

@@ -35,7 +35,8 @@ from theorex_lab.memory.decay import (
 if TYPE_CHECKING:
     import pandas as pd
 
-REUSE_DAYS = 30.0
+REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
+CALIBRATION_EVENTS = 60
 BOOTSTRAPS = 1_000
 SLEEP_AFTER_DAYS = 30.0
 PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
@@ -113,12 +114,17 @@ def fit(log: AccessLog, seed: int = 0) -> Fit:
     Raises InvalidInput where the log is too short (see `split`).
     """
     training_events, scored_events = split(log)
-    scored, training = replay(log, scored_events, pooled=training_events)
+    days = (log.time[np.searchsorted(log.event, training_events)] - log.time[0]) / MICROSECONDS_PER_DAY
+    horizon = min(REUSE_DAYS, float(np.ptp(days)) / 10)
+    scored_from = (log.time[np.searchsorted(log.event, scored_events[0])] - log.time[0]) / MICROSECONDS_PER_DAY
+    over = training_events[days + horizon < scored_from]
+    late = over[len(over) // 2 :]
+    thinned = late[np.unique(np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64))] if len(late) else late
+    whole, training = replay(log, np.concatenate([thinned, scored_events]), pooled=training_events)
+    scored = whole.part(len(thinned), len(whole))
     candidates = _candidates(training)
     chosen = _choose(candidates)
-    horizon = min(REUSE_DAYS, float(np.ptp(training.at_days)) / 10)
-    scored_from = (log.time[np.searchsorted(log.event, scored_events[0])] - log.time[0]) / MICROSECONDS_PER_DAY
-    law = _with_logistic(candidates[chosen][0], training, horizon, float(scored_from))
+    law = _with_logistic(candidates[chosen][0], whole.part(0, len(thinned)), horizon)
     laws = {name: law for name, (law, _) in candidates.items()} | {chosen: law}
     return Fit(
         chosen=chosen,
@@ -283,18 +289,17 @@ class _ConditionalLogit:
         return direction
 
 
-def _with_logistic(law: Law, training: Snapshots, horizon_days: float, before_days: float) -> Law:
+def _with_logistic(law: Law, before: Snapshots, horizon_days: float) -> Law:
     """The law with logistic constants by which importance is the chance of use within the horizon.
 
-    Only rows whose horizon ends before the scored events are looked at. Without both outcomes the stated
-    constants stay.
+    `before` are whole snapshots, the idle items included, whose horizon ends before the scored events: fitted on the
+    foremost items alone, importance would never fall. Without both outcomes the stated constants stay.
     """
-    if not isinstance(law, LogisticLaw):
+    if not isinstance(law, LogisticLaw) or not len(before):
         return law
-    rows = np.repeat(training.at_days + horizon_days < before_days, np.diff(training.offsets))
-    raw = law.raw(training.items)[rows]
-    used = (training.reuse_days[rows] <= horizon_days).astype(np.float64)
-    spread = float(raw.std()) if len(raw) else 0.0
+    raw = law.raw(before.items)
+    used = (before.reuse_days <= horizon_days).astype(np.float64)
+    spread = float(raw.std())
     if spread == 0.0 or used.min() == used.max():
         return law
     intercept, slope = _logistic_regression((raw - raw.mean()) / spread, used)
