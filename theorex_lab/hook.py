@@ -4,6 +4,8 @@ An agent starts this program for every tool call, so each module is imported in 
 whatever goes wrong becomes a line in the home's `hook.log`: the agent always sees exit code 0.
 """
 
+# Paths are texts here: importing pathlib would cost every start 5 ms.
+# ruff: noqa: PTH100, PTH103, PTH105, PTH111, PTH113, PTH116, PTH118, PTH119, PTH123
 from __future__ import annotations
 
 import os
@@ -43,7 +45,7 @@ def run() -> None:
     """Take the event on standard input; raises nothing, what went wrong stands in `hook.log`."""
     home = DEFAULT_HOME
     try:
-        home = os.path.abspath(os.path.expanduser(os.environ.get("THEOREX_HOME") or DEFAULT_HOME))  # noqa: PTH100, PTH111
+        home = os.path.abspath(os.path.expanduser(os.environ.get("THEOREX_HOME") or DEFAULT_HOME))
         problem = take(_read(sys.stdin.buffer), home)
     # The one place that catches everything: an agent must never be stopped by its memory, whatever broke in it.
     except BaseException as error:  # noqa: BLE001
@@ -55,8 +57,8 @@ def run() -> None:
 def take(payload: bytes | None, home: str) -> str:
     """Act on one event in Claude Code's hook form; `payload` is None where it was too large.
 
-    Returns the problem in a few words that hold nothing of the payload, '' where there was none. Raises InvalidInput
-    for an agent id outside the rule, StorageError where the journal cannot be written, OSError from files.
+    Returns the problem in a few words that hold nothing of the payload, '' where there was none. Raises StorageError
+    where the journal cannot be written, NewerVersion where it is a later release's, OSError from files.
     """
     if payload is None:
         return f"an event of more than {LARGEST_EVENT_BYTES} bytes was refused"
@@ -71,16 +73,20 @@ def take(payload: bytes | None, home: str) -> str:
     name = event.get("hook_event_name")
     if name == "SessionStart":
         return _show_context(home)
-    if name == "SessionEnd":
-        agent, session = _append(home, event, "session_ended", {})
-        if session:
-            start_flush(home, agent, session)
-        return ""
-    body = _BODIES.get(name) if isinstance(name, str) else None
-    if body is None:
+    if not isinstance(name, str) or name not in _BODIES:
         return "an event with an unknown name was ignored"
-    kind, make = body
-    _append(home, event, kind, make(event))
+    from theorex_lab.errors import InvalidInput
+    from theorex_lab.ids import check_agent
+
+    try:
+        agent = check_agent(os.environ.get("THEOREX_AGENT") or DEFAULT_AGENT)
+    except InvalidInput as error:
+        return f"THEOREX_AGENT: {error}"
+    session = _session(event.get("session_id"))
+    kind, body = _BODIES[name]
+    _append(home, kind, body(event), agent, session)
+    if name == "SessionEnd" and session:
+        start_flush(home, agent, session)
     return ""
 
 
@@ -89,7 +95,7 @@ def start_flush(home: str, agent: str, session: str) -> None:
     import subprocess
 
     command = [sys.executable, "-m", "theorex_lab", "flush", "--session", session, "--agent", agent, "--home", home]
-    with open(_log_path(home), "ab") as log:  # noqa: PTH123
+    with open(_log_path(home), "ab") as log:
         # In the home, not in the agent's folder: `python -m` would import modules that lie there.
         subprocess.Popen(
             command,
@@ -112,20 +118,16 @@ def _read(stream: BinaryIO) -> bytes | None:
     return None
 
 
-def _append(home: str, event: Mapping[str, Any], kind: str, body: dict[str, Any]) -> tuple[str, str]:
-    """Append one event to the home's journal; returns its agent and session."""
-    from theorex_lab.ids import check_agent
+def _append(home: str, kind: str, body: dict[str, Any], agent: str, session: str) -> None:
+    """Append one event to the home's journal, dated now."""
     from theorex_lab.journal.event import new_event
     from theorex_lab.journal.sqlite import Journal
 
-    agent = check_agent(os.environ.get("THEOREX_AGENT") or DEFAULT_AGENT)
-    session = _session(event.get("session_id"))
-    journal = Journal(os.path.join(home, "theorex.db"))  # noqa: PTH118
+    journal = Journal(os.path.join(home, "theorex.db"))
     try:
         journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
     finally:
         journal.close()
-    return agent, session
 
 
 def _session(given: object) -> str:
@@ -145,10 +147,10 @@ def _session(given: object) -> str:
 
 
 def _show_context(home: str) -> str:
-    path = os.path.join(home, CONTEXT_FILE)  # noqa: PTH118
-    if not os.path.isfile(path):  # noqa: PTH113
+    path = os.path.join(home, CONTEXT_FILE)
+    if not os.path.isfile(path):
         return ""
-    with open(path, "rb") as file:  # noqa: PTH123
+    with open(path, "rb") as file:
         text = file.read(LARGEST_CONTEXT_BYTES + 1)
     problem = ""
     if len(text) > LARGEST_CONTEXT_BYTES:
@@ -173,14 +175,15 @@ def _prompt(event: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": _preview(event.get("prompt"), PROMPT_CHARACTERS), "source": "user"}
 
 
-def _turn_ended(event: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+def _nothing(event: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
     return {}
 
 
 _BODIES: dict[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "PostToolUse": ("tool_used", _tool_used),
     "UserPromptSubmit": ("prompt", _prompt),
-    "Stop": ("turn_ended", _turn_ended),
+    "Stop": ("turn_ended", _nothing),
+    "SessionEnd": ("session_ended", _nothing),
 }
 
 
@@ -220,7 +223,7 @@ def _trimmed(value: object, budget: list[int], depth: int) -> object:
         for key, item in value.items():
             if budget[0] <= 0:
                 break
-            name = str(_trimmed(key, budget, depth + 1))
+            name = str(_trimmed(key, budget, depth))
             members[name] = MASK if _is_secret_member(key, item) else _trimmed(item, budget, depth + 1)
         return members
     return value
@@ -258,7 +261,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("-----end",), rf"(?s)\A.*?-----END {_PRIVATE_KEY}"),
     (("://",), r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)[^/\s"'?#]{1,512}(?=@)"""),
     (("eyj",), r"eyJ[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){0,2}"),
-    (("sk-",), r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))sk-(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{16,}"),
+    (("sk-",), r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))sk-(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{16,}"),
     (
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "k_live_", "k_test_", "npm_", "hf_", "pypi-"),
         r"(?:gh[pousr]_|github_pat_|glpat-|[sr]k_(?:live|test)_|npm_(?=[A-Za-z0-9]{30})|hf_(?=[A-Za-z0-9]{30})"
@@ -277,7 +280,10 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
         ("bearer",),
         r"(?i)(?P<keep>bearer[ \t]{1,4})(?:(?=[a-z._~+/=-]{0,64}[0-9])[a-z0-9._~+/=-]{8,}|[a-z0-9._~+/=-]{24,})",
     ),
-    (("--",), rf"""(?i)(?P<keep>--[a-z-]{{0,32}}{_NAMES}[ \t]{{1,4}}\\*["']?)(?![-$])[^\s"'\\]+"""),
+    (
+        tuple(f"-{word}" for word in "pass pwd secret token api access account private signing encryption".split()),
+        rf"""(?i)(?P<keep>(?<![\w-])--(?=[a-z])[a-z-]{{0,32}}{_NAMES}[ \t]{{1,4}}\\*["']?)(?![-$])[^\s"'\\]+""",
+    ),
 )
 _ASSIGNMENT = (
     rf"""(?i)(?P<name>{_NAMES})\\*["']?\]?(?P<sign>[ \t]{{0,4}}(?:=>|:=|=(?!=)|:(?!:))[ \t]{{0,4}})"""
@@ -343,11 +349,11 @@ def _is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
 def _is_secret_member(key: str, value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
-    if not any(hint in key.lower() for hint in _NAME_HINTS):
+    if not any(hint in key.lower() for hint in (*_NAME_HINTS, "authorization")):
         return False
     import re
 
-    name = re.search(rf"(?i){_NAMES}\Z", key)
+    name = re.search(rf"(?i)(?:{_NAMES}|authorization)\Z", key)
     return name is not None and not _is_ordinary(name[0], ":", str(value), quoted=True)
 
 
@@ -362,15 +368,18 @@ def _describe(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-    where = f" in {os.path.basename(step.tb_frame.f_code.co_filename)}, line {step.tb_lineno}" if step else ""  # noqa: PTH119
+    where = f" in {os.path.basename(step.tb_frame.f_code.co_filename)}, line {step.tb_lineno}" if step else ""
     return f"{type(error).__name__}{where}; the event was not taken"
 
 
 def _log_path(home: str) -> str:
     """The log's path, after an overlong log was put aside."""
-    path = os.path.join(home, LOG_FILE)  # noqa: PTH118
-    if os.path.exists(path) and os.stat(path).st_size > LARGEST_LOG_BYTES:  # noqa: PTH110, PTH116
-        os.replace(path, f"{path}.1")  # noqa: PTH105
+    path = os.path.join(home, LOG_FILE)
+    try:
+        if os.stat(path).st_size > LARGEST_LOG_BYTES:
+            os.replace(path, f"{path}.1")
+    except FileNotFoundError:
+        pass  # no log yet, or another process has just put it aside
     return path
 
 
@@ -380,7 +389,7 @@ def _log(home: str, problem: str) -> None:
 
     line = f"{to_iso(SystemClock().now())} {' '.join(problem.split())}\n".encode("utf-8", "replace")
     try:
-        os.makedirs(home, exist_ok=True)  # noqa: PTH103
+        os.makedirs(home, exist_ok=True)
         file = os.open(_log_path(home), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(file, line)

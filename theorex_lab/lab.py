@@ -16,7 +16,7 @@ from theorex_lab.errors import StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory import lifecycle
-from theorex_lab.memory.lifecycle import CONTEXT_FILE
+from theorex_lab.memory.lifecycle import CONTEXT_FILE, Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.memory.shared import SharedConcept
     from theorex_lab.memory.standing import Scanned
     from theorex_lab.search.embed import Embedder
 
@@ -111,7 +112,7 @@ class Lab:
         """Search over this home, kept between calls so that vectors are read once."""
         from theorex_lab.memory.retrieve import Searcher
 
-        return Searcher(self.views, self.settings, self.chosen_embedder[0], self.home / "vectors")
+        return Searcher(self.views, self.settings, self.clock, self.chosen_embedder[0], self.home / "vectors")
 
     def agent(self, name: str) -> Agent:
         """An agent of this home. Raises InvalidInput for a name outside the rule."""
@@ -133,9 +134,42 @@ class Lab:
         limit: int = 10,
         cold: bool = False,
         tag: str | None = None,
+        spread: bool = False,
     ) -> Hits:
-        """Search what all agents, or these, remember; see `theorex_lab.memory.retrieve.Searcher.search`."""
-        return self.searcher.search(query, agents=agents, limit=limit, cold=cold, tag=tag)
+        """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`."""
+        return self.searcher.search(query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread)
+
+    def query_shared(self, query: str, *, limit: int = 10) -> list[SharedConcept]:
+        """The concepts of the shared web that answer the query best."""
+        from theorex_lab.memory.shared import SharedWeb, shared_concepts
+
+        hits = self.searcher.search_shared(query, limit=limit)
+        axon, shared = self._axon(), self.views.get(SharedWeb)
+        with axon.lock, shared.lock:
+            known = {
+                str(each.concept_id): each for each in shared_concepts(axon, shared, self.clock.now(), self.settings)
+            }
+        return [known[hit.id] for hit in hits if hit.id in known]
+
+    def sessions(self, *, agent: str = "main") -> list[str]:
+        """The agent's sessions that have events which were not flushed."""
+        from theorex_lab.memory.flash import Flash
+
+        flash = self.views.get(Flash)
+        with flash.lock:
+            return flash.sessions_of(check_agent(agent))
+
+    def flush(self, session: str, *, agent: str = "main") -> Flushed:
+        """Move what mattered in a session to short-term memory; see `memory.lifecycle.flush`."""
+        return lifecycle.flush(self.views, self.settings, self.clock, agent=check_agent(agent), session=session)
+
+    def graduate(self, *, agent: str = "main") -> list[str]:
+        """Take into the axon what was kept on seven days in a row; see `memory.lifecycle.graduate`."""
+        return lifecycle.graduate(self.views, self.settings, self.clock, agent=check_agent(agent))
+
+    def promote(self, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
+        """Give an agent's concepts to the shared web; see `memory.lifecycle.promote`."""
+        return lifecycle.promote(self.views, self.settings, self.clock, agent=check_agent(agent), force=force)
 
     def scan(self, *, agents: Sequence[str] | None = None) -> Scanned:
         """Set tiers anew; see `theorex_lab.memory.lifecycle.scan`."""
@@ -153,6 +187,29 @@ class Lab:
         """Render the context into `output` (default: SHARED_CONTEXT.md in the home)."""
         file = Path(output).expanduser() if output is not None else self.context_file
         return lifecycle.boot_inject(self.views, self.settings, self.clock, file)
+
+    def boot_aware(self, model: str = "default", *, agent: str = "main") -> Context:
+        """What an agent is given before a call of `model`, cut to that model's budget of tokens and items."""
+        from theorex_lab.memory.context import render_for_model
+        from theorex_lab.memory.shared import SharedWeb
+
+        axon, shared = self._axon(), self.views.get(SharedWeb)
+        with axon.lock, shared.lock:
+            return render_for_model(
+                axon, shared, self.clock.now(), self.settings, model=model, agent=check_agent(agent)
+            )
+
+    def flash_inject(self, session: str, *, agent: str = "main") -> str:
+        """What a running session knows now: the agent's hottest concepts and what was lately kept of its sessions."""
+        from theorex_lab.memory.context import render_flash
+        from theorex_lab.memory.flash import Flash
+        from theorex_lab.memory.short_term import ShortTerm
+
+        axon, flash, short_term = self._axon(), self.views.get(Flash), self.views.get(ShortTerm)
+        with axon.lock, flash.lock, short_term.lock:
+            return render_flash(
+                axon, flash, short_term, self.clock.now(), self.settings, agent=check_agent(agent), session=session
+            )
 
     def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
         """The concepts of all agents, or of these, as tables and graphs."""
@@ -190,9 +247,12 @@ class Lab:
         """Read the whole journal, fold every view from nothing and compare."""
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.axon import Axon
+        from theorex_lab.memory.flash import Flash
+        from theorex_lab.memory.shared import SharedWeb
+        from theorex_lab.memory.short_term import ShortTerm
         from theorex_lab.search.index import ItemIndex
 
-        return verify(self.views, (Axon, ItemIndex))
+        return verify(self.views, (Axon, ItemIndex, Flash, ShortTerm, SharedWeb))
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
@@ -270,9 +330,11 @@ class Agent:
         entry = Entry(text, self.name, at, observation_type, source, tags, session)
         return lifecycle.write(self.lab.journal, self.lab.settings, self.lab.clock, entry)
 
-    def search(self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None) -> Hits:
-        """Search what this agent remembers, never another's."""
-        return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag)
+    def search(
+        self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False
+    ) -> Hits:
+        """Search what this agent remembers and what is shared, never what another keeps to itself."""
+        return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag, spread=spread)
 
     @property
     def axon(self) -> AxonView:

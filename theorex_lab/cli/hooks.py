@@ -9,7 +9,6 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,20 +30,20 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 @command("install-hooks")
 @click.option("--settings", metavar="F", default="~/.claude/settings.json", show_default=True, help="The file.")
 @click.option("--agent", default=None, help="Record as this agent; default $THEOREX_AGENT of the session, else main.")
-@click.option("--uninstall", is_flag=True, help="Take the hooks out again.")
+@click.option("--uninstall", "remove", is_flag=True, help="Take the hooks out again.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def install_hooks(settings: str, agent: str | None, uninstall: bool, yes: bool) -> None:
+def install_hooks(settings: str, agent: str | None, remove: bool, yes: bool) -> None:
     """Shows the difference and asks before it writes; the former file is kept beside the new one."""
     options = click.get_current_context().ensure_object(dict)
     as_json = bool(options.get("as_json"))
     # The file itself where the name is a link, so that the link stays one.
     path = Path(settings).expanduser().resolve()
     before = _read(path)
-    after = _uninstalled(path, before) if uninstall else _installed(path, before, hook_command(options.get("home"), agent))
+    after = _without(path, before) if remove else install(before, hook_command(options.get("home"), agent))
     difference = _difference(path, before, after)
     result: dict[str, Any] = {"file": str(path), "changed": False, "backup": None, "diff": difference}
     if after == before:
-        emit(result, f"{path}: {'no hooks of ours' if uninstall else 'the hooks are there already'}; nothing was changed")
+        emit(result, f"{path}: {'no hooks of ours' if remove else 'the hooks are there already'}; nothing was changed")
         return
     click.echo(difference, nl=False, err=as_json)
     if not yes:
@@ -82,15 +81,14 @@ def install(text: str | None, hook: str) -> str:
     text = "{}\n" if text is None else text
     _check(text)
     for event in EVENTS:
-        if hook in _commands(text, event):
+        if [shell for shell, _ in _ours(text, event)] == [hook]:
             continue
         text = _strip(text, event)
-        group = {"hooks": [{"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}]}
-        if event in _WITH_MATCHER:
-            group = {"matcher": "*", **group}
-        if (hooks := _find(text, "hooks")) is None:
-            text = _insert(text, _start(text), "hooks", {event: [group]})
-        elif (groups := _find(text, "hooks", event)) is None:
+        entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
+        group = {**({"matcher": "*"} if event in _WITH_MATCHER else {}), "hooks": [entry]}
+        if (hooks := _member(text, _blank(text, 0), "hooks")) is None:
+            text = _insert(text, _blank(text, 0), "hooks", {event: [group]})
+        elif (groups := _member(text, hooks.start, event)) is None:
             text = _insert(text, hooks.start, event, [group])
         else:
             text = _insert(text, groups.start, None, group)
@@ -104,7 +102,7 @@ def uninstall(text: str) -> str:
     '{"model": "x"}'
     """
     _check(text)
-    for event in list(_load(text).get("hooks", {})):
+    for event in EVENTS:
         text = _strip(text, event)
     return text
 
@@ -118,31 +116,26 @@ class _Child(NamedTuple):
     end: int
 
 
-def _load(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the settings are not JSON ({error}); repair the file first, nothing was changed") from error
-
-
 def _check(text: str) -> None:
-    settings = _load(text)
+    try:
+        settings = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"the settings are not JSON ({error}); repair the file first, nothing was changed"
+        ) from error
     if not isinstance(settings, dict):
         raise InvalidInput(f"the settings are a JSON {type(settings).__name__}; allowed is an object")
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
         raise InvalidInput(f"`hooks` in the settings is a {type(hooks).__name__}; allowed is an object of lists")
-    for event, groups in hooks.items():
+    for event in EVENTS:
+        groups = hooks.get(event, [])
         if not isinstance(groups, list):
             raise InvalidInput(f"`hooks.{event}` in the settings is a {type(groups).__name__}; allowed is a list")
 
 
-def _start(text: str) -> int:
-    """Where the value of the whole text starts."""
-    return _blank(text, 0)
-
-
 def _blank(text: str, position: int) -> int:
+    """Where the blank space that begins at `position` ends."""
     match = _BLANK.match(text, position)
     return position if match is None else match.end()
 
@@ -165,46 +158,149 @@ def _children(text: str, start: int) -> list[_Child]:
     return found
 
 
-def _find(text: str, *keys: str) -> _Child | None:
-    """The member that these keys lead to; of a key that is there twice the last one, as JSON readers take it."""
-    child: _Child | None = None
-    start = _start(text)
-    for key in keys:
-        child = next((member for member in reversed(_children(text, start)) if member.key == key), None)
-        if child is None:
-            return None
-        start = child.start
-    return child
+def _member(text: str, start: int, key: str) -> _Child | None:
+    """The member of this name; of a name that is there twice the last, as JSON readers take it."""
+    if text[start] != "{":
+        return None
+    return next((member for member in reversed(_children(text, start)) if member.key == key), None)
 
 
-def _commands(text: str, event: str) -> list[str]:
-    """The commands of ours under an event."""
-    groups = _load(text).get("hooks", {}).get(event, [])
-    entries = [entry for group in groups if isinstance(group, dict) for entry in _list(group.get("hooks"))]
-    return [entry["command"] for entry in entries if _is_ours(entry)]
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _is_ours(entry: object) -> bool:
-    given = entry.get("command") if isinstance(entry, dict) else None
-    return isinstance(given, str) and _OURS.search(given) is not None
+def _ours(text: str, event: str) -> list[tuple[str, list[_Child]]]:
+    """Our commands under an event, each with the way to it: `hooks`, event, group, its `hooks`, entry."""
+    hooks = _member(text, _blank(text, 0), "hooks")
+    groups = None if hooks is None else _member(text, hooks.start, event)
+    if hooks is None or groups is None or text[groups.start] != "[":
+        return []
+    found = []
+    for group in _children(text, groups.start):
+        entries = _member(text, group.start, "hooks")
+        if entries is None or text[entries.start] != "[":
+            continue
+        for entry in _children(text, entries.start):
+            value = json.loads(text[entry.start : entry.end])
+            shell = value.get("command") if isinstance(value, dict) else None
+            if isinstance(shell, str) and _OURS.search(shell):
+                found.append((shell, [hooks, groups, group, entries, entry]))
+    return found
 
 
 def _strip(text: str, event: str) -> str:
-    """Take our entries out from under an event, then the group, the event and `hooks` that are empty by that."""
-    while _commands(text, event):
-        path = _path_of_ours(text, event)
-        while len(path) > 1 and len(_children(text, path[-2].start)) == 1:
-            path.pop()  # it holds nothing but ours, and goes as a whole
-            if path[-1].key is None or path[-1].key in {event, "hooks"}:
-                continue
-        text = _remove(text, path)
+    """Take our entries out from under an event; a group, an event and `hooks` that held nothing else go with them."""
+    while found := _ours(text, event):
+        way = found[0][1]
+        container, child = _blank(text, 0), way[0]
+        for outer, inner in ((0, 1), (1, 2), (3, 4)):
+            if len(_children(text, way[outer].start)) > 1:
+                container, child = way[outer].start, way[inner]
+        text = _remove(text, container, child)
     return text
 
 
-def _path_of_ours(text: str, event: str) -> list[_Child]:
-    """The way to our first entry under an event: `hooks`, the event, the group, its `hooks`, the entry."""
-    raise NotImplementedError
+def _remove(text: str, start: int, child: _Child) -> str:
+    """The text without one child of the container at `start`, and without its comma."""
+    children = _children(text, start)
+    place = children.index(child)
+    if place > 0:
+        return text[: children[place - 1].end] + text[child.end :]
+    if len(children) > 1:
+        return text[: child.begin] + text[children[1].begin :]
+    return text[: start + 1] + text[_blank(text, child.end) :]
+
+
+def _insert(text: str, start: int, key: str | None, value: object) -> str:
+    """The text with a last child in the container at `start`, indented as its neighbours are."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    root = _blank(text, 0)
+    top = _children(text, root)
+    margin = text[root + 1 : top[0].begin] if top else newline + "  "
+    unit = margin.rpartition("\n")[2]
+    spaced = not top or text[top[0].start - 1].isspace()
+    children = _children(text, start)
+    if children:
+        lead, tail = text[start + 1 : children[0].begin], ""
+        head, rest = text[: children[-1].end] + ",", text[children[-1].end :]
+    else:
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        tail = newline + line[: _blank(line, 0)] if "\n" in margin else ""
+        lead = tail + unit if tail else ""
+        head, rest = text[: start + 1], text[_blank(text, start + 1) :]
+    if "\n" in lead:
+        written = json.dumps(value, indent=unit, ensure_ascii=False)
+        written = written.replace("\n", newline + lead.rpartition("\n")[2])
+    else:
+        lead = " " if children and spaced else ""
+        written = json.dumps(value, ensure_ascii=False, separators=(", ", ": ") if spaced else (",", ":"))
+    name = "" if key is None else json.dumps(key) + (": " if spaced else ":")
+    return head + lead + name + written + tail + rest
+
+
+def _read(path: Path) -> str | None:
+    """The file's text as it is, or None where there is none."""
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not JSON in UTF-8 ({error.reason}); nothing was changed") from error
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}; name another file with --settings") from error
+
+
+def _without(path: Path, text: str | None) -> str | None:
+    """The file's text without our entries: what stood there before, where nobody changed the file since."""
+    if text is None:
+        return None
+    _check(text)
+    commands = [shell for event in EVENTS for shell, _ in _ours(text, event)]
+    if not commands:
+        return text
+    for number in range(_last_backup(path), -1, -1):
+        # Number 0 stands for no file.
+        former = _read(_backup(path, number)) if number else None
+        if (number == 0 or former is not None) and _leads_to(former, commands[0], text):
+            return former
+    return uninstall(text)
+
+
+def _leads_to(former: str | None, hook: str, text: str) -> bool:
+    """Whether installing into `former`, which holds nothing of ours, gives this text."""
+    try:
+        return install(former, hook) == text and (former is None or uninstall(former) == former)
+    except InvalidInput:
+        return False
+
+
+def _backup(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.theorex-backup-{number}")
+
+
+def _last_backup(path: Path) -> int:
+    """The number of the newest backup, 0 where there is none."""
+    ends = (other.name.removeprefix(f"{path.name}.theorex-backup-") for other in path.parent.glob("*.theorex-backup-*"))
+    return max((int(end) for end in ends if end.isdecimal()), default=0)
+
+
+def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
+    """Write the file as a whole, or remove it; returns where its former bytes are kept."""
+    if _read(path) != before:
+        raise StorageError(f"{path} was changed by another program meanwhile; nothing was written, try again")
+    try:
+        mode, backup = None, None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if before is not None:
+            mode = path.stat().st_mode & 0o7777
+            backup = _backup(path, _last_backup(path) + 1)
+            write_atomically(backup, before.encode(), mode=mode)
+        if after is None:
+            path.unlink()
+        else:
+            write_atomically(path, after.encode(), mode=mode)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}; the file is as it was") from error
+    return backup
+
+
+def _difference(path: Path, before: str | None, after: str | None) -> str:
+    names = ["/dev/null" if text is None else str(path) for text in (before, after)]
+    lines = [(text or "").splitlines() for text in (before, after)]
+    return "".join(f"{line}\n" for line in unified_diff(lines[0], lines[1], names[0], names[1], lineterm=""))

@@ -34,9 +34,10 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("-k", "limit", default=10, show_default=True, help="How many results at most.")
 @click.option("--cold", is_flag=True, help="Find sleeping items too.")
 @click.option("--tag", default=None, help="Only what carries this tag.")
+@click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
 @click.argument("query", nargs=-1, required=True)
 def search(agent: str | None, query: tuple[str, ...], **details: Any) -> None:
-    """Several words are one query. With --agent, never another agent's items."""
+    """Several words are one query. With --agent, its own items and the shared web, never what another keeps."""
     agents = None if agent is None else [check_agent(agent)]
     hits = open_lab().search(" ".join(query), agents=agents, **details)
     lines = [f"{hit.score:7.3f}  {hit.agent}  {hit.kind}  {hit.id}\n         {hit.text}" for hit in hits]

@@ -25,7 +25,13 @@ VERSIONS: dict[str, int] = {
     "graduated": 1,  # a concept that was kept on seven days in a row enters the axon
     "promoted": 1,  # what an agent gives to the shared web: ids and numbers, no text
     "erasure": 1,  # ids of the events whose bodies were erased
+    "imported": 1,  # one concept of an agent with its numbers, as a file stated it
+    "imported_links": 1,  # links between an agent's concepts, and its graduations, as a file stated them
+    "imported_shared": 1,  # what an agent gave to the shared web, as a file stated it
+    "archived": 1,  # raw events whose bodies were moved into segment files
 }
+# What hooks append as it happens; once flushed it may be archived.
+RAW_KINDS = ("tool_used", "prompt", "turn_ended", "session_ended")
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {}
 

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock, to_iso
 from theorex_lab.errors import AlreadyThere, CorruptJournal, InvalidInput, StorageError
-from theorex_lab.journal.event import Event, encode, upcast
+from theorex_lab.journal.event import RAW_KINDS, Body, Event, encode, upcast
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments, segment_of
 
 APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database is never taken for an empty memory
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 2: bodies may be archived
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 BUSY_TIMEOUT_SECONDS = 60.0
 _PAGE_ROWS = 5_000
@@ -27,7 +28,17 @@ _NETWORK_FILE_SYSTEMS = frozenset(
     "nfs nfs4 cifs smb3 smbfs ncpfs afs ceph glusterfs lustre fuse.sshfs fuse.glusterfs fuse.s3fs fuse.rclone".split()
 )
 
-# An update may only replace a body by its erased form; everything else about an event stands for ever.
+# An update may only replace a body by its erased form, or a whole one by its archived form; everything else about an
+# event stands for ever.
+CHANGE_TRIGGER = """
+CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
+WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR NEW.agent IS NOT OLD.agent
+    OR NEW.session IS NOT OLD.session OR NEW.kind IS NOT OLD.kind OR NEW.lineage IS NOT OLD.lineage
+    OR NOT (json_extract(NEW.body, '$.erased') IS 1 OR (
+        json_type(NEW.body, '$.archived') IS 'text' AND json_type(NEW.body, '$.sha256') IS 'text'
+        AND json_type(OLD.body, '$.archived') IS NULL AND json_type(OLD.body, '$.erased') IS NULL))
+BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
+"""
 _SCHEMA = f"""
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
@@ -45,11 +56,7 @@ WHEN EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq OR id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'an event with this id is there already'); END;
 CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
-CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
-WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR NEW.agent IS NOT OLD.agent
-    OR NEW.session IS NOT OLD.session OR NEW.kind IS NOT OLD.kind OR NEW.lineage IS NOT OLD.lineage
-    OR json_extract(NEW.body, '$.erased') IS NOT 1
-BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
+{CHANGE_TRIGGER}
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
@@ -89,6 +96,7 @@ class Journal:
         self._connections: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
+        self._segments = Segments(self.path.parent / ARCHIVE_FOLDER)
         refuse_network_drive(self.path.parent)
         if not self.path.exists():
             self._create()
@@ -106,16 +114,8 @@ class Journal:
         if not events:
             return []
         connection = self.connection()
-        with self.explained():
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                seqs = [insert(connection, event) for event in events]
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-        return seqs
+        with self.explained(), transaction(connection):
+            return [insert(connection, event) for event in events]
 
     def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
         """The events of these seqs or ids, in journal order; what is not there is left out."""
@@ -167,9 +167,26 @@ class Journal:
         seq, event_id, at, agent, session, kind, lineage, body = row
         try:
             parents = () if lineage == "[]" else tuple(json.loads(lineage))
-            return upcast(Event(seq, event_id, at, agent, session, kind, parents, json.loads(body)))
+            content = json.loads(body)
+            if kind in RAW_KINDS and segment_of(content):
+                content = self._archived(event_id, content)
+            return upcast(Event(seq, event_id, at, agent, session, kind, parents, content))
         except (json.JSONDecodeError, TypeError) as error:
             raise CorruptJournal(f"{self._damaged()} (event {seq} is not JSON: {error})") from error
+
+    def _archived(self, event_id: str, stub: Body) -> Body:
+        """The body that a stub stands for."""
+        found = self._segments.body(stub["archived"], event_id)
+        if found is not None:
+            return found
+        with self.explained():
+            row = self.connection().execute("SELECT body FROM events WHERE id = ?", [event_id]).fetchone()
+        now: Body = json.loads(row[0])
+        if now == stub:
+            raise CorruptJournal(
+                f"{self._segments.folder / stub['archived']} lacks the event {event_id}; put it back from a backup"
+            )
+        return now  # it was erased meanwhile
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection; for the journal's own package."""
@@ -241,6 +258,19 @@ class Journal:
         except sqlite3.DatabaseError as error:
             name = getattr(error, "sqlite_errorname", "") or ""
             raise _explain(self.path, name, error, self._damaged()) from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that is written inside, or nothing; other processes wait to write until it is done."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _check_time(event: Event, latest: int) -> None:

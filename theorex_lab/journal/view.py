@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
@@ -15,8 +16,9 @@ import numpy as np
 
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.columns import Columns
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import RAW_KINDS, Event
 from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment, segment_of
 from theorex_lab.journal.snapshot import drop_snapshots, open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite import Journal, checksum, connect
 
@@ -204,8 +206,9 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
 
 
 def check_rows(path: Path) -> tuple[list[str], dict[str, int]]:
-    """Problems in the journal's file (SQLite's own check, then every row's checksum) and events by kind."""
+    """Problems in the journal's file (SQLite's own check, every row's checksum, the segments) and events by kind."""
     problems: list[str] = []
+    archived: dict[str, dict[str, str]] = {}  # segment -> event id -> sha256 of its body
     counts: dict[str, int] = {}
     try:
         connection = connect(path)
@@ -222,8 +225,14 @@ def check_rows(path: Path) -> tuple[list[str], dict[str, int]]:
                     problems.append(f"{path}: event {seq} does not have its checksum")
                 counts[row[4]] = counts.get(row[4], 0) + 1
                 expected = seq + 1
+                if row[4] in RAW_KINDS and '"archived":' in row[6]:
+                    stub = json.loads(row[6])
+                    if segment := segment_of(stub):
+                        archived.setdefault(segment, {})[row[0]] = stub["sha256"]
         finally:
             connection.close()
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
         problems.append(f"{path}: {error}; put back a backup of the file")
+    for segment, hashes in archived.items():
+        problems += check_segment(path.parent / ARCHIVE_FOLDER / segment, hashes)
     return problems, counts

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.journal.columns import Columns, Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
@@ -17,6 +17,8 @@ from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 
 GRADUATED_TYPE = "graduated"
+# Columns that an imported concept states under their own names.
+_STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "decayed")
 
 
 class _Mentions(NamedTuple):
@@ -42,8 +44,8 @@ class Axon(View):
     """
 
     name = "axon"
-    code = 2
-    kinds = ("observation", "graduated", "scan", "prune")
+    code = 3
+    kinds = ("observation", "graduated", "scan", "prune", "imported", "imported_links")
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,16 +63,20 @@ class Axon(View):
         self._link_of: dict[int, int] | None = {}
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in observations, scans and prunes."""
-        observed: list[Event] = []
-        for event in events:
-            if event.kind == "observation":
-                observed.append(event)
-                continue
-            self._fold_observations(observed)
-            observed = []
-            {"scan": self._fold_scan, "prune": self._fold_prune, "graduated": self._fold_graduation}[event.kind](event)
-        self._fold_observations(observed)
+        """Take in observations, graduations, scans, prunes, and what files stated."""
+        alone = {
+            "scan": self._fold_scan, "prune": self._fold_prune, "graduated": self._fold_graduation,
+            "imported_links": self._fold_imported_links,
+        }  # fmt: skip
+        for kind, run in groupby(events, key=lambda event: event.kind):
+            if kind == "observation":
+                self._fold_observations(list(run))
+            elif kind == "imported":
+                for distinct in _without_repeats(run):
+                    self._fold_imported(distinct)
+            else:
+                for event in run:
+                    alone[kind](event)
 
     def columns(self) -> Columns:
         """All tables and texts; see View."""
@@ -130,9 +136,10 @@ class Axon(View):
         return self._link_of
 
     def _fold_observations(self, events: Sequence[Event]) -> None:
-        """One pass in Python to find the rows, then one numpy expression a column."""
-        if not events:
-            return
+        """One pass in Python to find the rows, then one numpy expression a column.
+
+        What is not `counted` came with a file that states its concepts' numbers; its concepts that had `faded` are gone.
+        """
         facts: list[tuple[int, int, int, int]] = []  # seq, at, agent, type
         trusts: list[int] = []
         found: list[int] = []  # concept row of each mention
@@ -145,10 +152,14 @@ class Axon(View):
             agent = self.agents.number(event.agent)
             facts.append((event.seq, event.at, agent, self.types.number(body["type"])))
             trusts.append(TRUST[body["source"]])
+            mentioned_by += [position] * len(body["concepts"])
+            if not body.get("counted", True):
+                found += [self._known_row(agent, concept, body["faded"]) for concept in body["concepts"]]
+                counts += [0] * len(body["concepts"])
+                continue
             rows = [self._find_row(agent, concept) for concept in body["concepts"]]
             found += rows
             counts += [concept[3] for concept in body["concepts"]]
-            mentioned_by += [position] * len(rows)
             keys = [one << 32 | other for one, other in combinations(sorted(rows), 2)]
             pairs += keys
             pair_by += [position] * len(keys)
@@ -162,10 +173,12 @@ class Axon(View):
         where = self.mentions.grow(len(found))
         self.mentions["observation"][where] = by + first
         self.mentions["concept"][where] = found
+        rows_found, number = np.array(found, np.int64), np.array(counts, np.int64)
+        rows_found, number, by = rows_found[number > 0], number[number > 0], by[number > 0]
         self._count_mentions(
             _Mentions(
-                rows=np.array(found, np.int64),
-                counts=np.array(counts, np.int64),
+                rows=rows_found,
+                counts=number,
                 at=fact[by, 1],
                 type=fact[by, 3],
                 trust=np.array(trusts, np.int8)[by],
@@ -181,12 +194,25 @@ class Axon(View):
         key = (agent, concept[0])
         row = rows.get(key)
         if row is None:
-            row = rows[key] = self.concepts.grow(1).start
-            self.labels.append(concept[1])
-            self.surfaces.append(concept[2])
-            table = self.concepts
-            table["concept_id"][row], table["agent"][row], table["alive"][row] = concept[0], agent, True
-            table["first_seen"][row], table["last_seen"][row] = LATEST, -LATEST
+            row = rows[key] = self._new_row(agent, concept)
+        return row
+
+    def _known_row(self, agent: int, concept: Sequence[Any], faded: Sequence[int]) -> int:
+        """The living row of a concept whose numbers are known already, else one that is gone."""
+        row = None if concept[0] in faded else self._rows().get((agent, concept[0]))
+        if row is None:
+            row = self._new_row(agent, concept)
+            for name in ("alive", "first_seen", "last_seen"):
+                self.concepts[name][row] = 0
+        return row
+
+    def _new_row(self, agent: int, concept: Sequence[Any]) -> int:
+        row: int = self.concepts.grow(1).start
+        self.labels.append(concept[1])
+        self.surfaces.append(concept[2])
+        table = self.concepts
+        table["concept_id"][row], table["agent"][row], table["alive"][row] = concept[0], agent, True
+        table["first_seen"][row], table["last_seen"][row] = LATEST, -LATEST
         return row
 
     def _count_mentions(self, mentions: _Mentions) -> None:
@@ -215,6 +241,12 @@ class Axon(View):
     def _count_links(self, keys: list[int], at: NDArray[np.int64]) -> None:
         if not keys:
             return
+        rows = self._find_links(keys)
+        np.add.at(self.links["count"], rows, 1)
+        np.maximum.at(self.links["last_seen"], rows, at)
+
+    def _find_links(self, keys: Iterable[int]) -> list[int]:
+        """The rows of these links; a new one gets its ends here and its numbers afterwards."""
         links = self._linked()
         rows = []
         new: list[int] = []
@@ -228,8 +260,7 @@ class Axon(View):
         fresh = np.array(new, np.int64)
         self.links["a"][where], self.links["b"][where] = fresh >> 32, fresh & 0xFFFFFFFF
         self.links["last_seen"][where] = -LATEST
-        np.add.at(self.links["count"], rows, 1)
-        np.maximum.at(self.links["last_seen"], rows, at)
+        return rows
 
     def _fold_graduation(self, event: Event) -> None:
         """A concept enters with every mention that short-term memory counted, each at its own time."""
@@ -246,6 +277,50 @@ class Axon(View):
             sentiment=np.zeros(n),
         )
         self._count_mentions(mentions)
+
+    def _fold_imported(self, events: Sequence[Event]) -> None:
+        """Distinct concepts as a file stated them; of what was known already the larger number stays."""
+        bodies = [event.body for event in events]
+        agents = [self.agents.number(event.agent) for event in events]
+        rows = np.array(
+            [self._find_row(agent, body["concepts"][0]) for agent, body in zip(agents, bodies, strict=True)], np.int64
+        )
+        table = self.concepts
+        stated = {name: np.array([body[name] for body in bodies]) for name in _STATED}
+        stated["count"] = np.array([body["concepts"][0][3] for body in bodies])
+        stated["type"] = np.array([self.types.number(body["type"]) for body in bodies])
+        stated["trust"] = np.array([TRUST[body["source"]] for body in bodies])
+        tier = np.array([Tier[body["tier"]] for body in bodies])
+        before, at = table["last_seen"][rows], stated["last_seen"]
+        last = np.maximum(before, at)
+        new, later = before == -LATEST, at > before
+        more = stated["count"] > table["count"][rows]
+        table["sentiment_sum"][rows] = np.where(more, stated["sentiment_sum"], table["sentiment_sum"][rows])
+        table["type"][rows] = np.where(later, stated["type"], table["type"][rows])
+        wakes = later & (table["tier"][rows] == Tier.SLEEPING)
+        table["tier"][rows] = np.where(new | wakes, tier, table["tier"][rows])
+        # An unreadable time of a file is the earliest one; it says nothing about a concept that is known.
+        first = np.where(~new & (stated["first_seen"] == EARLIEST), LATEST, stated["first_seen"])
+        table["first_seen"][rows] = np.minimum(first, table["first_seen"][rows])
+        for name in ("count", "fix_count", "source_weight", "trust"):
+            table[name][rows] = np.maximum(stated[name], table[name][rows])
+        table["decayed"][rows] = np.maximum(
+            table["decayed"][rows] * _faded(last - before), stated["decayed"] * _faded(last - at)
+        )
+        table["last_seen"][rows] = last
+
+    def _fold_imported_links(self, event: Event) -> None:
+        agent = self.agents.number(event.agent)
+        known = self._rows()
+        keys: dict[int, tuple[int, int]] = {}
+        for one, other, count, last_seen in event.body["links"]:
+            ends = sorted(row for concept in (one, other) if (row := known.get((agent, concept))) is not None)
+            if len(ends) == 2:
+                keys[ends[0] << 32 | ends[1]] = count, last_seen
+        rows = self._find_links(keys)
+        numbers = np.array(list(keys.values()), np.int64).reshape(-1, 2)
+        np.maximum.at(self.links["count"], rows, numbers[:, 0])
+        np.maximum.at(self.links["last_seen"], rows, numbers[:, 1])
 
     def _fold_scan(self, event: Event) -> None:
         body = event.body
@@ -274,3 +349,23 @@ class Axon(View):
         links = self._linked()
         rows = [links.pop(key) for key in keys if key in links]
         self.links["count"][rows] = 0
+
+
+def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
+    """The events in runs in which no concept of an agent comes twice."""
+    run: list[Event] = []
+    seen: set[tuple[str, int]] = set()
+    for event in events:
+        key = event.agent, event.body["concepts"][0][0]
+        if key in seen:
+            yield run
+            run, seen = [], set()
+        run.append(event)
+        seen.add(key)
+    yield run
+
+
+def _faded(microseconds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What is left of decayed counts after these times: (n, half-lives), each 0..1."""
+    days = microseconds / MICROSECONDS_PER_DAY
+    return np.asarray(np.exp2(-days[:, None] / np.array(COUNT_HALF_LIVES_DAYS)))

@@ -14,12 +14,15 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.observation import check_text
+from theorex_lab.memory.shared import SharedWeb
+from theorex_lab.memory.standing import spread_activation
 from theorex_lab.search.embed import Embedder, HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex
@@ -77,8 +80,8 @@ class Hits(Sequence[Hit]):
 class Searcher:
     """Hybrid search over one home. Vectors are taken from the cache; a search adds a few that are missing."""
 
-    def __init__(self, views: Views, settings: Settings, embedder: Embedder, folder: Path) -> None:
-        self.views, self.settings, self.embedder, self.folder = views, settings, embedder, folder
+    def __init__(self, views: Views, settings: Settings, clock: Clock, embedder: Embedder, folder: Path) -> None:
+        self.views, self.settings, self.now, self.embedder, self.folder = views, settings, clock.now, embedder, folder
         self._table: Table | None = None
         self._forget()
 
@@ -95,29 +98,83 @@ class Searcher:
         limit: int = 10,
         cold: bool = False,
         tag: str | None = None,
+        spread: bool = False,
     ) -> Hits:
-        """The items that answer the query best: of these agents (or any), with this tag (or any).
+        """The items that answer the query best: of these agents and of the shared web (or of all), with this tag (or any).
 
-        Sleeping items are found only when `cold`. Where the embedder does not answer in time, the order is that of
-        the words alone, and `notes` says so. Raises InvalidInput for a blank query or a limit outside 1..1000.
+        Sleeping items are found only when `cold`. With `spread`, activation runs from the concepts found over their links
+        (two hops, weaker by each link's strength), so that what belongs to them is found too; nothing of it is stored.
+        Where the embedder does not answer in time, the order is that of the words alone, and `notes` says so.
+        Raises InvalidInput for a blank query or a limit outside 1..1000.
         """
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            allowed = index.allowed(agents=agents, tag=tag)
+            if agents is not None and tag is None:
+                allowed |= self._shared_documents(index, hide=allowed)
+            if not cold:
+                allowed &= ~_asleep(index, self.views.get(Axon))
+        return self._search(query, allowed, limit, now=None if not spread else self.now())
+
+    def search_shared(self, query: str, *, limit: int = 10) -> Hits:
+        """The concepts of the shared web that answer the query best. Raises as `search` does."""
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            allowed = self._shared_documents(index, hide=np.zeros(len(index.documents), bool))
+        return self._search(query, allowed, limit)
+
+    def _search(self, query: str, allowed: NDArray[np.bool_], limit: int, *, now: int | None = None) -> Hits:
         check_text(query, self.settings.max_text_bytes)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
             raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
-        index = self.views.get(ItemIndex)
-        axon = None if cold else self.views.get(Axon)
         vector, notes = self._vector(query)
+        index = self.views.get(ItemIndex)
         with index.lock:
-            allowed = index.allowed(agents=agents, tag=tag)
-            if axon is not None:
-                allowed &= ~_asleep(index, axon)
+            # What was written since the mask was made waits for the next search.
+            allowed = np.append(allowed, np.zeros(max(0, len(index.documents) - len(allowed)), bool))
             wanted = max(_CANDIDATES, 2 * limit)
-            lists = [index.lexical.search(tokenize(query), allowed[: len(index.lexical)], wanted)]
+            lists = [index.lexical.search(tokenize(query), allowed, wanted)]
             if vector is not None:
                 self._follow(index)
                 lists.append(self._near(vector, allowed, wanted))
             documents, scores = self._fuse(lists)
+            if now is not None:
+                documents, scores = self._fuse(
+                    [(documents, scores), self._spread(index, documents[:limit], allowed, now)]
+                )
             return Hits(query, tuple(self._hits(index, documents[:limit], scores[:limit])), notes)
+
+    def _shared_documents(self, index: ItemIndex, *, hide: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Documents of promoted concepts, one a concept; none of those that stand among `hide` already."""
+        shared = self.views.get(SharedWeb)
+        documents = index.documents
+        mask = np.zeros(len(documents), bool)
+        with shared.lock:
+            found = (index.agents.find(name) for name in shared.agents)
+            numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
+            given = _owned(numbers[shared.concepts["agent"]], shared.concepts["concept_id"])
+        rows = np.flatnonzero(documents["kind"] == CONCEPT)
+        rows = rows[np.isin(_owned(documents["agent"][rows], documents["concept_id"][rows]), given)]
+        hidden = documents["concept_id"][hide & (documents["kind"] == CONCEPT)]
+        rows = rows[~np.isin(documents["concept_id"][rows], hidden)]
+        mask[rows[np.unique(documents["concept_id"][rows], return_index=True)[1]]] = True
+        return mask
+
+    def _spread(
+        self, index: ItemIndex, found: NDArray[Any], allowed: NDArray[np.bool_], now: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Concept documents reached from the concepts among `found`, with their activation."""
+        axon = self.views.get(Axon)
+        concepts = np.flatnonzero(allowed & (index.documents["kind"] == CONCEPT))
+        agents = [index.agents[number] for number in index.documents["agent"][concepts].tolist()]
+        ids = index.documents["concept_id"][concepts].tolist()
+        with axon.lock:
+            rows = [axon.row(agent, concept) for agent, concept in zip(agents, ids, strict=True)]
+            known = np.array([-1 if row is None else row for row in rows], np.int64)
+            seeds = known[np.isin(concepts, found) & (known >= 0)]
+            activation = np.append(spread_activation(axon, seeds, now, self.settings), 0.0)[known]
+        reached = activation > 0
+        return concepts[reached], activation[reached]
 
     def embed_pending(self, limit: int | None = None) -> int:
         """Compute vectors that are still missing, newest first, up to `limit`; returns how many.

@@ -29,8 +29,8 @@ class SharedWeb(View):
     """
 
     name = "shared"
-    code = 1
-    kinds = ("promoted",)
+    code = 2
+    kinds = ("promoted", "imported_shared")
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,15 +44,21 @@ class SharedWeb(View):
         self._link_rows: dict[tuple[int, int, int], int] | None = {}
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in promotions: each sets its agent's contributions."""
+        """Take in promotions: each sets its agent's contributions. Of what a file states the larger number stays."""
         for event in events:
-            agent = self.agents.number(event.agent)
+            agent, stated = self.agents.number(event.agent), event.kind == "imported_shared"
             for concept in event.body["concepts"]:
                 row = self._row(agent, concept["concept_id"])
+                known = stated and self.concepts["count"][row] > 0
                 for name in (*_NUMBERS, "source_weight"):
-                    self.concepts[name][row] = concept[name]
+                    larger = min if name == "first_seen" else max
+                    value = larger(self.concepts[name][row], concept[name]) if known else concept[name]
+                    self.concepts[name][row] = value
             for a, b, count, last_seen in event.body["links"]:
                 row = self._link(agent, a, b)
+                if stated and self.links["count"][row] > 0:
+                    count = max(count, self.links["count"][row])
+                    last_seen = max(last_seen, self.links["last_seen"][row])
                 self.links["count"][row], self.links["last_seen"][row] = count, last_seen
 
     def columns(self) -> Columns:

@@ -30,8 +30,8 @@ class ShortTerm(View):
     """
 
     name = "short_term"
-    code = 1
-    kinds = ("short_term", "graduated")
+    code = 2
+    kinds = ("short_term", "graduated", "imported_links")
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,6 +51,9 @@ class ShortTerm(View):
             body, agent = event.body, self.agents.number(event.agent)
             if event.kind == "graduated":
                 done.append((agent, body["concept_id"], body["upto"]))
+                continue
+            if event.kind == "imported_links":
+                done += [(agent, concept, upto) for concept, upto in body["graduated"]]
                 continue
             session, trust = self.sessions.number(event.session), TRUST[body["source"]]
             for concept, label, surface, count in body["concepts"]:

@@ -115,6 +115,25 @@ def standing(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] 
     return Standing(rows, raw, importance, tier, order)
 
 
+def spread_activation(
+    axon: Axon, seeds: NDArray[np.int64], now: int, settings: Settings, *, hops: int = 2
+) -> NDArray[np.float64]:
+    """Activation of every row of the axon's concepts: 1 at the seeds, and over each link times its present strength.
+
+    Two hops; a row keeps the strongest activation that reaches it. Transient: it is computed for a query, never stored.
+    """
+    activation = np.zeros(len(axon.concepts))
+    activation[seeds] = 1.0
+    links, strength = links_now(axon, now, settings)
+    a, b = axon.links["a"][links], axon.links["b"][links]
+    for _ in range(hops):
+        reached = activation.copy()
+        np.maximum.at(reached, a, activation[b] * strength)
+        np.maximum.at(reached, b, activation[a] * strength)
+        activation = reached
+    return activation
+
+
 def importance_by_concept(axon: Axon, now: int, settings: Settings, *, agent: str) -> dict[int, float]:
     """concept_id -> importance, 0..1, of the agent's concepts that are awake."""
     current = standing(axon, now, settings, agents=[agent])

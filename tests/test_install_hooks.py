@@ -1,0 +1,291 @@
+"""`install-hooks`: nothing in the settings is lost or moved, and taking the hooks out gives back the bytes of before."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theorex_lab.cli import hooks
+from theorex_lab.cli.hooks import EVENTS, hook_command, install, uninstall
+from theorex_lab.errors import InvalidInput
+
+HOOK = "'/opt/my env/bin/theorex-hook'"
+OTHER = {"matcher": "Bash", "hooks": [{"type": "command", "command": "echo theorex-hook is not the program"}]}
+
+
+def run(*arguments: str, stdin: Any = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "theorex_lab", "install-hooks", *arguments]
+    return subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False)
+
+
+def ours(text: str) -> dict[str, list[str]]:
+    """Our commands by event."""
+    return {event: [shell for shell, _ in hooks._ours(text, event)] for event in EVENTS}
+
+
+def test_the_form_of_the_entries() -> None:
+    command = {"type": "command", "command": HOOK, "timeout": 30}
+    expected = {event: [{"hooks": [command]}] for event in EVENTS}
+    expected["PostToolUse"] = [{"matcher": "*", "hooks": [command]}]
+    assert json.loads(install(None, HOOK)) == {"hooks": expected}
+    assert list(json.loads(install(None, HOOK))["hooks"]) == list(EVENTS)
+
+
+def test_what_is_there_stays_and_the_new_is_indented_like_it() -> None:
+    before = """{
+    "model": "x",  "n": 1.0e5,
+    "hooks": {
+        "Stop": [
+            {"matcher": "", "hooks": [ {"type": "command", "command": "beep"} ]}
+        ]
+    },
+    "last": "\\u00e9"
+}
+"""
+    after = install(before, "theorex-hook")
+    assert after.startswith(before[: before.index("\n        ]\n    },")])
+    assert after.endswith(before[before.index('    "last"') :])
+    assert (
+        '\n            {\n                "hooks": [\n                    {\n                        "type": "command",'
+        in after
+    )
+    assert '\n        "PostToolUse": [\n            {\n                "matcher": "*",\n' in after
+    assert json.loads(after)["hooks"]["Stop"][0] == json.loads(before)["hooks"]["Stop"][0]
+    assert uninstall(after) == before
+
+
+STYLES = [
+    '{"a": 1}', '{"a":1}', '{"a":1}\n', '{\n  "a": 1\n}\n', '{\r\n\t"a": 1\r\n}\r\n', '{\n"a": 1\n}', '  {"a" : [1,2 , {}]}  \n\n',
+    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}', '{"hooks": {"Other": [1, 2]}, "b": "\\ud83d\\ude00 😀"}',
+    '{\n   "hooks" :\n{ "PostToolUse":[\n{"matcher":"*"\n}\n]\n},\n\n "z":0}', '{"a": 1, "a": 2}', '{}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", STYLES)
+def test_installing_twice_is_installing_once_and_uninstalling_gives_back_the_bytes(before: str) -> None:
+    after = install(before, HOOK)
+    assert ours(after) == {event: [HOOK] for event in EVENTS}
+    assert install(after, HOOK) == after
+    assert uninstall(after) == before
+    assert ("\r\n" in before) == ("\r\n" in after)
+    assert after.replace("\r\n", "").count("\r") == 0
+
+
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+ENTRIES = st.just({"type": "command", "command": "other"}) | VALUES
+GROUPS = st.just(OTHER) | st.fixed_dictionaries({"hooks": st.lists(ENTRIES, max_size=2) | VALUES}) | VALUES
+HOOKS = st.dictionaries(st.sampled_from([*EVENTS, "PreToolUse"]), st.lists(GROUPS, max_size=3), max_size=4)
+SETTINGS = st.builds(
+    lambda first, found, last: {**first, **found, **last},
+    st.dictionaries(st.text(max_size=5).filter(lambda key: key != "hooks"), VALUES, max_size=3),
+    st.fixed_dictionaries({}, optional={"hooks": HOOKS}),
+    st.dictionaries(st.sampled_from(["model", "env"]), VALUES, max_size=2),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SETTINGS, st.sampled_from([None, 0, 1, 2, 4, "\t"]), st.booleans(), st.booleans(), st.sampled_from(["", "\n"]))
+def test_random_settings_keep_all_they_hold(value: Any, indent: Any, plain: bool, dense: bool, end: str) -> None:
+    separators = (",", ":") if dense else None
+    before = json.dumps(value, indent=indent, ensure_ascii=plain, separators=separators) + end
+    after = install(before, HOOK)
+    parsed = json.loads(after)
+    assert [key for key in parsed if key in value] == list(value)
+    assert {key: part for key, part in parsed.items() if key != "hooks"} == {
+        key: part for key, part in value.items() if key != "hooks"
+    }
+    former = value.get("hooks", {})
+    assert [event for event in parsed["hooks"] if event in former] == list(former)
+    for event, groups in parsed["hooks"].items():
+        assert groups[: len(former.get(event, []))] == former.get(event, [])
+        assert len(groups) == len(former.get(event, [])) + (event in EVENTS)
+    assert install(after, HOOK) == after
+    gone = uninstall(after)
+    # Containers that were empty before go too; all else is there again to the byte.
+    assert gone == before or any(former.get(event) == [] for event in EVENTS) or value.get("hooks") == {}
+    assert not any(ours(gone).values())
+
+
+@settings(max_examples=25, deadline=None)
+@given(value=SETTINGS, indent=st.sampled_from([None, 1, 2]), end=st.sampled_from(["", "\n", " \n\n"]))
+def test_a_file_has_its_former_bytes_after_uninstalling(
+    tmp_path_factory: pytest.TempPathFactory, value: Any, indent: Any, end: str
+) -> None:
+    file = tmp_path_factory.mktemp("settings") / "settings.json"
+    before = json.dumps(value, indent=indent) + end
+    file.write_bytes(before.encode())
+    hooks._replace(file, before, install(before, HOOK))
+    after = hooks._read(file)
+    assert after != before
+    hooks._replace(file, after, hooks._without(file, after))
+    assert file.read_bytes() == before.encode()
+
+
+def test_another_home_replaces_the_entry_of_before() -> None:
+    first = install(json.dumps({"hooks": {"Stop": [OTHER]}, "z": 1}, indent=2), "theorex-hook")
+    second = install(first, f"THEOREX_HOME=/tmp/x {HOOK}")
+    assert ours(second) == {event: [f"THEOREX_HOME=/tmp/x {HOOK}"] for event in EVENTS}
+    assert json.loads(second)["hooks"]["Stop"][0] == OTHER
+    assert uninstall(second) == uninstall(first)
+
+
+def test_our_entry_in_a_group_of_others_goes_alone() -> None:
+    shared = {
+        "matcher": "*",
+        "hooks": [OTHER["hooks"][0], {"type": "command", "command": "/v/bin/theorex-hook"}, {"type": "x"}],
+    }
+    before = json.dumps({"hooks": {"PostToolUse": [shared], "SessionEnd": [{"hooks": []}]}})
+    assert json.loads(uninstall(before))["hooks"] == {
+        "PostToolUse": [{"matcher": "*", "hooks": [OTHER["hooks"][0], {"type": "x"}]}],
+        "SessionEnd": [{"hooks": []}],
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "{", "[]", "null", "1", '"a"', "{} {}", "// no\n{}", "[" * 100_000, '{"hooks": []}', '{"hooks": null}',
+             '{"hooks": {"Stop": {}}}', '{"hooks": {"PostToolUse": "x"}}'],
+)  # fmt: skip
+def test_settings_of_another_form_are_refused(text: str) -> None:
+    for change in (lambda: install(text, HOOK), lambda: uninstall(text)):
+        with pytest.raises(InvalidInput):
+            change()
+
+
+def test_the_command_is_found_beside_this_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "my env"
+    folder.mkdir()
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    assert hook_command(None, None) == "theorex-hook"
+    (folder / "theorex-hook").touch()
+    assert shlex.split(hook_command(None, None)) == [str(folder / "theorex-hook")]
+    given = hook_command(str(tmp_path / "a home"), "qwen-sage")
+    assert shlex.split(given) == [
+        f"THEOREX_HOME={tmp_path}/a home",
+        "THEOREX_AGENT=qwen-sage",
+        str(folder / "theorex-hook"),
+    ]
+    with pytest.raises(InvalidInput):
+        hook_command(None, "../x")
+
+
+def test_install_and_uninstall_from_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    before = b'{"odd":   [ ],\n "hooks": { "Stop": [ ] }}\n\n'
+    file.write_bytes(before)
+    file.chmod(0o640)
+    done = run("--settings", str(file), "--yes", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["file"], result["changed"], result["backup"]) == (str(file), True, f"{file}.theorex-backup-1")
+    assert "theorex-hook" in result["diff"]
+    assert result["diff"] in done.stderr
+    assert Path(result["backup"]).read_bytes() == before
+    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(Path(result["backup"]).stat().st_mode) == 0o640
+    again = run("--settings", str(file), "--yes")
+    assert (again.returncode, "nothing was changed" in again.stdout) == (0, True)
+    gone = run("--settings", str(file), "--uninstall", "--yes")
+    assert gone.returncode == 0, gone.stderr
+    assert file.read_bytes() == before
+    assert "\n-" in gone.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"settings.json{end}" for end in ("", ".theorex-backup-1", ".theorex-backup-2")
+    ]
+
+
+def test_a_later_change_is_kept_when_the_hooks_go(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"a": 1, "hooks": {}}')
+    text = install(file.read_text(), HOOK)
+    hooks._replace(file, file.read_text(), text)
+    changed = text.replace('"a": 1', '"a": 2')
+    file.write_text(changed)
+    assert hooks._without(file, changed) == '{"a": 2}'
+
+
+def test_a_file_that_was_not_there_is_gone_again(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "settings.json"
+    assert run("--settings", str(file), "--yes", "--home", str(tmp_path / "h"), "--agent", "me").returncode == 0
+    command = json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
+    assert command.startswith(f"THEOREX_HOME={tmp_path}/h THEOREX_AGENT=me ")
+    assert run("--settings", str(file), "--uninstall", "--yes").returncode == 0
+    assert not file.exists()
+    nothing = run("--settings", str(file), "--uninstall", "--yes", "--json")
+    assert json.loads(nothing.stdout) == {"file": str(file), "changed": False, "backup": None, "diff": ""}
+
+
+def test_without_a_terminal_the_difference_is_shown_and_nothing_changed(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    done = run("--settings", str(file))
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+    assert f"--- {file}\n" in done.stdout
+    assert file.read_text() == "{}"
+    as_json = run("--settings", str(file), "--json")
+    assert as_json.returncode == 1
+    assert json.loads(as_json.stdout)["changed"] is False
+    assert "--yes" in json.loads(as_json.stdout)["error"]
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
+
+
+@pytest.mark.parametrize(("answer", "written"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
+def test_in_a_terminal_it_asks(tmp_path: Path, answer: bytes, written: bool) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    leader, follower = os.openpty()
+    try:
+        os.write(leader, answer)
+        done = run("--settings", str(file), stdin=follower)
+    finally:
+        os.close(leader)
+        os.close(follower)
+    assert done.returncode == (0 if written else 1)
+    assert ("theorex-hook" in file.read_text()) is written
+
+
+@pytest.mark.parametrize("content", [b"{ not JSON", b"\xff\xfe{}", b'{"hooks": []}', b"[]"])
+def test_a_refused_file_is_untouched(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "settings.json"
+    file.write_bytes(content)
+    done = run("--settings", str(file), "--yes", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]
+    assert "Traceback" not in done.stderr
+    assert file.read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    assert run("--settings", str(tmp_path), "--yes").returncode == 1
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    target, link = tmp_path / "dotfiles" / "settings.json", tmp_path / "settings.json"
+    target.write_text("{}\n")
+    link.symlink_to(target)
+    assert run("--settings", str(link), "--yes").returncode == 0
+    assert link.is_symlink()
+    assert "theorex-hook" in target.read_text()
+
+
+def test_a_change_while_it_asked_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"changed": true}')
+    with pytest.raises(Exception, match="changed by another program"):
+        hooks._replace(file, "{}", install("{}", HOOK))
+    assert file.read_text() == '{"changed": true}'

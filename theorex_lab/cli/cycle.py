@@ -1,0 +1,80 @@
+"""Commands of the life cycle: flush, graduate, promote, query-shared, flash-inject, boot-aware."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.ids import check_session
+
+
+def _named(agent: str | None) -> str:
+    return agent or os.environ.get("THEOREX_AGENT") or "main"
+
+
+_AGENT = click.option("--agent", default=None, help="The agent; default $THEOREX_AGENT, else main.")
+
+
+@command("flush")
+@_AGENT
+@click.option("--session", default=None, help="The session; default: all of the agent's.")
+def flush(agent: str | None, session: str | None) -> None:
+    """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing."""
+    lab, name = open_lab(), _named(agent)
+    sessions = lab.sessions(agent=name) if session is None else [check_session(session)]
+    done = [lab.flush(each, agent=name) for each in sessions]
+    result = {
+        "sessions": len(done),
+        "kept": sum(each.kept for each in done),
+        "let_go": sum(each.let_go for each in done),
+    }
+    emit(result, f"{result['kept']} events kept, {result['let_go']} let go, in {result['sessions']} sessions")
+
+
+@command("graduate")
+@_AGENT
+def graduate(agent: str | None) -> None:
+    """Seven UTC days in a row with a best score of at least graduationThreshold, within the last fourteen."""
+    labels = open_lab().graduate(agent=_named(agent))
+    emit({"graduated": labels}, "\n".join(labels) or "nothing graduates")
+
+
+@command("promote")
+@_AGENT
+@click.option("--force", "forced", type=int, multiple=True, metavar="ID", help="Promote this concept_id in any case.")
+def promote(agent: str | None, forced: tuple[int, ...]) -> None:
+    """Concepts above promotionThreshold; doing it twice changes nothing."""
+    done = open_lab().promote(agent=_named(agent), force=forced)
+    emit(done._asdict(), f"{done.concepts} concepts and {done.links} links promoted or brought up to date")
+
+
+@command("query-shared")
+@click.option("-k", "limit", default=10, show_default=True, help="How many results at most.")
+@click.argument("query", nargs=-1, required=True)
+def query_shared(query: tuple[str, ...], limit: int) -> None:
+    """Counts are the sum of what the agents counted themselves."""
+    found = open_lab().query_shared(" ".join(query), limit=limit)
+    hits = [{"text": each.text, "count": each.count, "agent": each.agent, "tier": each.tier} for each in found]
+    lines = [f"{each.tier:<8} x{each.count:<4} {each.text}  ({each.agent})" for each in found]
+    emit({"hits": hits}, "\n".join(lines) or "nothing found")
+
+
+@command("flash-inject")
+@_AGENT
+@click.option("--session", required=True, help="The running session.")
+def flash_inject(agent: str | None, session: str) -> None:
+    """Up to ten ACTIVE concepts and the five that flushes kept last."""
+    text = open_lab().flash_inject(check_session(session), agent=_named(agent))
+    emit({"text": text}, text.rstrip("\n"))
+
+
+@command("boot-aware")
+@_AGENT
+@click.option("--model", default="default", show_default=True, help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
+def boot_aware(agent: str | None, model: str) -> None:
+    """A model without a budget of its own gets the default's."""
+    context = open_lab().boot_aware(model, agent=_named(agent))
+    emit({**asdict(context), "model": model}, context.text.rstrip("\n"))

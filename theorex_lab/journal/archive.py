@@ -1,0 +1,152 @@
+"""Archiving: raw events that were flushed leave the journal's file for segments, which reading takes them from."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from theorex_lab.errors import StorageError
+from theorex_lab.journal.event import RAW_KINDS, encode, new_event
+from theorex_lab.journal.segments import (
+    ARCHIVE_FOLDER,
+    Archived,
+    read_segment,
+    segment_of,
+    stub,
+    write_segment,
+)
+from theorex_lab.journal.sqlite import CHANGE_TRIGGER, SCHEMA_VERSION, Journal, checksum, connect, insert, transaction
+
+SEGMENT_EVENTS = 10_000
+_RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
+_COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
+
+
+class Archiving(NamedTuple):
+    """What an archiving moved: how many events, into which segments."""
+
+    events: int
+    segments: list[str]
+
+
+def archive(journal: Journal, before: int, *, agent: str, at: int) -> Archiving:
+    """Move the bodies of raw events dated before `before` (µs) into segments, and note it as an event.
+
+    Moved are tool events, prompts and ends of turns and sessions, once they were flushed or their session is over.
+    Segments are on disk before the journal, in one transaction, refers to them; after a crash in between, repeating
+    ends in the same state. Reading gives the events back whole. Raises StorageError on a full disk.
+    """
+    folder = journal.path.parent / ARCHIVE_FOLDER
+    connection = connect(journal.path)
+    try:
+        with journal.explained(), transaction(connection):
+            due = _due(connection, before)
+            notes = [
+                _move(connection, folder, due[start : start + SEGMENT_EVENTS])
+                for start in range(0, len(due), SEGMENT_EVENTS)
+            ]
+            if due:
+                body = {"before": before, "events": len(due), "segments": notes}
+                insert(connection, new_event("archived", body, agent=agent, at=at))
+            _remove_unused(connection, folder)
+        _shrink(journal, connection)
+    finally:
+        connection.close()
+    return Archiving(len(due), [str(note["name"]) for note in notes])
+
+
+def erase_from_segments(journal: Journal) -> list[str]:
+    """Rewrite every segment without the events that the journal no longer refers to; returns their ids.
+
+    To be called once their bodies are erased in the journal. Safe to repeat. Raises StorageError where a segment
+    cannot be written, CorruptJournal where one cannot be read.
+    """
+    folder = journal.path.parent / ARCHIVE_FOLDER
+    connection = connect(journal.path)
+    gone: list[str] = []
+    try:
+        # The transaction writes nothing: it keeps out another process that archives or erases.
+        with journal.explained(), transaction(connection):
+            _remove_unused(connection, folder)
+            wanted = _referred(connection)
+            for path in sorted(folder.glob("*.jsonl.gz")):
+                events = list(read_segment(path))
+                kept = [event for event in events if event.id in wanted[path.name]]
+                if len(kept) < len(events):
+                    write_segment(path, kept)
+                    gone += [event.id for event in events if event.id not in wanted[path.name]]
+    finally:
+        connection.close()
+    return gone
+
+
+def _due(connection: sqlite3.Connection, before: int) -> list[int]:
+    """Seqs of the events to archive."""
+    flushed = connection.execute(
+        "SELECT agent, session, max(json_extract(body, '$.upto')) FROM events WHERE kind = 'flushed' GROUP BY 1, 2"
+    )
+    upto = {(agent, session): seq or 0 for agent, session, seq in flushed}
+    ended = set(connection.execute("SELECT agent, session FROM events WHERE kind = 'session_ended'"))
+    raw = connection.execute(
+        f"SELECT seq, agent, session FROM events WHERE kind IN ({_RAW}) AND at < ? "
+        "AND json_extract(body, '$.erased') IS NULL AND json_extract(body, '$.archived') IS NULL ORDER BY seq",
+        [before],
+    )
+    return [seq for seq, agent, session in raw if (agent, session) in ended or seq <= upto.get((agent, session), 0)]
+
+
+def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> dict[str, object]:
+    """Write one segment and put stubs into the journal; returns the segment's name, size and hash."""
+    name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
+    rows = [connection.execute(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
+    events = [Archived._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
+    digest = write_segment(folder / name, events)
+    _allow_stubs(connection)
+    for row, event in zip(rows, events, strict=True):
+        body = encode(stub(event.body, name))
+        crc = checksum(*row[1:7], body)
+        connection.execute("UPDATE events SET body = ?, crc = ? WHERE seq = ?", [body, crc, event.seq])
+    return {"name": name, "events": len(events), "sha256": digest}
+
+
+def _allow_stubs(connection: sqlite3.Connection) -> None:
+    """Bring a journal of the first layout to the one that knows stubs; older releases refuse to open it then."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
+        connection.execute("DROP TRIGGER events_are_not_changed")
+        connection.execute(CHANGE_TRIGGER)
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    """segment -> ids of the events that the journal takes from it."""
+    found: dict[str, set[str]] = {}
+    rows = connection.execute(
+        f"SELECT id, body FROM events WHERE kind IN ({_RAW}) AND json_extract(body, '$.archived') IS NOT NULL"
+    )
+    for event_id, body in rows:
+        if segment := segment_of(json.loads(body)):
+            found.setdefault(segment, set()).add(event_id)
+    return found
+
+
+def _remove_unused(connection: sqlite3.Connection, folder: Path) -> None:
+    """Remove the segments that nothing refers to: left by a crash, or all of whose events were erased."""
+    wanted = _referred(connection)
+    unused = [path for path in folder.glob("*.jsonl.gz") if path.name not in wanted]
+    try:
+        for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot remove {error.filename}: {error.strerror}; remove it by hand") from error
+
+
+def _shrink(journal: Journal, connection: sqlite3.Connection) -> None:
+    try:
+        with journal.explained():
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection.execute("VACUUM")
+    except StorageError as error:
+        raise StorageError(f"the events are archived, but the file was not made smaller: {error}") from error

@@ -1,0 +1,145 @@
+"""Files of exchange: JSON Lines and graphs in the Graphology shape, written whole or not at all, read line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.files import sync_folder
+from theorex_lab.journal.sqlite import Journal, insert, transaction
+
+Record = dict[str, Any]
+
+
+class Appended(NamedTuple):
+    """How many records were new, and how many the journal had already."""
+
+    new: int
+    known: int
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> int:
+    """Write text lines to `path`, and return how many; the old file is replaced at the end, or left as it is.
+
+    Raises StorageError where that fails, on a full disk for instance.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    count = 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with draft.open("x", encoding="utf-8", newline="\n") as file:
+                for line in lines:
+                    file.write(line + "\n")
+                    count += 1
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {path}: {error.strerror}; what was there is untouched: make room, or choose another folder"
+        ) from error
+    return count
+
+
+def write_graph(path: Path, attributes: Record, nodes: Iterable[Record], edges: Iterable[Record]) -> int:
+    """Write an undirected graph as Graphology exports it, a node or an edge a line; returns how many nodes and edges."""
+    options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
+
+    def lines() -> Iterator[str]:
+        yield f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
+        yield from _joined(nodes)
+        yield '],"edges":['
+        yield from _joined(edges)
+        yield "]}"
+
+    return write_lines(path, lines()) - 3
+
+
+def read_graph(path: Path) -> Record:
+    """The graph in a file, with the keys attributes (a dictionary), nodes and edges (lists).
+
+    Raises InvalidInput for what is not such a graph, StorageError for a file that cannot be read.
+    """
+    try:
+        graph = _parse(path.read_bytes())
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    attributes, nodes, edges = graph.get("attributes", {}), graph.get("nodes"), graph.get("edges", [])
+    if not isinstance(attributes, dict) or not isinstance(nodes, list) or not isinstance(edges, list):
+        raise InvalidInput("got no graph; allowed is an object with the lists nodes and edges")
+    return {"attributes": attributes, "nodes": nodes, "edges": edges}
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
+    """Yield the number of each line that is not blank, from 1, and its object, or what is wrong with it.
+
+    Raises StorageError for a file that cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    try:
+                        yield number, _parse(line)
+                    except InvalidInput as error:
+                        yield number, error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appended:
+    """Append those events whose id the journal lacks, all in one transaction, taking them one by one.
+
+    Each comes with the number of records that it stands for, which are counted. Their dates may lie in the future.
+    Other processes wait to write until it is done. Raises InvalidInput for what cannot be stored, StorageError on a
+    full disk; nothing was written then.
+    """
+    new = known = 0
+    connection = journal.connection()
+    with journal.explained(), transaction(connection):
+        for event, records in events:
+            if connection.execute("SELECT 1 FROM events WHERE id = ?", [event.id]).fetchone():
+                known += records
+            else:
+                insert(connection, event)
+                new += records
+    return Appended(new, known)
+
+
+def _joined(records: Iterable[Record]) -> Iterator[str]:
+    """JSON objects, each on its line, with commas between them."""
+    iterator = iter(records)
+    held = next(iterator, None)
+    for record in iterator:
+        yield encode(held) + ","
+        held = record
+    if held is not None:
+        yield encode(held)
+
+
+def _parse(content: bytes) -> Record:
+    try:
+        value = json.loads(content.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
+    return value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _unreadable(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"cannot read {path}: {error.strerror}; check the path and its permissions")

@@ -1,0 +1,103 @@
+"""Segment files: bodies of raw events that left the journal's file, compressed and never written to again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.journal.event import Body, encode
+from theorex_lab.journal.files import write_atomically
+
+ARCHIVE_FOLDER = "archive"
+_HELD = 4  # segments whose bodies stay in memory
+_OWNER_READS = 0o400
+
+
+class Archived(NamedTuple):
+    """One line of a segment: an event as the journal's row had it."""
+
+    seq: int
+    id: str
+    at: int
+    agent: str
+    session: str
+    kind: str
+    lineage: list[str]
+    body: Body
+
+
+class Segments:
+    """Reads bodies from the segments of a home; the few last used are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._held: dict[str, dict[str, Body]] = {}
+
+    def body(self, segment: str, event_id: str) -> Body | None:
+        """The event's body, or None where the segment lacks it. Raises CorruptJournal for a segment gone or damaged."""
+        held = self._held.get(segment)
+        if held is None or event_id not in held:
+            held = {event.id: event.body for event in read_segment(self.folder / segment)}
+            self._held = dict([*self._held.items(), (segment, held)][-_HELD:])
+        return held.get(event_id)
+
+
+def stub(body: Body, segment: str) -> Body:
+    """What stands in the journal for a body that lies in `segment`.
+
+    >>> segment_of(stub({"v": 1, "text": "x"}, "000000000001-000000000009.jsonl.gz"))
+    '000000000001-000000000009.jsonl.gz'
+    """
+    return {"v": body.get("v", 1), "archived": segment, "sha256": body_hash(body)}
+
+
+def segment_of(body: Body) -> str | None:
+    """The segment that a stub names; None for a whole body."""
+    return str(body["archived"]) if body.keys() == {"v", "archived", "sha256"} else None
+
+
+def body_hash(body: Body) -> str:
+    """SHA-256 of a body as the journal writes it, in hexadecimal digits."""
+    return hashlib.sha256(encode(body).encode()).hexdigest()
+
+
+def write_segment(path: Path, events: Iterable[Archived]) -> str:
+    """Write a segment; it is on disk when this returns. Returns the file's SHA-256. Raises StorageError.
+
+    The same events give the same bytes.
+    """
+    import gzip
+
+    data = gzip.compress("".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data, mode=_OWNER_READS)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}; make room or permit it, and repeat") from error
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_segment(path: Path) -> Iterator[Archived]:
+    """The events of a segment, in journal order. Raises CorruptJournal for a file that is gone or damaged."""
+    import gzip
+
+    try:
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+            yield Archived(**json.loads(line))
+    except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
+        raise CorruptJournal(f"the segment {path} cannot be read ({error}); put it back from a backup") from error
+
+
+def check_segment(path: Path, hashes: Mapping[str, str]) -> list[str]:
+    """What is wrong with a segment that should hold the bodies with these hashes, by event id."""
+    try:
+        found = {event.id: body_hash(event.body) for event in read_segment(path)}
+    except CorruptJournal as error:
+        return [str(error)]
+    lost = [event_id for event_id, noted in hashes.items() if found.get(event_id) != noted]
+    return [f"the segment {path} lacks {len(lost)} events, or has them changed, such as {lost[0]}"] if lost else []

@@ -1,0 +1,411 @@
+"""What exchange files say, checked and turned into events: our own files, and those of the original system.
+
+A reader yields pairs of an event and the number of records that it stands for; what it cannot read it notes in
+`problems` and passes over. Events have ids derived from their content, or those of the file, so that reading a file
+twice imports it once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple, TypeVar
+
+from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
+from theorex_lab.config import Settings
+from theorex_lab.errors import InvalidInput
+from theorex_lab.ids import CONCEPT_BITS, check_agent, concept_id, derived_event_id
+from theorex_lab.journal.event import Body, Event, encode, new_event
+from theorex_lab.journal.flatfiles import Record
+from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
+from theorex_lab.memory.extract import extract
+from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
+
+AT_ONCE = 1_000  # links, or contributions, of one event
+_LARGEST = 2**62
+_EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
+Read = Iterator[tuple[Event, int]]
+Lines = Iterable[tuple[int, Record | InvalidInput]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Importing:
+    """How to read: the settings, the present (µs), whose a record is that names nobody, and whether sources are kept.
+
+    Without `trust_own` everything has the source `import`, whatever the file says.
+    """
+
+    settings: Settings
+    now: int
+    agent: str = "main"
+    trust_own: bool = False
+
+    def source(self, record: Record, key: str) -> str:
+        """The source to be noted. Raises InvalidInput for one that does not exist."""
+        stated = _text(record, key, "import")
+        if stated not in TRUST:
+            raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
+        return stated if self.trust_own else "import"
+
+    def event(self, kind: str, body: Body, agent: str) -> Event:
+        """An event whose id is derived from what it says."""
+        made = derived_event_id(kind, agent, encode(body))
+        return new_event(kind, body, agent=agent, at=self.now, event_id=made)
+
+
+class _Concept(NamedTuple):
+    id: int
+    label: str
+    surface: str
+
+
+def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) -> Read:
+    """Concepts and links of one agent's graph.
+
+    A concept whose time cannot be read is kept as last seen in the year 1, where it scores 0, and is noted.
+    """
+    concepts: dict[str, int] = {}
+    for number, node in enumerate(graph["nodes"]):
+        body = _noted(problems, f"node {number}", lambda node=node: _stated(_attributes(node), how))
+        if body is None:
+            continue
+        concept = body["concepts"][0]
+        if concept[0] in concepts.values():
+            problems.append(f"node {number}: the concept {concept[1]!r} is that of an earlier node")
+        elif body["last_seen"] == EARLIEST:
+            problems.append(f"node {number}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
+        concepts[str(node.get("key"))] = concept[0]
+        yield how.event("imported", body, agent), 1
+    links = [link for link in _links(graph["edges"], concepts, problems)]
+    graduated = _noted(problems, "graduated", lambda: _graduated(graph["attributes"])) or []
+    for start in range(0, max(len(links), 1), AT_ONCE):
+        part = links[start : start + AT_ONCE]
+        yield how.event("imported_links", {"links": part, "graduated": [] if start else graduated}, agent), len(part)
+
+
+def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
+    """What each agent contributed to the shared web.
+
+    `held` tells whether an agent's axon has a concept. One that it lacks enters it too, unless the file says that the
+    agent has forgotten it: the shared web has no texts of its own.
+    """
+    ids: dict[str, int] = {}
+    concepts: dict[str, list[Body]] = {}
+    links: dict[str, list[list[int]]] = {}
+    for number, node in enumerate(graph["nodes"]):
+        for agent, given, body in _noted(problems, f"node {number}", lambda node=node: _given(node, how)) or []:
+            ids[str(node.get("key"))] = given["concept_id"]
+            concepts.setdefault(agent, []).append(given)
+            if body is not None and not held(agent, given["concept_id"]):
+                yield how.event("imported", body, agent), 0
+    for number, edge in enumerate(graph["edges"]):
+        for agent, link in _noted(problems, f"edge {number}", lambda edge=edge: _given_links(edge, ids, how)) or []:
+            links.setdefault(agent, []).append(link)
+    for agent in {**concepts, **links}:
+        for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
+            for start in range(0, len(rows), AT_ONCE):
+                part = rows[start : start + AT_ONCE]
+                yield how.event("imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
+
+
+def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
+    """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
+    for number, record in lines:
+        event = _noted(problems, number, lambda record=record: _observation(_sound(record), stated, how))
+        if event is not None:
+            yield event, 1
+
+
+def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
+    """What flushes kept. Records of one event, which follow one another, become that event again."""
+
+    def kept() -> Iterator[tuple[str, Body, str, str, int]]:
+        for number, record in lines:
+            found = _noted(problems, number, lambda record=record: _kept(_sound(record), how))
+            if found is not None:
+                yield found
+
+    for (event_id, shared, agent, session, at), group in groupby(
+        kept(), key=lambda each: (each[0], {**each[1], "concepts": None}, *each[2:])
+    ):
+        concepts = [concept for each in group for concept in each[1]["concepts"]]
+        body = {**shared, "concepts": concepts}
+        made = event_id or derived_event_id("short_term", agent, session, at, encode(body))
+        yield new_event("short_term", body, agent=agent, session=session, at=at, event_id=made), len(concepts)
+
+
+def _noted(problems: list[str], where: int | str, read: Callable[[], T]) -> T | None:
+    """What `read` returns, or None where it refuses; the reason is noted with its place."""
+    try:
+        return read()
+    except InvalidInput as error:
+        problems.append(f"{where}: {error}")
+        return None
+
+
+def _sound(record: Record | InvalidInput) -> Record:
+    if isinstance(record, InvalidInput):
+        raise record
+    return record
+
+
+def _stated(attributes: Record, how: Importing) -> Body:
+    """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
+    concept = _concept(attributes, how)
+    last_seen = _time_or_earliest(attributes, "last_seen")
+    count = _integer(attributes, "frequency_count", 1, 1)
+    tone = _SENTIMENTS.get(_text(attributes, "sentiment_tier", "neutral"), 0.0)
+    kind = _text(attributes, "observation_type", DEFAULT_TYPE)
+    new_observation(Entry("-", "main", observation_type=kind), how.settings, how.now)  # the type is checked there
+    return {
+        "concepts": [[*concept, count]],
+        "type": kind,
+        "source": how.source(attributes, "trust"),
+        "tier": _tier(attributes),
+        "last_seen": last_seen,
+        "first_seen": _time_or_earliest(attributes, "first_seen") if "first_seen" in attributes else last_seen,
+        "fix_count": _integer(attributes, "fix_count", count if kind == "trace_fix" else 0, 0),
+        "source_weight": _number(attributes, "source_weight", how.settings.source_weight(how.agent), 0, 1),
+        "sentiment_sum": _number(
+            attributes, "sentiment_sum", _number(attributes, "sentiment", tone, -1, 1) * count, -count, count
+        ),
+        "decayed": _decayed(attributes, count),
+    }
+
+
+def _decayed(attributes: Record, count: int) -> list[float]:
+    """Decayed counts at last_seen; where the file has none, every mention counts as the last one."""
+    stated = attributes.get("decayed_counts", [float(count)] * len(COUNT_HALF_LIVES_DAYS))
+    if not isinstance(stated, list) or len(stated) != len(COUNT_HALF_LIVES_DAYS):
+        raise InvalidInput(f"decayed_counts is {stated!r}; allowed are {len(COUNT_HALF_LIVES_DAYS)} numbers")
+    return [_number({"decayed_counts": each}, "decayed_counts", None, 0, _LARGEST) for each in stated]
+
+
+def _tier(attributes: Record) -> str:
+    tier = _text(attributes, "scanned_tier", _text(attributes, "relevance_tier", Tier.NEUTRAL.name))
+    if tier not in Tier.__members__:
+        raise InvalidInput(f"the tier is {tier!r}; allowed are {', '.join(Tier.__members__)}")
+    return tier
+
+
+def _concept(record: Record, how: Importing) -> _Concept:
+    """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
+    limit = how.settings.max_text_bytes
+    surface = check_text(record.get("surface_form", record.get("canonical_form")), limit)
+    label = check_text(record["canonical_form"], limit) if "canonical_form" in record else _canonical(surface)
+    return _Concept(concept_id(label), label, surface)
+
+
+def _canonical(surface: str) -> str:
+    """The canonical form of a concept's surface form: what the extractor makes of it, else its lower case.
+
+    >>> _canonical("Cache Stampedes")
+    'cache stampede'
+    """
+    mentions = extract(surface)
+    return mentions[0].label if len(mentions) == 1 else " ".join(surface.lower().split())
+
+
+def _links(edges: list[Any], ids: dict[str, int], problems: list[str]) -> Iterator[list[int]]:
+    for number, edge in enumerate(edges):
+        link = _noted(problems, f"edge {number}", lambda edge=edge: [*_ends(edge, ids), *_weight(_attributes(edge))])
+        if link is not None:
+            yield link
+
+
+def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
+    ends = [ids.get(str(edge.get(name))) for name in ("source", "target")]
+    one, other = ends
+    if one is None or other is None or one == other:
+        raise InvalidInput(
+            f"got ends {edge.get('source')!r} and {edge.get('target')!r}; allowed are two nodes of the file"
+        )
+    return [one, other]
+
+
+def _weight(attributes: Record) -> list[int]:
+    """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
+    strength = _number(attributes, "strength", LINK_FIRST, 0, 1)
+    count = max(1, round((strength - LINK_FIRST) / LINK_STEP) + 1)
+    return [
+        _integer(attributes, "co_occurrence_count", count, 1),
+        _time_or_earliest(attributes, "last_co_occurrence"),
+    ]
+
+
+def _graduated(attributes: Record) -> list[list[int]]:
+    graduated = attributes.get("graduated", {})
+    if not isinstance(graduated, dict):
+        raise InvalidInput(f"got a {type(graduated).__name__}; allowed is an object of concepts and times")
+    return [[_id({"concept_id": concept}), _time(graduated, concept)] for concept in graduated]
+
+
+def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
+    """Per contribution of a node: its agent, its numbers, and the concept's body where the agent still holds it."""
+    attributes = _attributes(node)
+    named = "canonical_form" in attributes or "surface_form" in attributes
+    number = _concept(attributes, how).id if named else _id(attributes)
+    found: list[tuple[str, Body, Body | None]] = []
+    for each in _contributions(attributes):
+        body = _stated({**attributes, **each}, how) if named else None
+        numbers = body or _stated({**each, "canonical_form": "-"}, how)
+        names = ("fix_count", "first_seen", "last_seen", "source_weight")
+        given = {
+            "concept_id": number,
+            "count": numbers["concepts"][0][3],
+            "trust": TRUST[numbers["source"]],
+            **{name: numbers[name] for name in names},
+        }
+        found.append((check_agent(each.get("agent_id", how.agent)), given, None if each.get("forgotten") else body))
+    return found
+
+
+def _given_links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[str, list[int]]]:
+    attributes = _attributes(edge)
+    ends = sorted(_ends(edge, ids))
+    return [
+        (check_agent(each.get("agent_id", how.agent)), [*ends, *_weight(each)]) for each in _contributions(attributes)
+    ]
+
+
+def _contributions(attributes: Record) -> list[Record]:
+    """What each agent gave; a file of the original system has one, that of the node's agent."""
+    stated = attributes.get("contributions", [attributes])
+    if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
+        raise InvalidInput("contributions is no list of objects; allowed is one object an agent")
+    return stated
+
+
+def _observation(record: Record, stated: Collection[str], how: Importing) -> Event:
+    text = check_text(record.get("text", record.get("surface_form")), how.settings.max_text_bytes)
+    tags = record.get("tags", [])
+    if not isinstance(tags, list):
+        raise InvalidInput(f"tags is {tags!r}; allowed is a list of texts")
+    at, agent = _time(record, "timestamp"), check_agent(record.get("agent_id", how.agent))
+    entry = Entry(
+        # A text whose concepts come along is not searched for them again.
+        "-" if "concepts" in record else text,
+        agent,
+        at=at,
+        observation_type=_text(record, "observation_type", DEFAULT_TYPE),
+        source=how.source(record, "source"),
+        tags=tags,
+        session=_text(record, "session_id", ""),
+    )
+    made, _ = new_observation(entry, how.settings, how.now)
+    body = {**made.body, "text": text}
+    body["weight"] = _number(record, "source_weight", body["weight"], 0, 1)
+    if "concepts" in record:
+        body["concepts"] = _mentions(record["concepts"], how)
+        body["sentiment"] = _number(record, "sentiment", 0.0, -1, 1)
+        body["extractor"] = _integer(record, "extractor", body["extractor"], 1)
+    if agent in stated:
+        body |= {"counted": False, "faded": _numbers(record.get("faded", []))}
+    own = str(record.get("id"))
+    event_id = own if _EVENT_ID.fullmatch(own) else derived_event_id("observation", agent, at, encode(body))
+    return made._replace(body=body, id=event_id, lineage=_lineage(record))
+
+
+def _lineage(record: Record) -> tuple[str, ...]:
+    lineage = record.get("lineage", [])
+    if not isinstance(lineage, list) or not all(
+        isinstance(each, str) and _EVENT_ID.fullmatch(each) for each in lineage
+    ):
+        raise InvalidInput(f"lineage is {lineage!r}; allowed is a list of event ids")
+    return tuple(lineage)
+
+
+def _mentions(concepts: Any, how: Importing) -> list[list[Any]]:
+    """Concepts of a text; ids are made from the canonical forms. Raises InvalidInput."""
+    if not isinstance(concepts, list) or not all(isinstance(each, list) and len(each) == 4 for each in concepts):
+        raise InvalidInput("concepts is no list of [id, canonical form, surface form, count]")
+    found: dict[int, list[Any]] = {}
+    for _, label, surface, count in concepts:
+        concept = _concept({"canonical_form": label, "surface_form": surface}, how)
+        found[concept.id] = [*concept, _integer({"count": count}, "count", None, 1)]
+    return list(found.values())
+
+
+def _kept(record: Record, how: Importing) -> tuple[str, Body, str, str, int]:
+    """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
+    concept = _concept(record, how)
+    own = str(record.get("id")).rpartition(":")[0]
+    agent = check_agent(record.get("agent_id", how.agent))
+    session = _text(record, "session_id", "")
+    body = {
+        "concepts": [[*concept, _integer(record, "frequency_count", 1, 1)]],
+        "score": _number(record, "composite_score", None, 0, 1),
+        "source": how.source(record, "source"),
+        "weight": _number(record, "source_weight", how.settings.source_weight(agent), 0, 1),
+    }
+    event = new_event("short_term", body, agent=agent, session=session, at=_time(record, "timestamp"))
+    return own if _EVENT_ID.fullmatch(own) else "", event.body, agent, session, event.at
+
+
+def _attributes(item: Any) -> Record:
+    attributes = item.get("attributes", {}) if isinstance(item, dict) else None
+    if not isinstance(attributes, dict):
+        raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")
+    return attributes
+
+
+def _text(record: Record, key: str, default: str) -> str:
+    value = record.get(key, default)
+    if not isinstance(value, str):
+        raise InvalidInput(f"{key} is {value!r:.80}; allowed is text")
+    return value
+
+
+def _number(record: Record, key: str, default: float | None, low: float, high: float) -> float:
+    value = record.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high or math.isnan(value):
+        raise InvalidInput(f"{key} is {value!r:.80}; allowed is a number from {low} to {high}")
+    return value
+
+
+def _integer(record: Record, key: str, default: int | None, low: int) -> int:
+    value = _number(record, key, default, low, _LARGEST)
+    if not isinstance(value, int):
+        raise InvalidInput(f"{key} is {value!r}; allowed is a whole number")
+    return value
+
+
+def _numbers(values: Any) -> list[int]:
+    if not isinstance(values, list):
+        raise InvalidInput(f"got {values!r:.80}; allowed is a list of concept ids")
+    return [_id({"concept_id": each}) for each in values]
+
+
+def _id(record: Record) -> int:
+    stated = record.get("concept_id")
+    text = str(stated)
+    if (
+        isinstance(stated, bool)
+        or not text.isascii()
+        or not text.isdigit()
+        or not 0 <= int(text[:20]) < 2**CONCEPT_BITS
+    ):
+        raise InvalidInput(f"concept_id is {stated!r:.80}; allowed is a whole number below 2^{CONCEPT_BITS}")
+    return int(text)
+
+
+def _time(record: Record, key: str) -> int:
+    stated = record.get(key)
+    at = to_microseconds(stated) if isinstance(stated, str) else None
+    if at is None or not EARLIEST <= at <= LATEST:
+        raise InvalidInput(
+            f"{key} is {stated!r:.80}; allowed is an ISO 8601 time with an offset, of the years 1 to 9999"
+        )
+    return at
+
+
+def _time_or_earliest(record: Record, key: str) -> int:
+    try:
+        return _time(record, key)
+    except InvalidInput:
+        return EARLIEST
