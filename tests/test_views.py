@@ -19,9 +19,12 @@ from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Tier
+from theorex_lab.memory.flash import Flash
+from theorex_lab.memory.shared import SharedWeb
+from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.search.index import ItemIndex
 
-VIEWS = (Axon, ItemIndex)
+VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb)
 LABELS = ["cache", "cache stampede", "ttl", "postgres", "парсер", "缓存"]
 AGENTS = ["main", "sage"]
 
@@ -59,7 +62,55 @@ prunes = st.builds(
     st.sampled_from(AGENTS),
     concept_ids,
 )
-streams = st.lists(st.one_of(observations, observations, observations, scans, prunes), max_size=40)
+sessions = st.sampled_from(["s1", "s2"])
+hooked = st.builds(
+    lambda kind, agent, session: new_event(
+        kind, {"tool": "Bash", "input": "cache", "response": "", "text": "cache", "source": "tool"},
+        agent=agent, session=session, at=NOW,
+    ),
+    st.sampled_from(["tool_used", "prompt", "turn_ended"]), st.sampled_from(AGENTS), sessions,
+)  # fmt: skip
+flushes = st.builds(
+    lambda agent, session, upto: new_event("flushed", {"upto": upto}, agent=agent, session=session, at=NOW),
+    st.sampled_from(AGENTS), sessions, st.integers(0, 40),
+)  # fmt: skip
+kept = st.builds(
+    lambda agent, session, label, day: new_event(
+        "short_term",
+        {"concepts": [[concept_id(label), label, label, 2]], "score": 0.75, "source": "tool", "weight": 0.7},
+        agent=agent, session=session, at=NOW - day * DAY,
+    ),
+    st.sampled_from(AGENTS), sessions, st.sampled_from(LABELS), st.integers(0, 20),
+)  # fmt: skip
+graduations = st.builds(
+    lambda agent, label, days: new_event(
+        "graduated",
+        {
+            "concept_id": concept_id(label), "label": label, "surface": label, "times": [NOW - day * DAY for day in days],
+            "counts": [1] * len(days), "days": days, "upto": NOW, "source": "tool", "weight": 0.7,
+        },
+        agent=agent, at=NOW,
+    ),
+    st.sampled_from(AGENTS), st.sampled_from(LABELS), st.lists(st.integers(0, 14), min_size=1, max_size=9),
+)  # fmt: skip
+promotions = st.builds(
+    lambda agent, ids, count: new_event(
+        "promoted",
+        {
+            "concepts": [
+                {"concept_id": each, "count": count, "fix_count": 0, "first_seen": NOW, "last_seen": NOW, "trust": 2,
+                 "source_weight": 0.7}
+                for each in ids
+            ],
+            "links": [[*sorted(ids[:2]), count, NOW]] if len(ids) > 1 else [],
+        },
+        agent=agent, at=NOW,
+    ),
+    st.sampled_from(AGENTS), concept_ids, st.integers(1, 9),
+)  # fmt: skip
+streams = st.lists(
+    st.one_of(observations, observations, scans, prunes, hooked, flushes, kept, graduations, promotions), max_size=40
+)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

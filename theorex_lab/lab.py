@@ -240,7 +240,7 @@ class Lab:
             "observations": len(axon.observations),
             "agents": rows,
             "decay_law": self.settings.decay_law,
-            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason},
+            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": self.searcher.backend},
         }
 
     def verify(self) -> Verification:

@@ -11,8 +11,9 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.config import Settings
@@ -27,9 +28,11 @@ from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_tex
 AT_ONCE = 1_000  # links, or contributions, of one event
 _LARGEST = 2**62
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_DIGITS = re.compile(r"[0-9]{1,16}")
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
 Read = Iterator[tuple[Event, int]]
 Lines = Iterable[tuple[int, Record | InvalidInput]]
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -70,19 +73,22 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
     A concept whose time cannot be read is kept as last seen in the year 1, where it scores 0, and is noted.
     """
     concepts: dict[str, int] = {}
+    seen: set[int] = set()
     for number, node in enumerate(graph["nodes"]):
-        body = _noted(problems, f"node {number}", lambda node=node: _stated(_attributes(node), how))
+        body = _noted(problems, f"node {number}", _node_stated, node, how)
         if body is None:
             continue
         concept = body["concepts"][0]
-        if concept[0] in concepts.values():
+        if concept[0] in seen:
             problems.append(f"node {number}: the concept {concept[1]!r} is that of an earlier node")
         elif body["last_seen"] == EARLIEST:
             problems.append(f"node {number}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
+        seen.add(concept[0])
         concepts[str(node.get("key"))] = concept[0]
         yield how.event("imported", body, agent), 1
-    links = [link for link in _links(graph["edges"], concepts, problems)]
-    graduated = _noted(problems, "graduated", lambda: _graduated(graph["attributes"])) or []
+    found = [_noted(problems, f"edge {number}", _link, edge, concepts) for number, edge in enumerate(graph["edges"])]
+    links = [link for link in found if link is not None]
+    graduated = _noted(problems, "graduated", _graduated, graph["attributes"]) or []
     for start in range(0, max(len(links), 1), AT_ONCE):
         part = links[start : start + AT_ONCE]
         yield how.event("imported_links", {"links": part, "graduated": [] if start else graduated}, agent), len(part)
@@ -98,13 +104,13 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
     concepts: dict[str, list[Body]] = {}
     links: dict[str, list[list[int]]] = {}
     for number, node in enumerate(graph["nodes"]):
-        for agent, given, body in _noted(problems, f"node {number}", lambda node=node: _given(node, how)) or []:
+        for agent, given, body in _noted(problems, f"node {number}", _given, node, how) or []:
             ids[str(node.get("key"))] = given["concept_id"]
             concepts.setdefault(agent, []).append(given)
             if body is not None and not held(agent, given["concept_id"]):
                 yield how.event("imported", body, agent), 0
     for number, edge in enumerate(graph["edges"]):
-        for agent, link in _noted(problems, f"edge {number}", lambda edge=edge: _given_links(edge, ids, how)) or []:
+        for agent, link in _noted(problems, f"edge {number}", _given_links, edge, ids, how) or []:
             links.setdefault(agent, []).append(link)
     for agent in {**concepts, **links}:
         for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
@@ -116,7 +122,7 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
 def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
     """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
     for number, record in lines:
-        event = _noted(problems, number, lambda record=record: _observation(_sound(record), stated, how))
+        event = _noted(problems, number, _observation, record, stated, how)
         if event is not None:
             yield event, 1
 
@@ -126,7 +132,7 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
 
     def kept() -> Iterator[tuple[str, Body, str, str, int]]:
         for number, record in lines:
-            found = _noted(problems, number, lambda record=record: _kept(_sound(record), how))
+            found = _noted(problems, number, _kept, record, how)
             if found is not None:
                 yield found
 
@@ -139,10 +145,10 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
         yield new_event("short_term", body, agent=agent, session=session, at=at, event_id=made), len(concepts)
 
 
-def _noted(problems: list[str], where: int | str, read: Callable[[], T]) -> T | None:
+def _noted(problems: list[str], where: int | str, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
     """What `read` returns, or None where it refuses; the reason is noted with its place."""
     try:
-        return read()
+        return read(*args, **kwargs)
     except InvalidInput as error:
         problems.append(f"{where}: {error}")
         return None
@@ -154,14 +160,17 @@ def _sound(record: Record | InvalidInput) -> Record:
     return record
 
 
+def _node_stated(node: Any, how: Importing) -> Body:
+    return _stated(_attributes(node), how)
+
+
 def _stated(attributes: Record, how: Importing) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
     concept = _concept(attributes, how)
     last_seen = _time_or_earliest(attributes, "last_seen")
     count = _integer(attributes, "frequency_count", 1, 1)
     tone = _SENTIMENTS.get(_text(attributes, "sentiment_tier", "neutral"), 0.0)
-    kind = _text(attributes, "observation_type", DEFAULT_TYPE)
-    new_observation(Entry("-", "main", observation_type=kind), how.settings, how.now)  # the type is checked there
+    kind = _checked_type(_text(attributes, "observation_type", DEFAULT_TYPE))
     return {
         "concepts": [[*concept, count]],
         "type": kind,
@@ -176,6 +185,12 @@ def _stated(attributes: Record, how: Importing) -> Body:
         ),
         "decayed": _decayed(attributes, count),
     }
+
+
+@lru_cache(maxsize=64)
+def _checked_type(observation_type: str) -> str:
+    new_observation(Entry("-", "main", observation_type=observation_type), Settings(), 0)
+    return observation_type
 
 
 def _decayed(attributes: Record, count: int) -> list[float]:
@@ -196,7 +211,8 @@ def _tier(attributes: Record) -> str:
 def _concept(record: Record, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
     limit = how.settings.max_text_bytes
-    surface = check_text(record.get("surface_form", record.get("canonical_form")), limit)
+    stated = record.get("surface_form", record.get("canonical_form", ""))
+    surface = check_text(stated, limit)
     label = check_text(record["canonical_form"], limit) if "canonical_form" in record else _canonical(surface)
     return _Concept(concept_id(label), label, surface)
 
@@ -211,11 +227,9 @@ def _canonical(surface: str) -> str:
     return mentions[0].label if len(mentions) == 1 else " ".join(surface.lower().split())
 
 
-def _links(edges: list[Any], ids: dict[str, int], problems: list[str]) -> Iterator[list[int]]:
-    for number, edge in enumerate(edges):
-        link = _noted(problems, f"edge {number}", lambda edge=edge: [*_ends(edge, ids), *_weight(_attributes(edge))])
-        if link is not None:
-            yield link
+def _link(edge: Any, ids: dict[str, int]) -> list[int]:
+    attributes = _attributes(edge)
+    return [*_ends(edge, ids), *_weight(attributes)]
 
 
 def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
@@ -281,8 +295,9 @@ def _contributions(attributes: Record) -> list[Record]:
     return stated
 
 
-def _observation(record: Record, stated: Collection[str], how: Importing) -> Event:
-    text = check_text(record.get("text", record.get("surface_form")), how.settings.max_text_bytes)
+def _observation(line: Record | InvalidInput, stated: Collection[str], how: Importing) -> Event:
+    record = _sound(line)
+    text = check_text(record.get("text", ""), how.settings.max_text_bytes)
     tags = record.get("tags", [])
     if not isinstance(tags, list):
         raise InvalidInput(f"tags is {tags!r}; allowed is a list of texts")
@@ -331,8 +346,9 @@ def _mentions(concepts: Any, how: Importing) -> list[list[Any]]:
     return list(found.values())
 
 
-def _kept(record: Record, how: Importing) -> tuple[str, Body, str, str, int]:
+def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
+    record = _sound(line)
     concept = _concept(record, how)
     own = str(record.get("id")).rpartition(":")[0]
     agent = check_agent(record.get("agent_id", how.agent))
@@ -383,15 +399,9 @@ def _numbers(values: Any) -> list[int]:
 
 def _id(record: Record) -> int:
     stated = record.get("concept_id")
-    text = str(stated)
-    if (
-        isinstance(stated, bool)
-        or not text.isascii()
-        or not text.isdigit()
-        or not 0 <= int(text[:20]) < 2**CONCEPT_BITS
-    ):
+    if isinstance(stated, bool) or not _DIGITS.fullmatch(str(stated)) or int(str(stated)) >= 2**CONCEPT_BITS:
         raise InvalidInput(f"concept_id is {stated!r:.80}; allowed is a whole number below 2^{CONCEPT_BITS}")
-    return int(text)
+    return int(str(stated))
 
 
 def _time(record: Record, key: str) -> int:

@@ -176,6 +176,11 @@ class Searcher:
         reached = activation > 0
         return concepts[reached], activation[reached]
 
+    @property
+    def backend(self) -> str:
+        """How vectors are searched now: exactly, or by hnswlib once enough queries have paid for its graph."""
+        return VectorIndex(1, approximate=True).backend if self._vectors is None else self._vectors.backend
+
     def embed_pending(self, limit: int | None = None) -> int:
         """Compute vectors that are still missing, newest first, up to `limit`; returns how many.
 
@@ -260,7 +265,7 @@ class Searcher:
         found, matrix = self.cache.get(index.keys(missing))
         if found.any():
             if self._vectors is None:
-                self._vectors = VectorIndex(matrix.shape[1])
+                self._vectors = VectorIndex(matrix.shape[1], approximate=True)
             self._vectors.add(matrix[found])
             self._covered = np.concatenate([self._covered, missing[found]])
         self._queued = missing[~found]
