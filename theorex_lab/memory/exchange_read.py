@@ -80,9 +80,9 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
             continue
         concept = body["concepts"][0]
         if concept[0] in seen:
-            problems.append(f"node {number}: the concept {concept[1]!r} is that of an earlier node")
+            problems.append(f": node {number}: the concept {concept[1]!r} is that of an earlier node")
         elif body["last_seen"] == EARLIEST:
-            problems.append(f"node {number}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
+            problems.append(f": node {number}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
         seen.add(concept[0])
         concepts[str(node.get("key"))] = concept[0]
         yield how.event("imported", body, agent), 1
@@ -150,7 +150,7 @@ def _noted(problems: list[str], where: int | str, read: Callable[P, T], *args: P
     try:
         return read(*args, **kwargs)
     except InvalidInput as error:
-        problems.append(f"{where}: {error}")
+        problems.append(f":{where}: {error}" if isinstance(where, int) else f": {where}: {error}")
         return None
 
 
@@ -211,9 +211,9 @@ def _tier(attributes: Record) -> str:
 def _concept(record: Record, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
     limit = how.settings.max_text_bytes
-    stated = record.get("surface_form", record.get("canonical_form", ""))
-    surface = check_text(stated, limit)
-    label = check_text(record["canonical_form"], limit) if "canonical_form" in record else _canonical(surface)
+    label = _text(record, "canonical_form", "")
+    surface = check_text(_text(record, "surface_form", label), limit)
+    label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
     return _Concept(concept_id(label), label, surface)
 
 

@@ -1,0 +1,71 @@
+"""Commands of exchange and growth: export, import, archive."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from theorex_lab.cli import command, emit, fail, open_lab
+from theorex_lab.clock import to_microseconds
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@command("export")
+@click.option("--agent", default=None, help="Only this agent's memory; default: all agents.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+def export(folder: Path, agent: str | None) -> None:
+    """Graphs, sentences, short-term records, vectors and the context, each file replaced as a whole."""
+    from theorex_lab.memory.exchange import export_files
+
+    lab = open_lab()
+    done = export_files(lab.views, lab.settings, lab.clock, lab.searcher, folder.expanduser(), agent=agent)
+    lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
+    emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join(lines))
+
+
+@command("import")
+@click.option("--agent", default="main", show_default=True, help="Whose the records are that name nobody.")
+@click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for backups of your own.")
+@click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
+@click.argument("path", type=click.Path(path_type=Path))
+def import_(path: Path, agent: str, trust_own: bool, strict: bool) -> None:
+    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once."""
+    from theorex_lab.memory.exchange import import_files
+
+    lab = open_lab()
+    reports = import_files(
+        lab.views, lab.settings, lab.clock, lambda: lab.searcher, path.expanduser(), agent=agent, trust_own=trust_own
+    )
+    result: dict[str, Any] = {
+        "files": [asdict(report) for report in reports],
+        "imported": sum(report.imported for report in reports),
+        "skipped": sum(report.skipped for report in reports),
+    }
+    problems = [problem for report in reports for problem in report.problems]
+    if strict and problems:
+        fail("; ".join(problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
+    lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
+    emit(result, "\n".join([*lines, *problems]))
+
+
+# `import` is no name that a function can be declared under.
+globals()["import"] = import_
+
+
+@command("archive")
+@click.option(
+    "--before", required=True, metavar="DATE", help="YYYY-MM-DD, or a time with its offset; older events move."
+)
+def archive(before: str) -> None:
+    """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before."""
+    from theorex_lab.journal.archive import archive as move
+
+    lab = open_lab()
+    moment = to_microseconds(f"{before}T00:00:00Z" if _DAY.fullmatch(before) else before)
+    done = move(lab.journal, moment, agent="theorex", at=lab.clock.now())
+    emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))

@@ -1,0 +1,302 @@
+"""Export to files and import from them: the original system's layouts, and our own sentences and vectors beside them.
+
+agents/<agent>/axon.json      concepts and links of an agent, as Graphology exports a graph
+shared-axon.json              the shared web in the same shape, with what each agent contributed
+observations.jsonl            every sentence as it was written
+short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
+embeddings.jsonl              vectors of the embedder in use
+SHARED_CONTEXT.md             the context as it is now; it is not read back
+
+Whatever is imported has the source `import`: no trust rises through a file that anybody may have edited. For one's
+own backups `trust_own` keeps the sources that the file names. An axon states numbers, it does not add: where the home
+knows a concept or link already, the larger number stays, so that no backup is counted twice. Sentences of an agent
+whose axon.json lies beside them therefore count nothing anew; alone, they count as when they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import Clock
+from theorex_lab.config import Settings
+from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.ids import check_agent
+from theorex_lab.journal.event import encode
+from theorex_lab.journal.flatfiles import (
+    Appended,
+    Record,
+    append_new,
+    read_graph,
+    read_lines,
+    write_graph,
+    write_lines,
+)
+from theorex_lab.journal.view import Views
+from theorex_lab.memory import exchange_read as reading
+from theorex_lab.memory import exchange_write as writing
+from theorex_lab.memory import lifecycle
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.exchange_read import Importing
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.memory.shared import SharedWeb
+from theorex_lab.memory.short_term import ShortTerm
+from theorex_lab.search.vectors import KEY_BYTES
+
+AXON, SHARED, OBSERVATIONS, STM = "axon.json", "shared-axon.json", "observations.jsonl", "stm.jsonl"
+EMBEDDINGS, SHORT_TERM = "embeddings.jsonl", "short-term"
+_AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
+_VECTORS_AT_ONCE = 1_000
+Vector = NDArray[np.float32]
+
+
+@dataclass
+class Exported:
+    """Which files were written into the folder, with their number of lines or nodes and edges, and what was left out."""
+
+    folder: Path
+    files: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class FileReport:
+    """What became of one file: records imported, those that were there already, and what could not be read, by place."""
+
+    file: str
+    imported: int = 0
+    skipped: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def export_files(
+    views: Views, settings: Settings, clock: Clock, searcher: Searcher, folder: Path, *, agent: str | None = None
+) -> Exported:
+    """Write the memory of all agents, or of one, into `folder`; each file is replaced as a whole.
+
+    Of one agent neither the context nor others' contributions are written. Other files in the folder are left alone.
+    Vectors are left out, with a note, where their embedder does not answer. Raises InvalidInput for a name outside
+    the rule, StorageError where a file cannot be written.
+    """
+    axon, shared, short_term = views.get(Axon), views.get(SharedWeb), views.get(ShortTerm)
+    now, done = clock.now(), Exported(folder)
+    with ExitStack() as locks:
+        for view in (axon, shared, short_term):
+            locks.enter_context(view.lock)
+        known = dict.fromkeys([*axon.agents, *shared.agents, *short_term.agents])
+        agents = list(known) if agent is None else [check_agent(agent)]
+        for name in (each for each in agents if axon.agents.find(each) is not None):
+            done.files[f"agents/{name}/{AXON}"] = write_graph(
+                folder / "agents" / name / AXON,
+                writing.axon_attributes(name, short_term),
+                writing.axon_nodes(axon, now, settings, name),
+                writing.axon_edges(axon, name),
+            )
+        done.files[SHARED] = write_graph(
+            folder / SHARED,
+            {},
+            writing.shared_nodes(axon, shared, now, settings, agents),
+            writing.shared_edges(shared, agents),
+        )
+        sentences = writing.observation_records(axon, views.journal, axon.seq, agents)
+        done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, sentences))
+        _export_short_term(views, short_term, now, agents, done)
+    _export_vectors(searcher, agents, done)
+    if agent is None:
+        text = lifecycle.context(views, settings, clock).text
+        done.files[lifecycle.CONTEXT_FILE] = write_lines(folder / lifecycle.CONTEXT_FILE, text.splitlines())
+    return done
+
+
+def _export_short_term(views: Views, short_term: ShortTerm, now: int, agents: list[str], done: Exported) -> None:
+    days = writing.short_term_days(short_term, agents)
+    for day, seqs in days.items():
+        name = f"{SHORT_TERM}/{day}.jsonl"
+        done.files[name] = write_lines(done.folder / name, map(encode, writing.short_term_records(views.journal, seqs)))
+    recent = (
+        encode(record) for seqs in days.values() for record in writing.short_term_records(views.journal, seqs, now)
+    )
+    done.files[STM] = write_lines(done.folder / STM, recent)
+
+
+def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> None:
+    try:
+        done.files[EMBEDDINGS] = write_lines(done.folder / EMBEDDINGS, writing.vector_lines(searcher, agents))
+    except ModelUnavailable as error:
+        done.notes.append(f"{EMBEDDINGS} was not written: {error}")
+
+
+def import_files(
+    views: Views,
+    settings: Settings,
+    clock: Clock,
+    searcher: Callable[[], Searcher],
+    path: Path,
+    *,
+    agent: str = "main",
+    trust_own: bool = False,
+) -> list[FileReport]:
+    """Import a folder as `export_files` writes it, or the original system's, or one file of either.
+
+    `agent` has the records that name nobody; `searcher` is asked for where there are vectors. Each file is one transaction:
+    after a crash there are whole files, and repeating does the rest. What is damaged is reported by line, the good
+    lines are imported; a damaged JSON document is reported, and the other files are imported. Raises InvalidInput for
+    a path that is neither, StorageError on a full disk.
+    """
+    how = Importing(settings, clock.now(), check_agent(agent), trust_own)
+    stated: set[str] = set()  # agents whose axon came along
+    reports = []
+    for file in _files(path):
+        report = FileReport(str(file.relative_to(path)) if path.is_dir() else file.name)
+        try:
+            done = _import_file(file, path, how, stated, views, searcher, report.problems)
+            report.imported, report.skipped = done
+        except InvalidInput as error:
+            report.problems.append(f": {error}")
+        report.problems = [report.file + problem for problem in report.problems]
+        reports.append(report)
+    return reports
+
+
+def _files(path: Path) -> list[Path]:
+    """The files to import, in the order in which they need each other. Raises InvalidInput where there are none."""
+    if path.is_file():
+        return [path]
+    axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
+    days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
+    named = [path / name for name in (OBSERVATIONS, SHARED)], [path / name for name in (STM, EMBEDDINGS)]
+    found = [file for file in [*axons, *named[0], *days, *named[1]] if file.is_file()]
+    if not found:
+        raise InvalidInput(
+            f"got {path}, which is no file and holds none of {AXON}, agents/*/{AXON}, {SHARED}, {OBSERVATIONS}, "
+            f"{SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}; give a folder that was exported, or one such file"
+        )
+    return found
+
+
+def _import_file(
+    file: Path,
+    path: Path,
+    how: Importing,
+    stated: set[str],
+    views: Views,
+    searcher: Callable[[], Searcher],
+    problems: list[str],
+) -> Appended:
+    """Import one file. What cannot be read is noted in `problems`, each from the place on: ":12: reason"."""
+    kind = _kind(file)
+    if kind == EMBEDDINGS:
+        return _import_vectors(file, searcher(), problems)
+    if kind in (AXON, SHARED):
+        graph = read_graph(file)
+        if kind == SHARED:
+            return append_new(views.journal, reading.shared_events(graph, _holder(views), how, problems))
+        owner = check_agent(_folder_agent(file) or graph["attributes"].get("agent_id", how.agent))
+        done = append_new(views.journal, reading.axon_events(graph, owner, how, problems))
+        if path.is_dir():
+            stated.add(owner)
+        return done
+    lines = read_lines(file)
+    if kind == OBSERVATIONS:
+        return append_new(views.journal, reading.observation_events(lines, stated, how, problems))
+    return append_new(views.journal, reading.short_term_events(lines, how, problems))
+
+
+def _kind(file: Path) -> str:
+    """Which of the files it is, by its name, else by what is in it."""
+    if file.parent.name == SHORT_TERM and file.suffix == ".jsonl":
+        return STM
+    if file.name in (AXON, SHARED, OBSERVATIONS, STM, EMBEDDINGS):
+        return file.name
+    if file.suffix == ".json":
+        return SHARED if "shared" in file.name else AXON
+    for _, record in read_lines(file):
+        if isinstance(record, InvalidInput):
+            continue
+        kinds = {"vector": EMBEDDINGS, "text": OBSERVATIONS, "composite_score": STM}
+        for key, kind in kinds.items():
+            if key in record:
+                return kind
+    raise InvalidInput(
+        f"got the file {file.name}, in which nothing is known; allowed are {AXON}, {SHARED}, {OBSERVATIONS}, {STM}, "
+        f"{EMBEDDINGS}, or a file with such lines"
+    )
+
+
+def _folder_agent(file: Path) -> str | None:
+    """Whose axon it is by its folders: agents/<agent>/axon.json, or <agent>/theorex/axon.json."""
+    parts = file.absolute().parts[:-1]
+    if parts[-1] == "theorex" and len(parts) > 2:
+        return parts[-2]
+    return parts[-1] if len(parts) > 1 and parts[-2] == "agents" else None
+
+
+def _holder(views: Views) -> Callable[[str, int], bool]:
+    """Tells whether an agent's axon has a concept."""
+    axon = views.get(Axon)
+    return partial(_holds, axon)
+
+
+def _holds(axon: Axon, agent: str, concept: int) -> bool:
+    with axon.lock:
+        return axon.row(agent, concept) is not None
+
+
+def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> Appended:
+    """Vectors of the embedder in use enter the cache; those of another are passed over, they cannot be compared."""
+    new = known = foreign = 0
+    for batch in _batches(file, problems):
+        sound: dict[bytes, Vector] = {}
+        for number, record in batch:
+            if record.get("embedder") != searcher.embedder.id:
+                foreign += 1
+                continue
+            found = _vector(record, searcher.cache.dimensions)
+            if isinstance(found, str):
+                problems.append(f":{number}: {found}")
+                continue
+            known += found[0] in sound
+            sound[found[0]] = found[1]
+        if sound:
+            held = int(searcher.cache.get(list(sound))[0].sum())
+            searcher.cache.add(list(sound), np.stack(list(sound.values())))
+            known, new = known + held, new + len(sound) - held
+    if foreign:
+        problems.append(f": {foreign} vectors are not of {searcher.embedder.id}, the embedder in use; passed over")
+    return Appended(new, known)
+
+
+def _batches(file: Path, problems: list[str]) -> Iterator[list[tuple[int, Record]]]:
+    """The sound lines of a file with their numbers, a thousand at once."""
+    batch: list[tuple[int, Record]] = []
+    for number, record in read_lines(file):
+        if isinstance(record, InvalidInput):
+            problems.append(f":{number}: {record}")
+            continue
+        batch.append((number, record))
+        if len(batch) == _VECTORS_AT_ONCE:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _vector(record: Record, dimensions: int) -> tuple[bytes, Vector] | str:
+    """The key and the vector of a line, or what is wrong with it."""
+    try:
+        key = bytes.fromhex(record["text_hash"])
+        vector = np.array(record["vector"], np.float32)
+    except (KeyError, TypeError, ValueError) as error:
+        return f"got no text_hash of hexadecimal digits with a vector of numbers ({error})"
+    length = float(np.linalg.norm(vector))
+    if len(key) != KEY_BYTES or vector.shape != (dimensions,) or not (abs(length - 1) < 1e-3 or length == 0):
+        return (
+            f"got a hash of {len(key)} bytes and a vector {vector.shape} of length {length:.3g}; allowed are {KEY_BYTES} "
+            f"bytes, {dimensions} numbers, length 1 or 0"
+        )
+    return key, vector
