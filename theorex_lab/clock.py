@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -32,7 +31,6 @@ class SystemClock:
         return time.time_ns() // 1000
 
 
-@dataclass
 class FixedClock:
     """A clock that stands until it is moved; experiments and tests run on it.
 
@@ -42,7 +40,8 @@ class FixedClock:
     '2026-01-02T00:00:00.000000Z'
     """
 
-    microseconds: int
+    def __init__(self, microseconds: int) -> None:
+        self.microseconds = microseconds
 
     @classmethod
     def at(cls, when: str | datetime) -> FixedClock:

@@ -1,8 +1,10 @@
-"""Identifiers: time-ordered for events, stable hashes for concepts, checked names for agents."""
+"""Identifiers: time-ordered for events, stable hashes for concepts, checked names for agents.
+
+hashlib is imported where it is used: the hook starts for every tool call and hashes nothing.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 
@@ -37,6 +39,8 @@ def derived_event_id(*parts: object) -> str:
 
     A step that two processes may take at once gives its event such an id: only one of them is appended.
     """
+    import hashlib
+
     digits = hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
     return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
 
@@ -47,6 +51,8 @@ def concept_id(canonical_form: str) -> int:
     >>> concept_id("cache stampede") == concept_id("cache stampede") < 2**53
     True
     """
+    import hashlib
+
     digest = hashlib.sha256(canonical_form.encode()).digest()
     return int.from_bytes(digest[:8], "big") >> (64 - CONCEPT_BITS)
 

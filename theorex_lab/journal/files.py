@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
 
     After a crash there is the old content or the new, never a part.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
         with draft.open("xb") as file:
             if mode is not None:

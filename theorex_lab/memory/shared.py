@@ -16,8 +16,10 @@ from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
+from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.standing import items_of, law_of, policy, standing
 
+_NAME_WORDS, _NAME_CHARACTERS = 6, 128
 _NUMBERS = ("count", "fix_count", "first_seen", "last_seen", "trust")
 
 
@@ -117,7 +119,7 @@ def promotion(
     current = standing(axon, now, settings, agents=[agent])
     forced = np.isin(axon.concepts["concept_id"][current.rows], list(force))
     chosen = ((current.importance > settings.promotion_threshold) & (current.tier != Tier.SLEEPING)) | forced
-    rows = current.rows[chosen]
+    rows = np.array([row for row in current.rows[chosen].tolist() if _may_be_shared(axon, row)], np.int64)
     before = shared.contributed(agent)
     concepts = [_contribution(axon, row) for row in rows.tolist()]
     changed = [each for each in concepts if before.get(each["concept_id"]) != tuple(each[name] for name in _NUMBERS)]
@@ -128,6 +130,16 @@ def promotion(
     body = {"concepts": changed, "links": links, "policy": policy(settings)}
     event_id = derived_event_id("promoted", agent, shared.seq, encode([changed, links]))
     return new_event("promoted", body, agent=agent, at=now, event_id=event_id)
+
+
+def _may_be_shared(axon: Axon, row: int) -> bool:
+    """Whether a label is short enough to be a name, or was corroborated: also said by a source of at least `agent`.
+
+    What only tools, imports or models said could be an instruction when it is as long as a sentence.
+    """
+    label = axon.labels[row]
+    short = len(label.split()) <= _NAME_WORDS and len(label) <= _NAME_CHARACTERS
+    return short or bool(axon.concepts["trust"][row] >= TRUST["agent"])
 
 
 def _contribution(axon: Axon, row: int) -> dict[str, Any]:
