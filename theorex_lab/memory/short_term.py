@@ -121,9 +121,13 @@ def short_term_event(scored: Scored, weight: float) -> Event:
 
 @dataclass(frozen=True)
 class Graduate:
-    """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970)."""
+    """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970).
+
+    counted_upto: the time (µs) up to which records were counted when it graduated last.
+    """
 
     concept_id: int
+    counted_upto: int
     rows: NDArray[np.int64]
     days: tuple[int, ...]
 
@@ -140,12 +144,13 @@ def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> l
     concepts = table["concept_id"][rows]
     for concept in np.unique(concepts).tolist():
         own = rows[concepts == concept]
-        own = own[table["at"][own] > counted.get(concept, -(2**62))]
+        upto = counted.get(concept, -(2**62))
+        own = own[table["at"][own] > upto]
         good = own[table["score"][own] >= settings.graduation_threshold]
         days = np.unique(table["at"][good] // MICROSECONDS_PER_DAY)
         run = _first_run(days.tolist())
         if run:
-            found.append(Graduate(concept, own, run))
+            found.append(Graduate(concept, upto, own, run))
     return found
 
 
@@ -187,6 +192,6 @@ def graduation_event(
         "source": names[int(table["trust"][rows].min())],
         "weight": settings.source_weight(agent),
     }
-    # The same graduation, seen by two processes at once, has one id.
-    event_id = derived_event_id("graduated", agent, graduate.concept_id, upto)
+    # Two processes that see this graduation at once, one of them with a record more, give it one id.
+    event_id = derived_event_id("graduated", agent, graduate.concept_id, graduate.counted_upto)
     return new_event("graduated", body, agent=agent, at=at, lineage=ids, event_id=event_id)
