@@ -263,7 +263,9 @@ class Lab:
         from theorex_lab.journal.erase import erase, select
 
         reached = select(self.journal, ids=ids, agent=agent, match=match)
-        self.context_file.unlink(missing_ok=True)
+        # With the drafts of it that killed processes left.
+        for file in (self.context_file, *self.home.glob(f".{CONTEXT_FILE}.*")):
+            file.unlink(missing_ok=True)
         self.views.drop()
         self._drop_vectors()
         erase(self.journal, reached, agent="theorex", at=self.clock.now())

@@ -13,6 +13,8 @@ import click
 from theorex_lab.cli import command, emit, open_lab
 from theorex_lab.errors import StorageError, TheorexError
 
+EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
+
 
 @command("tune")
 @click.option("--log", "log_file", metavar="FILE", required=True, help="The access log; a folder is a git repository.")
@@ -74,23 +76,59 @@ def tour(repo: str, output: str, seed: int) -> None:
 
 
 @command("lab")
-@click.option("--port", type=click.IntRange(1, 65_535), default=None, help="Port of JupyterLab; default its own.")
+@click.option("--port", type=click.IntRange(1, 65_535), default=None, help="Port of the server; default its own.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option(
     "--folder",
     default=None,
     help="Where to work; default the checkout's notebooks, else a copy in ./theorex-notebooks.",
 )
-def lab(port: int | None, no_browser: bool, folder: str | None) -> None:
-    """Runs until you stop it with Ctrl-C."""
+@click.option("--voila", is_flag=True, help="Serve 01_decay_tuning as a page without code, through Voila.")
+@click.argument("more", nargs=-1, type=click.UNPROCESSED)
+def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, more: tuple[str, ...]) -> None:
+    """Runs until you stop it with Ctrl-C. The address that is printed holds a token made for this run.
+
+    What stands after -- goes to the server as it is, for instance: theorex lab -- --allow-root
+    """
+    if voila:
+        _require_voila()
     where = _notebooks(Path(folder) if folder else None)
-    arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={where}"]
-    arguments += [f"--ServerApp.port={port}"] if port else []
-    arguments += ["--no-browser"] if no_browser else []
+    arguments = _voila(where, port) if voila else _jupyterlab(where, port)
+    arguments += [*(["--no-browser"] if no_browser else []), *more]
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
-    code = subprocess.run(arguments, check=False).returncode
+    code = _serve(arguments)
     if code:
-        raise TheorexError(f"JupyterLab ended with code {code}; see its messages above")
+        raise TheorexError(f"{'Voila' if voila else 'JupyterLab'} ended with code {code}; see its messages above")
+
+
+def _jupyterlab(where: Path, port: int | None) -> list[str]:
+    port_argument = [f"--ServerApp.port={port}"] if port else []
+    return [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={where}", *port_argument]
+
+
+def _voila(where: Path, port: int | None) -> list[str]:
+    """Voila asks for no token of its own accord, and a page starts a kernel: `--token` makes it ask."""
+    port_argument = [f"--port={port}"] if port else []
+    return [sys.executable, "-m", "voila", str(where / EXPLORER_NOTEBOOK), "--token", *port_argument]
+
+
+def _require_voila() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("voila") is None:
+        raise TheorexError(
+            "Voila is not installed; install it with: pip install voila (in a checkout: uv pip install voila)"
+        )
+
+
+def _serve(arguments: list[str]) -> int:
+    """The server's exit code. Ctrl-C reaches the server too, which stops its kernels before it ends."""
+    with subprocess.Popen(arguments) as server:
+        while True:
+            try:
+                return server.wait()
+            except KeyboardInterrupt:
+                continue
 
 
 def _notebooks(folder: Path | None) -> Path:

@@ -25,6 +25,7 @@ TIER_COLOURS = {
 }
 LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00", "#56B4E9")
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
+PROMOTED_CONCEPTS = 25  # each has a line of its own
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
 _NODE_DISTANCE = 0.2
@@ -89,6 +90,72 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1))
     ax.set_title(f"{total:,} items by tier" if total else "Nothing is remembered yet")
     _open_frame(ax)
+    return ax
+
+
+def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
+    """Steps of a way on which ever fewer go on: a bar a step, with its count and its share of the step before.
+
+    `counts` holds the steps in order. Raises InvalidInput for a count below 0 or above that of the step before.
+
+    >>> [text.get_text() for text in plot_funnel({"kept": 40, "graduated": 10}).texts]
+    ['40', '10 (25.0%)']
+    """
+    numbers = list(counts.values())
+    before = [None, *numbers[:-1]]
+    wrong = [
+        f"{name!r}: {number} (allowed: 0 to {'any' if above is None else above})"
+        for (name, number), above in zip(counts.items(), before, strict=False)
+        if number < 0 or (above is not None and number > above)
+    ]
+    if wrong:
+        raise InvalidInput(f"got a funnel with the steps {', '.join(wrong)}; count parts of the step before")
+    ax = new_axes(ax, height=1.0 + 0.45 * max(len(counts), 2))
+    if not sum(numbers):
+        ax.set_axis_off()
+        return _say(ax, "Nothing has gone this way yet")
+    bars = ax.barh(list(counts), numbers, color=LINE_COLOURS[0])
+    shares = ["" if not above else f" ({number / above:.1%})" for number, above in zip(numbers, before, strict=True)]
+    ax.bar_label(bars, [f"{number:,}{share}" for number, share in zip(numbers, shares, strict=True)], padding=4)
+    ax.invert_yaxis()
+    ax.set(xlabel="Number (in brackets: share of the step before)", xlim=(0, 1.25 * numbers[0]))
+    ax.set_title("How many go on at each step")
+    _open_frame(ax)
+    return ax
+
+
+def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
+    """Which agents gave which concepts to the shared web: agents left, concepts right, lines as wide as mentions.
+
+    `table` has the columns agent, concept and count (mentions, from 1); rows of one agent and concept add up. Shows
+    the 25 concepts of most mentions, each with their sum, and says of how many. Raises InvalidInput where
+    a column is missing.
+    """
+    given = _given(*_columns(table, "agent", "concept", "count"))
+    totals = {concept: sum(by_agent.values()) for concept, by_agent in given.items()}
+    shown = sorted(totals, key=lambda concept: (-totals[concept], concept))[:PROMOTED_CONCEPTS]
+    ax = new_axes(ax, width=9.0, height=1.2 + 0.25 * max(len(shown), 4))
+    ax.set_axis_off()
+    if not shown:
+        return _say(ax, "Nothing is shared yet: promote first")
+    agents = sorted({agent for concept in shown for agent in given[concept]})
+    height_of = dict(zip(agents, (np.arange(len(agents)) + 0.5) / len(agents), strict=True))
+
+    def pull(concept: str) -> tuple[float, int, str]:  # where its agents draw it, so that few lines cross
+        weights = given[concept]
+        mean = sum(height_of[agent] * count for agent, count in weights.items()) / totals[concept]
+        return mean, -totals[concept], concept
+
+    rows = sorted(shown, key=pull)
+    _draw_ribbons(ax, rows, given, height_of)
+    for number, agent in enumerate(agents):
+        ax.plot(0, height_of[agent], "o", color=LINE_COLOURS[number % len(LINE_COLOURS)], markersize=12)
+        _beside(ax, _shortened(agent), (0, height_of[agent]), -10)
+    for row, concept in enumerate(rows):
+        _beside(ax, f"{_shortened(concept)} ({totals[concept]:,})", (1, (row + 0.5) / len(rows)), 6)
+    part = f"{len(shown)} of {len(totals):,} concepts, those of most mentions" if len(totals) > len(shown) else "all"
+    ax.set(xlim=(-0.03, 1.01), ylim=(1, 0))
+    ax.set_title(f"What agents gave to the shared web: {part}\nwidth: mentions by the agent, in brackets: by all")
     return ax
 
 
@@ -207,6 +274,42 @@ def wilson_interval(share: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
     middle = p + z2 / (2 * trials)
     half = np.sqrt(z2 * (p * (1 - p) / trials + z2 / (4 * trials**2)))
     return (middle - half) / (1 + z2 / trials), (middle + half) / (1 + z2 / trials)
+
+
+def _given(agents: Any, concepts: Any, counts: Any) -> dict[str, dict[str, int]]:
+    """concept -> agent -> mentions."""
+    given: dict[str, dict[str, int]] = {}
+    for agent, concept, count in zip(agents.tolist(), concepts.tolist(), counts.tolist(), strict=True):
+        by_agent = given.setdefault(str(concept), {})
+        by_agent[str(agent)] = by_agent.get(str(agent), 0) + int(count)
+    return given
+
+
+def _draw_ribbons(
+    ax: Axes, rows: Sequence[str], given: Mapping[str, Mapping[str, int]], height_of: Mapping[str, float]
+) -> None:
+    """A curve from each agent to each of its concepts, level at both ends; the widest is 5 points."""
+    most = max(max(given[concept].values()) for concept in rows)
+    along = np.linspace(0.0, 1.0, 40)
+    rise = along**2 * (3 - 2 * along)
+    colours = {agent: LINE_COLOURS[number % len(LINE_COLOURS)] for number, agent in enumerate(height_of)}
+    for row, concept in enumerate(rows):
+        givers = [agent for agent in height_of if agent in given[concept]]
+        for place, agent in enumerate(givers):
+            # The ends lie side by side, so that no line hides another.
+            end = (row + 0.5 + 0.22 * (place - (len(givers) - 1) / 2)) / len(rows)
+            ax.plot(
+                along, height_of[agent] + (end - height_of[agent]) * rise, color=colours[agent], alpha=0.65,
+                linewidth=0.6 + 4.4 * given[concept][agent] / most, solid_capstyle="butt",
+            )  # fmt: skip
+
+
+def _beside(ax: Axes, text: str, at: tuple[float, float], points: float) -> None:
+    """A text so many points to the right of a place, or to its left."""
+    ax.annotate(
+        text, at, xytext=(points, 0), textcoords="offset points", ha="left" if points > 0 else "right",
+        va="center", fontsize=9, parse_math=False, annotation_clip=False,
+    )  # fmt: skip
 
 
 def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from html import escape
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.experiments.access import from_git_touches, git_commits, log_of_commits
 from theorex_lab.experiments.plots import TIER_COLOURS, plot_forgetting_curves, plot_tiers
+from theorex_lab.experiments.sources import data_folder
+from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
+from theorex_lab.memory.access_log import AccessLog, replay
 from theorex_lab.memory.decay import (
     ACTIVE_THRESHOLD,
     DEFAULT_HALF_LIFE_DAYS,
@@ -26,6 +34,7 @@ from theorex_lab.memory.decay import (
 )
 
 HALF_LIFE_RANGE_DAYS = (0.5, 120.0)
+RECORDED_LOGS = ("git_touches_pfr", "git_touches_helm")  # folders below the one that THEOREX_DATA names
 _MOST_DOTS = 1_000  # more of them take longer to draw and show nothing new
 
 
@@ -74,38 +83,58 @@ def draw_decay(
     _draw_items(curves, items, importance, codes)
     curves.set_title(f"{law}, half-life {half_life_days:.3g} days")
     plot_tiers(count_tiers(items, half_life_days, active_threshold, mild_threshold, law=law), ax=bars)
+    bars.set_xticks([])  # the numbers stand on the bars, and ticks are what a redraw waits for
     return figure
 
 
-def decay_explorer(items: Items, *, law: str = "product") -> Any:
-    """Sliders for the half-life (0.5 to 120 days) and both thresholds, over `draw_decay` and `count_tiers`.
+def items_at_end(log: AccessLog) -> Items:
+    """The items of a log as they stood before its last event; none where nothing happened."""
+    return replay(log, [log.n_events - 1])[0].items if log.n_events else Items.of([])
 
-    Returns an ipywidgets VBox that works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is
-    moved past the other takes it along. Raises InvalidInput for a law without a half-life.
+
+def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
+    """The logs at hand by name, each read when it is called: your repository, recorded logs, the simulation.
+
+    The git history around the folder `repository` is there where it has at least 30 commits (the newest 5,000 are
+    read), a recorded log where the folder that THEOREX_DATA names holds it. Raises InvalidInput where that is none.
+
+    >>> list(log_sources("/"))[-1]
+    'simulation of a team of agents'
+    """
+    found: dict[str, Callable[[], AccessLog]] = {}
+    where = Path(repository).resolve()
+    if _has_history(where):
+        top = next((folder for folder in (where, *where.parents) if (folder / ".git").exists()), where)
+        found[f"your repository: {top.name}"] = lambda: log_of_commits(git_commits(where, limit=MAX_COMMITS))
+    folder = data_folder()
+    files = [folder / name / "touches.log.gz" for name in RECORDED_LOGS] if folder else []
+    for file in files:
+        if file.exists():
+            found[f"recorded: {file.parent.name}"] = partial(from_git_touches, file)
+    found["simulation of a team of agents"] = lambda: simulated_history("simulation").log
+    return found
+
+
+def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]], *, law: str = "product") -> Any:
+    """A choice of sources, sliders for the half-life (0.5 to 120 days) and both thresholds, over `draw_decay`.
+
+    `sources` gives items, or a log whose items at its end are taken, by name, as `log_sources` does; the first is
+    shown, any other is read when it is chosen, and why one cannot be read stands in place of the counts. Returns an
+    ipywidgets VBox that works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is moved past
+    the other takes it along. Raises InvalidInput for no source, and for a law without a half-life.
     """
     import ipywidgets as widgets
 
     _law(law, DEFAULT_HALF_LIFE_DAYS)
-    look: dict[str, Any] = {
-        "continuous_update": False,
-        "style": {"description_width": "11em"},
-        "layout": widgets.Layout(width="36em"),
-    }
-    low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
-    half_life = widgets.FloatLogSlider(
-        DEFAULT_HALF_LIFE_DAYS,
-        min=low,
-        max=high,
-        step=0.02,
-        description="Half-life (days)",
-        readout_format=".1f",
-        **look,
-    )
-    active, mild = (
-        widgets.FloatSlider(value, min=0.0, max=1.0, step=0.01, description=f"{name} from importance", **look)
-        for name, value in (("ACTIVE", ACTIVE_THRESHOLD), ("MILD", MILD_THRESHOLD))
-    )
+    if not sources:
+        raise InvalidInput("got no source; give at least one name with a function that returns Items or an AccessLog")
+    source, half_life, active, mild = _controls(list(sources))
     counts, picture = widgets.HTML(), widgets.Image(format="png")
+
+    @cache
+    def items_of(name: str) -> Items:
+        found = sources[name]()
+        return items_at_end(found) if isinstance(found, AccessLog) else found
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
@@ -113,13 +142,18 @@ def decay_explorer(items: Items, *, law: str = "product") -> Any:
             follower.value = change.new  # calls this function once more
             return
         settings = (half_life.value, active.value, mild.value)
+        try:
+            items = items_of(source.value)
+        except TheorexError as error:
+            counts.value, picture.value = f'<p role="status">{escape(str(error))}</p>', b""
+            return
         counts.value = _counts_in_words(count_tiers(items, *settings, law=law), half_life.value)
         picture.value = to_png(draw_decay(items, *settings, law=law))
 
-    for slider in (half_life, active, mild):
-        slider.observe(redraw, names="value")
+    for control in (source, half_life, active, mild):
+        control.observe(redraw, names="value")
     redraw()
-    return widgets.VBox([half_life, active, mild, counts, picture])
+    return widgets.VBox([source, half_life, active, mild, counts, picture])
 
 
 def to_png(figure: Figure) -> bytes:
@@ -127,6 +161,32 @@ def to_png(figure: Figure) -> bytes:
     file = BytesIO()
     figure.savefig(file, format="png", dpi=80, pil_kwargs={"compress_level": 1})
     return file.getvalue()
+
+
+def _has_history(folder: Path) -> bool:
+    try:
+        return len(git_commits(folder, limit=MIN_COMMITS)) >= MIN_COMMITS
+    except InvalidInput:  # no repository, or no git: then there is no history to show
+        return False
+
+
+def _controls(names: list[str]) -> tuple[Any, Any, Any, Any]:
+    """The dropdown of sources and the sliders for the half-life, the ACTIVE and the MILD threshold."""
+    import ipywidgets as widgets
+
+    look: dict[str, Any] = {"style": {"description_width": "11em"}, "layout": widgets.Layout(width="36em")}
+    low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
+    half_life = widgets.FloatLogSlider(
+        DEFAULT_HALF_LIFE_DAYS, min=low, max=high, step=0.02, description="Half-life (days)", readout_format=".1f",
+        continuous_update=False, **look,
+    )  # fmt: skip
+    active, mild = (
+        widgets.FloatSlider(
+            value, min=0.0, max=1.0, step=0.01, description=f"{name} from importance", continuous_update=False, **look
+        )
+        for name, value in (("ACTIVE", ACTIVE_THRESHOLD), ("MILD", MILD_THRESHOLD))
+    )
+    return widgets.Dropdown(options=names, description="Source", **look), half_life, active, mild
 
 
 def _law(name: str, half_life_days: float) -> Law:

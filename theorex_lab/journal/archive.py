@@ -40,7 +40,8 @@ def archive(journal: Journal, before: int, *, agent: str, at: int) -> Archiving:
     ends in the same state. Reading gives the events back whole. Raises StorageError on a full disk.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
-    connection = connect(journal.path)
+    with journal.explained():
+        connection = connect(journal.path)
     try:
         with journal.explained(), transaction(connection):
             due = _due(connection, before)
@@ -65,7 +66,8 @@ def erase_from_segments(journal: Journal) -> list[str]:
     cannot be written, CorruptJournal where one cannot be read.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
-    connection = connect(journal.path)
+    with journal.explained():
+        connection = connect(journal.path)
     gone: list[str] = []
     try:
         # The transaction writes nothing: it keeps out another process that archives or erases.

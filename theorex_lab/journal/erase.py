@@ -50,7 +50,8 @@ def erase(journal: Journal, ids: Sequence[str], *, agent: str, at: int) -> None:
     erased before is left alone, and the wiping is done again. Raises StorageError where another process reads for so
     long that the log cannot be emptied: the bodies are gone then, and repeating wipes their bytes.
     """
-    connection = connect(journal.path)
+    with journal.explained():
+        connection = connect(journal.path)
     try:
         with journal.explained():
             connection.execute("BEGIN IMMEDIATE")

@@ -90,7 +90,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     try:
-                        yield number, _parse(line)
+                        yield number, _parse(line.strip())
                     except InvalidInput as error:
                         yield number, error
     except OSError as error:

@@ -9,29 +9,35 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from theorex_lab.errors import StorageError
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.files import sync_folder, write_atomically
 
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
+_DROP_ATTEMPTS = 20
 
 
 def write_snapshot(folder: Path, columns: Columns, *, code: int, seq: int, event_id: str) -> Path:
-    """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older.
+    """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older or was left by a crash.
 
-    `event_id` is the id of the event at `seq`: it ties the snapshot to this journal.
+    `event_id` is the id of the event at `seq`: it ties the snapshot to this journal. A sound snapshot that is there
+    already is left as it is. To be called under the lock of `folder`.
     """
     final = folder / f"{code}-{seq:012d}"
-    if (final / "manifest.json").exists():
+    if _read(final) is not None:
         return final
+    for left in folder.glob(".draft-*"):
+        shutil.rmtree(left, ignore_errors=True)
     draft = folder / f".draft-{os.getpid()}-{secrets.token_hex(4)}"
     draft.mkdir(parents=True)
     try:
         listed = {name: _write_column(draft / f"{name}.npy", array) for name, array in columns.items()}
-        manifest = {"code": code, "seq": seq, "event_id": event_id, "columns": listed}
+        content = {"code": code, "seq": seq, "event_id": event_id, "columns": listed}
+        manifest = {"content": content, "crc": _content_checksum(content)}
         write_atomically(draft / "manifest.json", json.dumps(manifest).encode())
         if final.exists():
             shutil.rmtree(final)
@@ -48,46 +54,73 @@ def open_snapshots(folder: Path, code: int) -> Iterator[tuple[int, str, Columns]
     """Yield (seq, event id, columns) of each sound snapshot written by `code`, newest first.
 
     Columns are copy-on-write maps: changing them changes no file. A snapshot that is incomplete or whose bytes do
-    not have the noted checksum is passed over.
+    not have the noted checksums is passed over.
     """
     for path in _snapshots(folder, code):
-        try:
-            manifest = json.loads((path / "manifest.json").read_bytes())
-            columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in manifest["columns"].items()}
-            seq, event_id = int(manifest["seq"]), str(manifest["event_id"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            continue
-        yield seq, event_id, columns
+        found = _read(path)
+        if found is not None:
+            yield found
 
 
 def drop_snapshots(folder: Path) -> None:
-    """Remove every snapshot below `folder`."""
+    """Remove every snapshot below `folder`. Raises StorageError where that fails."""
+    # Another process may drop the same files, or write a snapshot meanwhile.
+    problem = "another process keeps writing there"
+    for _ in range(_DROP_ATTEMPTS):
+        if not folder.exists():
+            return
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            problem = str(error.strerror)
     if folder.exists():
-        shutil.rmtree(folder)
+        raise StorageError(f"cannot remove {folder}: {problem}; remove it by hand, and repeat")
+
+
+def _read(path: Path) -> tuple[int, str, Columns] | None:
+    """Seq, event id and columns of a snapshot; None where it is not whole."""
+    try:
+        manifest = json.loads((path / "manifest.json").read_bytes())
+        content = manifest["content"]
+        if _content_checksum(content) != manifest["crc"]:
+            return None
+        columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return content["seq"], content["event_id"], columns
+
+
+def _content_checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content).encode())
+
+
+class _Checked:
+    """Writes to a file and keeps the CRC-32 of all that was handed over, whatever becomes of it on the disk."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.crc = file, 0
+
+    def write(self, data: bytes) -> int:
+        """As of a file."""
+        self.crc = zlib.crc32(data, self.crc)
+        return self.file.write(data)
 
 
 def _write_column(path: Path, array: np.ndarray[Any, Any]) -> int:
+    """Write one file and return its checksum."""
     with path.open("xb") as file:
-        np.save(file, array, allow_pickle=False)
+        checked = _Checked(file)
+        np.save(checked, array, allow_pickle=False)
         file.flush()
         os.fsync(file.fileno())
-    return _checksum(array)
+    return checked.crc
 
 
 def _open_column(path: Path, noted: int) -> np.ndarray[Any, Any]:
-    array: np.ndarray[Any, Any] = np.load(path, mmap_mode="c", allow_pickle=False)
-    if _checksum(array) != noted:
+    if zlib.crc32(np.memmap(path, np.uint8, "r").data) != noted:
         raise ValueError(f"{path} is damaged")
+    array: np.ndarray[Any, Any] = np.load(path, mmap_mode="c", allow_pickle=False)
     return array.view(np.ndarray)
-
-
-def _checksum(array: np.ndarray[Any, Any]) -> int:
-    head = f"{array.dtype.str}{array.shape}".encode()
-    return (
-        zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, zlib.crc32(head))
-        if array.size
-        else zlib.crc32(head)
-    )
 
 
 def _snapshots(folder: Path, code: int | None) -> list[Path]:

@@ -194,7 +194,8 @@ class Journal:
             self._pid, self._local, self._connections = os.getpid(), threading.local(), []
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = connect(self.path)
+            with self.explained():
+                connection = connect(self.path)
             self._local.connection = connection
             with self._lock:
                 self._connections.append(connection)

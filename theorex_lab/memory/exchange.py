@@ -15,7 +15,7 @@ whose axon.json lies beside them therefore count nothing anew; alone, they count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial

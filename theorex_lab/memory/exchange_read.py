@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -72,6 +72,7 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
 
     A concept whose time cannot be read is kept as last seen in the year 1, where it scores 0, and is noted.
     """
+    how = replace(how, agent=agent)
     concepts: dict[str, int] = {}
     seen: set[int] = set()
     for number, node in enumerate(graph["nodes"]):
@@ -218,13 +219,15 @@ def _concept(record: Record, how: Importing) -> _Concept:
 
 
 def _canonical(surface: str) -> str:
-    """The canonical form of a concept's surface form: what the extractor makes of it, else its lower case.
+    """The canonical form of a concept's surface form: what the extractor makes of the whole, else its lower case.
 
     >>> _canonical("Cache Stampedes")
     'cache stampede'
     """
-    mentions = extract(surface)
-    return mentions[0].label if len(mentions) == 1 else " ".join(surface.lower().split())
+    words = " ".join(surface.split())
+    mentions = extract(f"the {words}")  # the article keeps a leading noun from being taken for a verb
+    whole = len(mentions) == 1 and mentions[0].surface == words
+    return mentions[0].label if whole else words.lower()
 
 
 def _link(edge: Any, ids: dict[str, int]) -> list[int]:
@@ -266,8 +269,10 @@ def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
     number = _concept(attributes, how).id if named else _id(attributes)
     found: list[tuple[str, Body, Body | None]] = []
     for each in _contributions(attributes):
-        body = _stated({**attributes, **each}, how) if named else None
-        numbers = body or _stated({**each, "canonical_form": "-"}, how)
+        agent = check_agent(each.get("agent_id", how.agent))
+        own = replace(how, agent=agent)
+        body = _stated({**attributes, **each}, own) if named else None
+        numbers = body or _stated({**each, "canonical_form": "-"}, own)
         names = ("fix_count", "first_seen", "last_seen", "source_weight")
         given = {
             "concept_id": number,
@@ -275,7 +280,7 @@ def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
             "trust": TRUST[numbers["source"]],
             **{name: numbers[name] for name in names},
         }
-        found.append((check_agent(each.get("agent_id", how.agent)), given, None if each.get("forgotten") else body))
+        found.append((agent, given, None if each.get("forgotten") else body))
     return found
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
-from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.axon import Axon
@@ -209,6 +209,8 @@ class Searcher:
                 self._keep(part, self._embed(self._texts(part), deadline))
         except ModelUnavailable as error:
             return None, (f"by words alone: {error}",)
+        except StorageError as error:  # the vectors that are there already serve
+            return vector, (f"new vectors were not kept: {error}",)
         return vector, ()
 
     def _embed(self, texts: list[str], deadline: float) -> NDArray[np.float32]:

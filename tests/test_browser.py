@@ -1,0 +1,223 @@
+"""The notebooks in a real browser: they run in JupyterLab, and the sliders work there and in Voila, by keyboard."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+]  # fmt: skip
+MILLISECONDS = 1_000
+START_SECONDS = 30
+RUN_SECONDS = 60
+IDLE = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
+ERRORS = "[data-mime-type='application/vnd.jupyter.error']"
+STATUS = "p[role='status']"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium on this machine")
+    if find_spec("playwright") is None:
+        pytest.skip("playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield running
+        running.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "notebook-extension/tracker": {"windowingMode": "none"},  # every cell is in the page, in view or not
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """The user's own Jupyter settings stay out; ours ask for nothing from the network."""
+    for name, values in SETTINGS.items():
+        file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(values))
+    folders = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    more = {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "IPYTHONDIR": str(home / "ipython")}
+    return {**os.environ, **folders, **more}
+
+
+@contextmanager
+def served(home: Path, *options: str) -> Iterator[str]:
+    """The address that `theorex lab` prints, with its token, while it runs on copies of the notebooks."""
+    command = [sys.executable, "-m", "theorex_lab", "lab", "--no-browser", "--port", str(_free_port())]
+    command += ["--folder", str(home / "notebooks"), *options]
+    log = home / "server.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            command, env=_environment(home), cwd=home, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    try:
+        found = _wait_for(
+            lambda: re.search(r"http://localhost:\S+token=\w+", log.read_text(errors="replace")),
+            lambda: server.poll() is None,
+        )
+        assert found, log.read_text(errors="replace")
+        yield found.group()
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(START_SECONDS)
+
+
+def _wait_for(found: Callable[[], Any], alive: Callable[[], bool]) -> Any:
+    end = time.monotonic() + START_SECONDS
+    while not (result := found()) and alive() and time.monotonic() < end:
+        time.sleep(0.2)
+    return result
+
+
+@pytest.fixture(scope="module")
+def jupyterlab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    home = tmp_path_factory.mktemp("jupyterlab")
+    # In a container all runs as root, which JupyterLab wants to hear.
+    with served(home, "--", "--allow-root") as address:
+        yield address, home / "notebooks"
+
+
+@contextmanager
+def opened(browser: Any, address: str, picture: Path) -> Iterator[Any]:
+    """The page; of a test that fails a screenshot stays behind."""
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.set_default_timeout(RUN_SECONDS * MILLISECONDS)
+    try:
+        page.goto(address)
+        yield page
+    except BaseException:
+        page.screenshot(path=picture)
+        raise
+    finally:
+        page.close()
+
+
+def _in_jupyterlab(address: str, name: str) -> str:
+    token = parse_qs(urlsplit(address).query)["token"][0]
+    return f"http://{urlsplit(address).netloc}/lab/tree/{name}?token={token}"
+
+
+def _run_all(page: Any, file: Path) -> None:
+    """Run every cell from the menu; what was shown is then read from the notebook as JupyterLab saves it."""
+    page.wait_for_selector(IDLE)
+    page.wait_for_timeout(5 * MILLISECONDS)  # a kernel that says idle may still be connecting
+    page.click('.lm-MenuBar-itemLabel:text-is("Run")')
+    page.click('.lm-Menu-itemLabel:text-is("Run All Cells")')
+    page.wait_for_function(
+        "errors => document.querySelector(errors) || [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
+        ".every(prompt => /^\\[\\d+\\]:$/.test(prompt.textContent))",
+        arg=ERRORS,
+    )
+    page.wait_for_selector(IDLE)
+    page.keyboard.press("Control+s")
+    page.wait_for_selector(".jp-mod-dirty", state="detached")
+
+
+def _outputs(file: Path) -> list[Any]:
+    cells = [cell for cell in json.loads(file.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["execution_count"] for cell in cells)
+    return [output for cell in cells for output in cell["outputs"]]
+
+
+def _no_error(outputs: list[Any]) -> None:
+    assert [output for output in outputs if output["output_type"] == "error"] == []
+    assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
+
+
+def _picture(page: Any) -> bytes:
+    """The bytes of the widget's picture, which stands behind the line of counts."""
+    numbers = page.evaluate(
+        "async () => [...new Uint8Array(await (await fetch(document.querySelector('img.widget-image').src)).arrayBuffer())]"
+    )
+    return bytes(numbers)
+
+
+def _move_half_life(page: Any) -> None:
+    """Four steps to the right by keyboard: the counts and the picture follow."""
+    status = page.locator(STATUS)
+    status.scroll_into_view_if_needed()
+    before, picture = status.inner_text(), _picture(page)
+    assert "(half-life 14.0 days)" in before
+    assert picture.startswith(b"\x89PNG")
+    handle = page.locator(".widget-slider .noUi-handle").first
+    handle.focus()
+    for _ in range(12):
+        handle.press("ArrowRight")
+    page.wait_for_function(
+        "([selector, before]) => document.querySelector(selector).textContent !== before", arg=[STATUS, before]
+    )
+    page.wait_for_timeout(2 * MILLISECONDS)  # the picture comes after the text
+    after = status.inner_text()
+    assert float(re.findall(r"half-life ([\d.]+) days", after)[0]) > 14
+    assert re.findall(r"\w+ \d+", after) != re.findall(r"\w+ \d+", before)
+    assert picture != _picture(page)
+    assert page.locator(ERRORS).count() == 0
+
+
+def test_the_quickstart_runs_in_jupyterlab(browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path) -> None:
+    address, folder = jupyterlab
+    name = "00_quickstart.ipynb"
+    with opened(browser, _in_jupyterlab(address, name), tmp_path / "quickstart.png") as page:
+        _run_all(page, folder / name)
+        assert page.locator(ERRORS).count() == 0
+        outputs = _outputs(folder / name)
+        _no_error(outputs)
+        assert sum("image/png" in output.get("data", {}) for output in outputs) >= 4
+
+
+def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    address, folder = jupyterlab
+    name = "01_decay_tuning.ipynb"
+    with opened(browser, _in_jupyterlab(address, name), tmp_path / "tuning.png") as page:
+        _run_all(page, folder / name)
+        _no_error(_outputs(folder / name))
+        _move_half_life(page)
+
+
+def test_voila_serves_the_tuning_notebook_and_its_sliders_move(browser: Any, tmp_path: Path) -> None:
+    if find_spec("voila") is None:
+        pytest.skip("voila is not installed")
+    with served(tmp_path, "--voila") as address, opened(browser, address, tmp_path / "voila.png") as page:
+        page.wait_for_selector(STATUS)
+        _move_half_life(page)
+        assert "There was an error" not in page.inner_text("body")
+        assert page.locator(".jp-InputArea").count() == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--voila"]], ids=["jupyterlab", "voila"])
+def test_nobody_comes_in_without_the_token(options: list[str], tmp_path: Path) -> None:
+    pass

@@ -1,0 +1,339 @@
+"""Each step of the life cycle killed at every change that it makes: repeating it ends where an undisturbed run ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DAY, NOW, observation
+from faults import (
+    STEPS,
+    VIEWS,
+    boundaries,
+    files,
+    fill,
+    forked,
+    holding,
+    homes_before_each_step,
+    killed_at,
+    opened,
+    quick_folder,
+    state,
+    tool_event,
+)
+
+from theorex_lab import Entry, Lab
+from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.flash import Flash
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+DRAFT = ".SHARED_CONTEXT.md."
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def module_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def homes(module_path: Path) -> dict[str, Path]:
+    return homes_before_each_step(module_path)
+
+
+def _after(name: str, homes: dict[str, Path]) -> Path:
+    return homes[[*homes][[*homes].index(name) + 1]]
+
+
+# kill -9
+
+
+@pytest.mark.parametrize("name", [name for name in STEPS if name != "snapshot"])
+def test_a_step_that_was_killed_is_repeated_as_if_nothing_had_happened(
+    name: str, homes: dict[str, Path], tmp_path: Path
+) -> None:
+    undisturbed = state(_after(name, homes))
+    assert undisturbed != state(homes[name]), "the step does something"
+    passed = boundaries(homes[name], tmp_path, STEPS[name])
+    assert len(passed) >= 4
+    for number in range(1, len(passed) + 1):
+        home = killed_at(number, homes[name], tmp_path, STEPS[name])
+        with opened(home) as lab:
+            STEPS[name](lab)
+        assert state(home) == undisturbed, passed[number - 1]
+        assert {file for file in files(home) if not file.startswith(DRAFT)} == files(_after(name, homes))
+        shutil.rmtree(home)
+
+
+def test_a_killed_boot_inject_leaves_the_old_context_or_the_new(homes: dict[str, Path], tmp_path: Path) -> None:
+    home = homes["boot_inject"]
+    old, new = state(home)["context"], state(_after("boot_inject", homes))["context"]
+    assert old != new
+    seen = []
+    for number in range(1, len(boundaries(home, tmp_path, STEPS["boot_inject"])) + 1):
+        killed = killed_at(number, home, tmp_path, STEPS["boot_inject"])
+        seen.append((killed / "SHARED_CONTEXT.md").read_bytes() == new)
+        assert seen[-1] or (killed / "SHARED_CONTEXT.md").read_bytes() == old
+    assert seen == sorted(seen)
+    assert {True, False} == set(seen)
+
+
+def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, Path], tmp_path: Path) -> None:
+    """Beside a damaged snapshot of the same seq, which is to be replaced, and two older ones, one to be removed."""
+    home = shutil.copytree(homes["snapshot"], tmp_path / "template")
+    folder = home / "views" / Flash.name
+    with opened(home) as lab:
+        lab.views.drop()
+        assert lab.views.snapshot(lab.views.get(Flash))
+        for seq in (1, 2):
+            write_snapshot(folder, Flash().columns(), code=0, seq=seq, event_id=lab.journal.read(seqs=[seq])[0].id)
+    damaged = next(folder.glob(f"{Flash.code}-*/events.seq.npy"))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    undisturbed = shutil.copytree(home, tmp_path / "undisturbed")
+    with opened(undisturbed) as lab:
+        assert STEPS["snapshot"](lab)
+    names = files(undisturbed)
+    assert "views/flash/0-000000000001/manifest.json" not in names
+    assert _sound(undisturbed) == {Flash.name}
+    passed = boundaries(home, tmp_path, STEPS["snapshot"])
+    assert {"os.rmdir", "os.rename", "fsync"} <= {name.split()[0] for name in passed}
+    expected = state(undisturbed)
+    for number in range(1, len(passed) + 1):
+        killed = killed_at(number, home, tmp_path, STEPS["snapshot"])
+        with opened(killed) as lab:
+            assert lab.views.get(Flash).columns().keys() == Flash().columns().keys(), "usable before it is repeated"
+        with opened(killed) as lab:
+            assert STEPS["snapshot"](lab)
+        assert files(killed) == names, passed[number - 1]
+        assert _sound(killed) == {Flash.name}
+        assert state(killed) == expected, passed[number - 1]
+        shutil.rmtree(killed)
+
+
+# Damaged snapshots
+
+
+@pytest.fixture(scope="module")
+def with_snapshots(homes: dict[str, Path], module_path: Path) -> Path:
+    home = shutil.copytree(homes["end"], module_path / "snapshots")
+    with opened(home) as lab:
+        lab.views.drop()
+        for kind in VIEWS:
+            assert lab.views.snapshot(lab.views.get(kind))
+    return home
+
+
+def _sound(home: Path) -> set[str]:
+    return {kind.name for kind in VIEWS if any(open_snapshots(home / "views" / kind.name, kind.code))}
+
+
+def _flip(content: bytes, bit: int) -> bytes:
+    flipped = bytearray(content)
+    flipped[bit // 8] ^= 1 << bit % 8
+    return bytes(flipped)
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+def test_a_flipped_bit_in_any_file_of_a_snapshot_is_found_and_the_snapshot_is_written_anew(
+    view: Any, with_snapshots: Path, tmp_path: Path
+) -> None:
+    home = shutil.copytree(with_snapshots, tmp_path / "home")
+    chance = np.random.default_rng(20260301)
+    folder = home / "views" / view.name
+    names = sorted(folder.glob("*/*.*"))
+    assert any(name.name == "manifest.json" for name in names)
+    assert len(names) >= 5
+    with opened(home) as lab:
+        expected = lab.views.get(view).columns()
+        for name in names:
+            content = name.read_bytes()
+            name.write_bytes(_flip(content, int(chance.integers(8 * len(content)))))
+            assert not list(open_snapshots(folder, view.code)), name
+            rebuilt = Views(lab.journal, home / "views", snapshot_after_events=1).get(view).columns()
+            assert all(np.array_equal(rebuilt[key], array) for key, array in expected.items())
+            assert list(open_snapshots(folder, view.code)), f"{name} was not rebuilt"
+            assert name.read_bytes() == content
+        assert lab.verify().ok
+
+
+def test_no_flipped_bit_and_no_missing_end_goes_unseen_or_stops_the_reader(tmp_path: Path) -> None:
+    """Each single bit of a small snapshot, its .npy headers and its manifest included, and each shorter length."""
+    columns = {"a.x": np.arange(6), "a.y": np.zeros((2, 2))}
+    folder = write_snapshot(tmp_path, columns, code=1, seq=5, event_id="e")
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        for bit in range(8 * len(content)):
+            path.write_bytes(_flip(content, bit))
+            assert not list(open_snapshots(tmp_path, 1)), (path.name, bit)
+        for length in range(len(content)):
+            path.write_bytes(content[:length])
+            assert not list(open_snapshots(tmp_path, 1)), (path.name, length)
+        path.write_bytes(content)
+    assert len(list(open_snapshots(tmp_path, 1))) == 1
+
+
+def test_a_snapshot_without_one_of_its_files_or_half_written_is_rebuilt(with_snapshots: Path, tmp_path: Path) -> None:
+    home = shutil.copytree(with_snapshots, tmp_path / "home")
+    expected = state(home)
+    for kind in VIEWS:
+        folder = next((home / "views" / kind.name).glob(f"{kind.code}-*"))
+        for number, path in enumerate(sorted(folder.iterdir())):
+            if number % 3 == 0 or path.name == "manifest.json":
+                path.unlink()
+            elif number % 3 == 1:
+                path.write_bytes(b"")
+        (folder.parent / ".draft-999-0badcafe").mkdir()
+        (folder.parent / ".draft-999-0badcafe" / "half.npy").write_bytes(b"half")
+    assert _sound(home) == set()
+    with opened(home, snapshotAfterEvents=1) as lab:
+        for kind in VIEWS:
+            lab.views.get(kind)
+    assert _sound(home) == {kind.name for kind in VIEWS}
+    assert state(home) == expected
+    assert not list(home.glob("views/*/.draft-*"))
+
+
+# The clock
+
+
+def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> None:
+    hour = 3_600_000_000
+    with opened(tmp_path) as lab:
+        fill(lab)
+        lab.scan()
+    with opened(tmp_path, at=NOW - hour) as lab:
+        written = lab.agent("main").write("the cache was warm again")
+        lab.journal.append([observation("z", labels=["cache", "ttl"], at=NOW - hour)])
+        lab.journal.append([tool_event("the scheduler lost its lease", at=NOW - hour, session="d0")])
+        assert lab.flush("d0").kept >= 2
+        lab.graduate()
+        lab.promote()
+        lab.boot_inject()
+        lab.scan()
+        last = lab.journal.last_seq()
+        again = lab.scan()
+        assert (again.changed, again.slept, again.links_dropped) == (0, 0, 0)
+        assert lab.journal.last_seq() == last, "a second scan notes nothing"
+        axon = lab.views.get(Axon)
+        frame = lab.agent("main").axon.frame().set_index("concept")
+        assert frame.loc["cache", "last_seen"].timestamp() * 1e6 == NOW, "the latest mention, not the last one"
+        assert frame.loc["cache", "frequency_count"] == 3
+        assert (frame["importance_weight"] <= 1).all()
+        assert written.event_id in [hit.id for hit in lab.agent("main").search("warm")]
+        assert int(axon.links["last_seen"].max()) == NOW
+        assert lab.verify().ok
+    with opened(tmp_path, at=NOW + 1) as lab:
+        assert lab.flush("d0").kept == 0
+        lab.graduate()
+        frame = lab.agent("main").axon.frame().set_index("concept")
+        assert frame.loc["upload worker", "frequency_count"] == 7, "graduated once, with each of its days"
+        assert lab.verify().ok
+
+
+def test_a_clock_set_back_by_more_than_a_step_refuses_only_what_is_dated_ahead(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        fill(lab)
+    with opened(tmp_path, at=NOW - 2 * DAY) as lab:
+        before = lab.journal.last_seq()
+        with pytest.raises(ValueError, match="more than 5 minutes ahead"):
+            lab.write_all([Entry("dated ahead", "main", at=NOW)])
+        assert lab.journal.last_seq() == before
+        assert lab.flush("d0").kept == 2
+        lab.scan()
+        lab.promote()
+        assert lab.verify().ok
+
+
+# Erasure
+
+SECRET = "zq9secretcanary7"
+
+
+def _live_with_a_secret(lab: Lab) -> None:
+    """The secret goes every way there is: written, hooked, flushed, graduated, promoted, rendered, searched."""
+    fill(lab)
+    lab.agent("main").write(f"the {SECRET} vault holds the signing key", observation_type="trace_fix")
+    lab.journal.append([tool_event(f"the {SECRET} gateway", at=NOW - day * DAY, session=f"s{day}") for day in range(7)])
+    lab.journal.append([tool_event(f"not yet flushed: the {SECRET} gateway", session="open")])
+    for day in range(7):
+        assert lab.flush(f"s{day}").kept
+    assert any(SECRET in label for label in lab.graduate())
+    lab.promote()
+    assert any(SECRET in each.text.lower() for each in lab.query_shared(SECRET))
+    lab.boot_inject()
+    lab.search(SECRET)
+    lab.searcher.embed_pending()
+    for kind in VIEWS:
+        lab.views.snapshot(lab.views.get(kind))
+
+
+@pytest.fixture(scope="module")
+def with_secret(module_path: Path) -> Path:
+    home = module_path / "secret"
+
+    def live() -> None:
+        lab = opened(home)  # not closed: the write-ahead log is full, as with an agent that still runs
+        _live_with_a_secret(lab)
+
+    assert forked(live) == 0
+    # What a killed boot-inject left.
+    (home / f"{DRAFT}999-0badcafe").write_text(f"half a context with the {SECRET}")
+    return home
+
+
+def _erase(lab: Lab) -> list[str]:
+    return lab.erase(match=SECRET)
+
+
+def _expect_gone(home: Path) -> None:
+    assert holding(home, SECRET) == []
+    with opened(home) as lab:
+        assert lab.verify().ok
+        assert lab.search("cache").hits
+        assert not any(SECRET in hit.text.lower() for hit in lab.search(SECRET))
+        assert SECRET not in lab.context().text.lower()
+        assert SECRET not in lab.boot_aware().text.lower() + lab.flash_inject("open").lower()
+        assert lab.flush("open").kept == 0, "what was erased before its flush is not flushed"
+        kinds = [event.kind for event in lab.journal.tail(0) if event.erased]
+        assert {kind: kinds.count(kind) for kind in set(kinds)} == {
+            "observation": 1, "tool_used": 8, "short_term": 7, "graduated": 1,
+        }  # fmt: skip
+
+
+def test_a_secret_that_went_all_the_way_is_erased_from_every_file(with_secret: Path, tmp_path: Path) -> None:
+    home = shutil.copytree(with_secret, tmp_path / "home")
+    held = holding(home, SECRET)
+    assert {"theorex.db-wal", "SHARED_CONTEXT.md"} <= set(held)
+    assert any(name.startswith("views/axon") for name in held)
+    with opened(home) as lab:
+        _erase(lab)
+        assert holding(home, SECRET) == [], "before the journal is closed"
+    _expect_gone(home)
+
+
+def test_an_erasure_that_was_killed_is_finished_by_repeating_it(with_secret: Path, tmp_path: Path) -> None:
+    passed = boundaries(with_secret, tmp_path, _erase)
+    assert {"COMMIT", "VACUUM", "PRAGMA wal_checkpoint"} <= set(passed)
+    numbers = [number for number, name in enumerate(passed, 1) if not name.startswith(("os.remove", "UPDATE"))]
+    numbers += range(2, len(passed), 11)
+    for number in sorted(set(numbers)):
+        home = killed_at(number, with_secret, tmp_path, _erase)
+        with opened(home) as lab:
+            _erase(lab)
+        assert holding(home, SECRET) == [], passed[number - 1]
+        if number % 5 == 0:
+            _expect_gone(home)
+        shutil.rmtree(home)

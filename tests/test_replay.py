@@ -1,0 +1,285 @@
+"""Replays: step by step what a real lab does with the same events, and what they say of forgetting and keeping."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from conftest import DAY, NOW, observation
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from theorex_lab import FixedClock, Lab, Settings
+from theorex_lab.experiments.recorded import Recorded, kaplan_meier, memory_at, survival
+from theorex_lab.experiments.replay import Replay, compare, plot_survival, replay, replay_all
+from theorex_lab.ids import concept_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.access_log import AccessLog
+from theorex_lab.memory.decay import make_law
+from theorex_lab.memory.fitting import occupancy
+
+DAYS = 70
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"half_life_days": 3.0, "fix_half_life_days": 2.0, "sleep_after_days": 5.0, "context_tokens": 150},
+    {"half_life_days": 1.0, "sleep_after_days": 0.0, "active_threshold": 0.9, "mild_threshold": 0.8},
+    {"decay_law": "power", "sleep_after_days": 9.0, "context_tokens": 220},
+    {"decay_law": "multi_scale", "half_life_days": 5.0, "sleep_after_days": 3.0, "context_tokens": 100},
+    {"decay_law": "weighted_sum", "decay_params": {"half_life_days": 4.0}, "sleep_after_days": 7.0},
+    {"decay_law": "recency", "graduation_threshold": 0.8, "sleep_after_days": 14.0},
+]
+
+
+def stream(seed: int) -> list[Event]:
+    """Two agents for seventy days: bursts of texts that share concepts, fixes, hearsay, and what flushes kept."""
+    rng = np.random.default_rng(seed)
+    words = [f"concept *{number}* of {'x' * (number % 9)}" for number in range(40)]
+    events = []
+    for day in np.flatnonzero(rng.random(DAYS) < 0.6).tolist():
+        centre = int(rng.integers(40))
+        for _ in range(int(rng.integers(1, 5))):
+            chosen = (centre + rng.permutation(8)[: int(rng.integers(1, 4))]) % 40
+            kind = "trace_fix" if rng.random() < 0.25 else "discovery"
+            labels = [words[number] for number in chosen]
+            events.append(
+                observation(
+                    f"text {int(rng.integers(30))}\n of  {labels[0]}", labels=labels,
+                    agent=("main", "sage")[int(rng.integers(2))], at=NOW + day * DAY + int(rng.integers(DAY)),
+                    observation_type=kind, source=("agent", "tool", "user")[int(rng.integers(3))],
+                )
+            )  # fmt: skip
+    for word, first, score in (
+        ("nightly build", 3, 0.9),
+        (words[1], 20, 0.7),
+        ("flaky test", 40, 0.6),
+        ("rare", 50, 0.9),
+    ):
+        for day in range(first, first + (5 if word == "rare" else 9)):
+            body = {
+                "concepts": [[concept_id(word), word, word.title(), 2]],
+                "score": score,
+                "source": "tool",
+                "weight": 0.7,
+            }
+            events.append(new_event("short_term", body, agent="main", at=NOW + day * DAY + 7))
+    return sorted(events, key=lambda event: event.at)
+
+
+def drive(
+    folder: Path, events: list[Event], settings: Settings, times: list[int]
+) -> tuple[Lab, list[list[int]], list[str]]:
+    """A lab that lives through the events, and graduates, scans and renders at these times."""
+    clock, rest, rows, graduated = FixedClock(times[0]), list(events), [], []
+    lab = Lab(folder, clock=clock, settings=settings)
+    for now in times:
+        clock.microseconds = now
+        upto = sum(event.at <= now for event in rest)
+        lab.journal.append(rest[:upto])
+        rest = rest[upto:]
+        for agent in lab.agents():
+            graduated += lab.graduate(agent=agent)
+        held, context = lab.scan().tiers, lab.context()
+        rows.append([held[name] for name in ("ACTIVE", "MILD", "LESS", "SLEEPING")] + [context.concepts, context.fixes])
+        assert lab.axon().tiers() == held
+    return lab, rows, graduated
+
+
+def grid(events: list[Event], every: int) -> list[int]:
+    seen = [event.at for event in events if event.kind == "observation"]
+    return list(range(max(seen), min(seen) - 1, -every))[::-1]
+
+
+@pytest.mark.parametrize("changes", SETTINGS, ids=lambda changes: str(changes.get("decay_law", len(changes))))
+def test_a_replay_is_what_a_lab_does_step_by_step(changes: dict[str, Any], tmp_path: Path) -> None:
+    settings, events = Settings(**changes), stream(seed=len(str(changes)))
+    times = grid(events, DAY)
+    lab, rows, graduated = drive(tmp_path, events, settings, times)
+    with lab:
+        seen = replay(Recorded.of(lab), settings)
+        assert lab.journal.last_seq() > len(events)  # scans and graduations were recorded, and are not taken over
+    assert seen.times.tolist() == times
+    assert seen.steps[:, :6].tolist() == rows
+    assert [each.concept.lower() for each in seen.graduations] == [label.lower() for label in graduated]
+    assert np.all(seen.steps[:, 6] <= settings.context_tokens)
+
+
+def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
+    """Sleep, waking, full contexts, graduation: without them the comparison above would show nothing."""
+    events = stream(seed=1)
+    with Lab(tmp_path, clock=FixedClock(NOW + 90 * DAY)) as lab:
+        lab.journal.append(events)
+        recorded = Recorded.of(lab)
+    all_seen = replay_all(recorded, [Settings(**changes) for changes in SETTINGS])
+    assert len(recorded.link_ends) > 50
+    assert recorded.fix_count.any()
+    assert len(set(recorded.trust.tolist())) == 3
+    assert all(seen.asked[:, 1].sum() > 0 for seen in all_seen[1:4])
+    assert all_seen[0].summary()["graduated"] >= 2
+    assert all_seen[6].summary()["graduated"] < all_seen[0].summary()["graduated"]
+    assert any(np.any(seen.steps[:, 4] < seen.steps[:, :2].sum(axis=1)) for seen in all_seen)
+
+
+def test_replaying_together_or_alone_is_the_same() -> None:
+    recorded = log_of(200)
+    settings = [Settings(**changes) for changes in SETTINGS]
+    for together, each in zip(replay_all(recorded, settings), settings, strict=True):
+        alone = replay(recorded, each)
+        assert alone.summary() == together.summary()
+        assert alone.frame.equals(together.frame)
+        assert alone.reasks.equals(together.reasks)
+
+
+def log_of(n: int, *, seed: int = 0, items: int = 30) -> Recorded:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (NOW + int(event) * DAY // 2 + int(rng.integers(DAY // 2)), f"src/file_{int(item)}.py", int(event), False)
+        for event in range(n)
+        for item in np.unique(np.minimum(rng.geometric(0.12, size=3), items))
+    ]
+    return Recorded.of(AccessLog.of(rows))
+
+
+def by_hand(*rows: tuple[float, str]) -> Recorded:
+    return Recorded.of(AccessLog.of([(NOW + round(day * DAY), name, None, False) for day, name in rows]))
+
+
+def test_asked_for_again_by_hand() -> None:
+    """a sleeps from day 31 and is asked for on day 40 and, awake, twice on day 41; b again within a day of its first use."""
+    recorded = by_hand((0, "a"), (31.5, "b"), (31.6, "b"), (40, "a"), (40.2, "a"), (41, "a"), (50, "c"))
+    seen = replay(recorded, Settings(half_life_days=7.0))
+    figures = seen.summary()
+    assert (figures["asked_again"], figures["asked_asleep"], figures["asked_absent"]) == (2, 1, 1)
+    assert figures["asleep_rate"] == pytest.approx(1 / 2)
+    row = seen.reasks.iloc[0]
+    assert (row["item"], row["agent"], row["days_unseen"], row["asleep"]) == ("a", "log", 40.0, True)
+    assert row["at"].isoformat() == "2026-04-10T09:00:00+00:00"
+
+
+def test_occupancy_of_a_log_agrees_with_the_fitting_floor() -> None:
+    """Where no law reads links, a replay that scans at the end holds what `occupancy` says."""
+    log = AccessLog.of([(NOW + day * DAY, f"f{day * day % 17}", None, False) for day in range(80)])
+    seen = replay(Recorded.of(log), Settings(decay_law="recency"), now=int(log.time[-1]) - 1)
+    table = occupancy(log, make_law("recency"), points=1_000).columns
+    assert seen.steps[-1, :4].tolist() == [int(table[name][-1]) for name in ("active", "mild", "less", "sleeping")]
+
+
+def test_a_budget_that_holds_less_shows_less() -> None:
+    recorded = log_of(120)
+    small, large = (replay(recorded, Settings(context_tokens=tokens)).summary() for tokens in (100, 2_000))
+    assert small["mean_context_tokens"] <= 100 < large["mean_context_tokens"] <= 2_000
+    assert small["asked_absent"] > large["asked_absent"]
+    assert small["asked_asleep"] == large["asked_asleep"]
+
+
+def test_grid_and_now() -> None:
+    recorded = by_hand((0, "a"), (3, "b"), (10, "a"))
+    assert replay(recorded, Settings(), every_days=4.0).frame["at_days"].tolist() == [0.0, 4.0, 8.0]
+    early = replay(recorded, Settings(), now=NOW + 5 * DAY)
+    assert early.summary()["items"] == 2
+    assert early.summary()["asked_again"] == 0
+    late = replay(recorded, Settings(), now=NOW + 60 * DAY).summary()
+    assert late["sleeping"] == 2
+
+
+def test_erased_events_are_gone_and_the_journal_is_untouched(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.journal.append([observation("one", labels=["a", "b"]), observation("two", labels=["c"])])
+        lab.erase(match="two")
+        before = lab.journal.last_seq()
+        recorded = Recorded.of(lab)
+        replay(recorded, Settings())
+        assert lab.journal.last_seq() == before
+        assert recorded.names == ("A", "B")
+        assert Recorded.of(lab.journal).fingerprint == recorded.fingerprint
+
+
+def test_a_recording_travels_by_pickle_and_its_fingerprint_tells_it_from_others(journal: Journal) -> None:
+    journal.append(stream(seed=3), allow_future=True)
+    recorded = Recorded.of(journal)
+    copy = pickle.loads(pickle.dumps(recorded))
+    assert copy.fingerprint == recorded.fingerprint != log_of(5).fingerprint
+    assert replay(copy, Settings()).frame.equals(replay(recorded, Settings()).frame)
+
+
+def test_memory_at_a_time_counts_nothing_later() -> None:
+    moment, links = memory_at(by_hand((0, "a"), (3, "b"), (10, "a")), NOW + 4 * DAY)
+    assert moment.count.tolist() == [1, 1]
+    assert moment.age.tolist() == [4.0, 1.0]
+    assert not links.count.any()
+
+
+def test_comparison_holds_both_and_their_differences() -> None:
+    page = compare(log_of(90), Settings(), Settings(half_life_days=2.0), names=("default", "short"))
+    frame = page.frame.set_index("figure")
+    assert list(frame.columns) == ["default", "short", "difference"]
+    assert frame.loc["active", "difference"] == frame.loc["active", "short"] - frame.loc["active", "default"] < 0
+    assert page.changed() == {"half_life_days": (14.0, 2.0)}
+    assert "half_life_days: 14.0 / 2.0" in page._repr_html_()
+
+
+def test_kaplan_meier_golden() -> None:
+    """Five lives, two cut off: S = 4/5, then 3/4 of it, then 1/2 of that; Greenwood's variance at each step."""
+    table = kaplan_meier([1.0, 2.0, 2.0, 3.0, 4.0], [True, True, False, True, False]).columns
+    assert table["at_days"].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert table["surviving"] == pytest.approx([1.0, 0.8, 0.6, 0.3])
+    assert table["at_risk"].tolist() == [5, 5, 4, 2]
+    assert table["ended"].tolist() == [0, 1, 1, 1]
+    spread = 1.959964 * np.sqrt(0.6**2 * (1 / 20 + 1 / 12))
+    assert table["low"][2] == pytest.approx(0.6 - spread)
+    assert table["high"][2] == 1.0
+
+
+def test_survival_without_censoring_is_the_share_left() -> None:
+    days = np.random.default_rng(5).exponential(10.0, 400)
+    table = kaplan_meier(days, np.ones(400, bool)).columns
+    assert table["surviving"][1:] == pytest.approx([np.mean(days > at) for at in table["at_days"][1:]])
+
+
+def test_survival_of_a_recording_by_hand() -> None:
+    recorded = by_hand((0, "a"), (2, "a"), (5, "a"), (6, "b"), (100, "c"))
+    reuse = survival(recorded, until="reuse").columns  # gaps 2 and 3 ended; 95, 94 and 0 days without an end
+    assert reuse["at_days"].tolist() == [0.0, 2.0, 3.0]
+    assert reuse["surviving"] == pytest.approx([1.0, 0.75, 0.5])
+    last = survival(recorded, until="last_use").columns  # a lived 5 days, b none; c was used lately
+    assert last["at_days"].tolist() == [0.0, 5.0]
+    assert last["surviving"] == pytest.approx([2 / 3, 0.0])
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["replay", "comparison", "survival"])
+def test_plots_draw_on_the_axes_given_and_open_no_other(name: str) -> None:
+    recorded = log_of(40)
+    seen: Replay = replay(recorded, Settings())
+    drawings = {
+        "replay": seen.plot,
+        "comparison": compare(recorded, Settings(), Settings(half_life_days=3.0)).plot,
+        "survival": lambda ax: plot_survival(survival(recorded), ax=ax),
+    }
+    ax = Figure().add_subplot()
+    returned: Axes = drawings[name](ax=ax)
+    assert returned is ax
+    assert not plt.get_fignums()
+    assert isinstance(drawings[name](ax=None), Axes)
+    assert len(plt.get_fignums()) == 1
+
+
+def test_reprs_show_the_figures() -> None:
+    seen = replay(log_of(40), Settings())
+    assert "asleep" in repr(seen)
+    assert repr(seen) in seen._repr_html_()
+    assert "<td>mean_context_tokens</td>" in seen._repr_html_()
