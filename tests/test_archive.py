@@ -204,33 +204,6 @@ def test_a_whole_body_cannot_be_changed_nor_a_stub(journal: Journal) -> None:
         journal.connection().execute("UPDATE events SET body = ? WHERE seq = 1", [json.dumps(stub)])
 
 
-def test_a_journal_of_the_first_layout_can_be_archived(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
-    journal.append([raw(1), flushed(1)])
-    connection = journal.connection()
-    connection.executescript(
-        "DROP TRIGGER events_are_not_changed; PRAGMA user_version = 1;"
-        "CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events WHEN json_extract(NEW.body, '$.erased') IS NOT 1 "
-        "BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;"
-    )
-    assert move(journal).events == 1
-    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
-    assert journal.read(seqs=[1])[0].body["input"] == "run 1"
-    journal.close()
-
-
-_KILLED = """
-import os, signal, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[3])
-from theorex_lab.clock import FixedClock
-from theorex_lab.journal import archive as archiving, segments
-from theorex_lab.journal.sqlite import Journal
-from conftest import NOW
-archiving.SEGMENT_EVENTS = 2
-step, left = sys.argv[2], int(sys.argv[4])
-module = segments if step == "write_atomically" else archiving
-genuine = getattr(module, step)
 def dying(*args, **kwargs):
     global left
     left -= 1

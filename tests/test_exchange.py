@@ -443,13 +443,8 @@ def test_a_full_disk_leaves_the_old_files_whole(team: Path, tmp_path: Path, monk
 
 def run(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Exit code and JSON of one command in a process of its own."""
-    program = (
-        "from theorex_lab import cli\n"
-        "for name in ('export', 'import', 'archive'): cli.COMMANDS.setdefault(name, ('exchange', name))\n"
-        "cli.main()"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", program, "--json", "--now", "2026-03-01T09:00:00Z", *arguments],
+        [sys.executable, "-m", "theorex_lab", "--json", "--now", "2026-03-01T09:00:00Z", *arguments],
         env={**os.environ, "THEOREX_HOME": str(tmp_path / "home")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.returncode, json.loads(done.stdout)

@@ -28,7 +28,7 @@ from theorex_lab.memory.access_log import AccessLog
 from theorex_lab.memory.decay import make_law
 from theorex_lab.memory.fitting import occupancy
 
-DAYS = 70
+DAYS = 60
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"half_life_days": 3.0, "fix_half_life_days": 2.0, "sleep_after_days": 5.0, "context_tokens": 150},
@@ -41,7 +41,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def stream(seed: int) -> list[Event]:
-    """Two agents for seventy days: bursts of texts that share concepts, fixes, hearsay, and what flushes kept."""
+    """Two agents for sixty days: bursts of texts that share concepts, fixes, hearsay, and what flushes kept."""
     rng = np.random.default_rng(seed)
     words = [f"concept *{number}* of {'x' * (number % 9)}" for number in range(40)]
     events = []
@@ -130,7 +130,7 @@ def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
 
 
 def test_replaying_together_or_alone_is_the_same() -> None:
-    recorded = log_of(200)
+    recorded = log_of(60)
     settings = [Settings(**changes) for changes in SETTINGS]
     for together, each in zip(replay_all(recorded, settings), settings, strict=True):
         alone = replay(recorded, each)

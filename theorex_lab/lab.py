@@ -260,6 +260,7 @@ class Lab:
         Their bodies are overwritten, snapshots, vectors and the rendered context are removed, and old bytes are wiped
         from the journal's file. Safe to repeat; see `theorex_lab.journal.erase`.
         """
+        from theorex_lab.journal.archive import erase_from_segments
         from theorex_lab.journal.erase import erase, select
 
         reached = select(self.journal, ids=ids, agent=agent, match=match)
@@ -269,6 +270,7 @@ class Lab:
         self.views.drop()
         self._drop_vectors()
         erase(self.journal, reached, agent="theorex", at=self.clock.now())
+        erase_from_segments(self.journal)
         # Another process may have written a snapshot of the old state meanwhile.
         self.views.drop()
         self._drop_vectors()

@@ -34,6 +34,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("home", "Read the whole journal, fold every view anew, compare."),
     "erase": ("home", "Erase events and all that was derived from them."),
     "config": ("home", "Show every setting with its value, default, range and unit."),
+    "export": ("exchange", "Write the memory into a folder of files."),
+    "import": ("exchange", "Take in a folder or a file that was exported."),
+    "archive": ("exchange", "Move old raw events into compressed segment files."),
     "install-hooks": ("hooks", "Put the hook into a coding agent's settings, or take it out again."),
     "tune": ("research", "Fit decay laws to an access log and compare them."),
     "tour": ("research", "From a git history to a fitted memory and its context."),
@@ -77,7 +80,8 @@ class Group(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"theorex_lab.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        attribute = "import_" if cmd_name == "import" else cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -53,10 +53,6 @@ def import_(path: Path, agent: str, trust_own: bool, strict: bool) -> None:
     emit(result, "\n".join([*lines, *problems]))
 
 
-# `import` is no name that a function can be declared under.
-globals()["import"] = import_
-
-
 @command("archive")
 @click.option(
     "--before", required=True, metavar="DATE", help="YYYY-MM-DD, or a time with its offset; older events move."

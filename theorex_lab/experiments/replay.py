@@ -64,6 +64,8 @@ class _Lines:
         """How many fixes fit into the budget, and what they take of it: those not LESS, newest first, each text once."""
         recorded = self.recorded
         known = slice(0, int(np.searchsorted(recorded.fix_time, now, "right")))
+        if not known.stop:
+            return 0, 0
         age = (now - recorded.fix_time[known]) / MICROSECONDS_PER_DAY
         items = Items.of(age, half_life_cap_days=settings.fix_half_life_days)
         awake = law.importance(law.raw(items)) >= settings.mild_threshold

@@ -174,7 +174,7 @@ def _controls(names: list[str]) -> tuple[Any, Any, Any, Any]:
     """The dropdown of sources and the sliders for the half-life, the ACTIVE and the MILD threshold."""
     import ipywidgets as widgets
 
-    look: dict[str, Any] = {"style": {"description_width": "11em"}, "layout": widgets.Layout(width="36em")}
+    look: dict[str, Any] = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em")}
     low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
     half_life = widgets.FloatLogSlider(
         DEFAULT_HALF_LIFE_DAYS, min=low, max=high, step=0.02, description="Half-life (days)", readout_format=".1f",

@@ -18,7 +18,7 @@ from theorex_lab.journal.segments import (
     stub,
     write_segment,
 )
-from theorex_lab.journal.sqlite import CHANGE_TRIGGER, SCHEMA_VERSION, Journal, checksum, connect, insert, transaction
+from theorex_lab.journal.sqlite import Journal, checksum, connect, insert, transaction
 
 SEGMENT_EVENTS = 10_000
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
@@ -106,20 +106,11 @@ def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> 
     rows = [connection.execute(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
     events = [Archived._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
     digest = write_segment(folder / name, events)
-    _allow_stubs(connection)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
         crc = checksum(*row[1:7], body)
         connection.execute("UPDATE events SET body = ?, crc = ? WHERE seq = ?", [body, crc, event.seq])
     return {"name": name, "events": len(events), "sha256": digest}
-
-
-def _allow_stubs(connection: sqlite3.Connection) -> None:
-    """Bring a journal of the first layout to the one that knows stubs; older releases refuse to open it then."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
-        connection.execute("DROP TRIGGER events_are_not_changed")
-        connection.execute(CHANGE_TRIGGER)
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:

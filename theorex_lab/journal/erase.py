@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import encode, new_event
-from theorex_lab.journal.sqlite import Journal, checksum, connect, insert
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments, segment_of
+from theorex_lab.journal.sqlite import Journal, checksum, connect, insert, transaction
 
 
 def select(
@@ -29,8 +30,11 @@ def select(
     known: set[str] = set()
     with journal.explained():
         rows = journal.connection().execute("SELECT id, agent, lineage, body FROM events ORDER BY seq").fetchall()
+    segments = Segments(journal.path.parent / ARCHIVE_FOLDER)
     for event_id, owner, lineage, body in rows:
-        hit = event_id in chosen or owner == agent or (needle is not None and needle in body)
+        hit = (
+            event_id in chosen or owner == agent or (needle is not None and needle in _whole(segments, event_id, body))
+        )
         if hit:
             known.add(event_id)
         # Parents stand before their children, so that one pass reaches the whole tree.
@@ -41,6 +45,12 @@ def select(
     if missing := sorted(chosen - known):
         raise InvalidInput(f"got the event id {missing[0]!r}, which is not in the journal; nothing was erased")
     return reached
+
+
+def _whole(segments: Segments, event_id: str, body: str) -> str:
+    """The body as it was written, from its segment where it was archived."""
+    segment = segment_of(json.loads(body)) if '"archived"' in body else None
+    return body if segment is None else encode(segments.body(segment, event_id) or {})
 
 
 def erase(journal: Journal, ids: Sequence[str], *, agent: str, at: int) -> None:
@@ -54,16 +64,10 @@ def erase(journal: Journal, ids: Sequence[str], *, agent: str, at: int) -> None:
         connection = connect(journal.path)
     try:
         with journal.explained():
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(connection):
                 erased = [event_id for event_id in ids if _erase_one(connection, event_id)]
                 if erased:
                     insert(connection, new_event("erasure", {"ids": erased}, agent=agent, at=at))
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             connection.execute("VACUUM")
             busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -82,7 +86,9 @@ def _erase_one(connection: sqlite3.Connection, event_id: str) -> bool:
     ).fetchone()
     if row is None or "erased" in json.loads(row[6]):
         return False
-    body = encode({"erased": 1, "sha256": hashlib.sha256(row[6].encode()).hexdigest()})
+    content = json.loads(row[6])
+    digest = content["sha256"] if segment_of(content) else hashlib.sha256(row[6].encode()).hexdigest()
+    body = encode({"erased": 1, "sha256": digest})
     crc = checksum(*row[:6], body)
     connection.execute("UPDATE events SET body = ?, crc = ? WHERE id = ?", [body, crc, event_id])
     return True

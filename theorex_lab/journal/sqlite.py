@@ -20,7 +20,7 @@ from theorex_lab.journal.event import RAW_KINDS, Body, Event, encode, upcast
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments, segment_of
 
 APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database is never taken for an empty memory
-SCHEMA_VERSION = 2  # 2: bodies may be archived
+SCHEMA_VERSION = 1
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 BUSY_TIMEOUT_SECONDS = 60.0
 _PAGE_ROWS = 5_000
@@ -30,7 +30,7 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 
 # An update may only replace a body by its erased form, or a whole one by its archived form; everything else about an
 # event stands for ever.
-CHANGE_TRIGGER = """
+_CHANGE_TRIGGER = """
 CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
 WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR NEW.agent IS NOT OLD.agent
     OR NEW.session IS NOT OLD.session OR NEW.kind IS NOT OLD.kind OR NEW.lineage IS NOT OLD.lineage
@@ -56,7 +56,7 @@ WHEN EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq OR id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'an event with this id is there already'); END;
 CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
-{CHANGE_TRIGGER}
+{_CHANGE_TRIGGER}
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """

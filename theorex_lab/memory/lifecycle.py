@@ -136,8 +136,8 @@ def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str
     axon = views.get(Axon)
     with axon.lock:
         event = standing.scan(axon, clock.now(), settings, agents=agents)
-    if event is not None:
-        views.journal.append([event])
+    if event is not None and not _append_once(views, [event]):
+        event = None
     axon = views.get(Axon)
     with axon.lock:
         counts = standing.standing(axon, clock.now(), settings, agents=agents).counts()
@@ -152,9 +152,8 @@ def prune(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[st
     axon = views.get(Axon)
     with axon.lock:
         event = standing.prune(axon, clock.now(), settings, agents=agents)
-    if event is None:
+    if event is None or not _append_once(views, [event]):
         return 0
-    views.journal.append([event])
     return sum(len(concepts) for concepts in event.body["concepts"].values())
 
 

@@ -25,7 +25,7 @@ from theorex_lab.memory.shared import SharedWeb
 from theorex_lab.memory.standing import spread_activation
 from theorex_lab.search.embed import Embedder, HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
-from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex
+from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex, labels_of
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.vectors import VectorCache, VectorIndex
 
@@ -205,11 +205,14 @@ class Searcher:
         try:
             vector: NDArray[np.float32] = self._embed([query], deadline)[0]
             part = self._pending(_EMBEDDED_AT_ONCE)
-            if len(part) and time.monotonic() < deadline:
-                self._keep(part, self._embed(self._texts(part), deadline))
+            if not len(part) or time.monotonic() >= deadline:
+                return vector, ()
+            matrix = self._embed(self._texts(part), deadline)
         except ModelUnavailable as error:
             return None, (f"by words alone: {error}",)
-        except StorageError as error:  # the vectors that are there already serve
+        try:
+            self._keep(part, matrix)
+        except StorageError as error:
             return vector, (f"new vectors were not kept: {error}",)
         return vector, ()
 
@@ -308,7 +311,7 @@ class Searcher:
 
 
 def _label(body: dict[str, Any], concept_id: int) -> str:
-    return next(str(label) for number, label, *_ in body["concepts"] if number == concept_id)
+    return dict(labels_of(body))[concept_id]
 
 
 def _asleep(index: ItemIndex, axon: Axon) -> NDArray[np.bool_]:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.journal.columns import Columns, Names, Table
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import text_key
 
 OBSERVATION, CONCEPT = 0, 1
 KINDS = ("observation", "concept")
+
+
+def labels_of(body: Body) -> Iterator[tuple[int, str]]:
+    """The concepts that an event names: ids and canonical forms."""
+    for concept_id, label, *_ in body["concepts"] if "concepts" in body else [[body["concept_id"], body["label"]]]:
+        yield concept_id, label
 
 
 class ItemIndex(View):
@@ -26,8 +32,8 @@ class ItemIndex(View):
     """
 
     name = "items"
-    code = 1
-    kinds = ("observation",)
+    code = 2
+    kinds = ("observation", "graduated", "imported")
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +44,7 @@ class ItemIndex(View):
         self._concepts: set[tuple[int, int]] | None = set()
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in observations: their texts, and the labels of concepts that are new to the agent."""
+        """Take in the texts of observations, and the labels of concepts that are new to the agent, wherever from."""
         known = self._known_concepts()
         rows: list[tuple[int, int, int, int]] = []
         texts: list[str] = []
@@ -46,10 +52,11 @@ class ItemIndex(View):
         first = len(self.documents)
         for event in events:
             agent = self.agents.number(event.agent)
-            tagged += [(first + len(rows), self.tags.number(tag)) for tag in event.body["tags"]]
-            rows.append((event.seq, OBSERVATION, agent, 0))
-            texts.append(event.body["text"])
-            for concept_id, label, *_ in event.body["concepts"]:
+            if event.kind == "observation":
+                tagged += [(first + len(rows), self.tags.number(tag)) for tag in event.body["tags"]]
+                rows.append((event.seq, OBSERVATION, agent, 0))
+                texts.append(event.body["text"])
+            for concept_id, label in labels_of(event.body):
                 if (agent, concept_id) not in known:
                     known.add((agent, concept_id))
                     rows.append((event.seq, CONCEPT, agent, concept_id))

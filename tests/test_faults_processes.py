@@ -1,0 +1,263 @@
+"""Processes at once: every step is counted once, and a reader sees a prefix of the journal at every look."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import DAY, NOW, observation
+from faults import STEPS, VIEWS, fill, opened, quick_folder, state, tool_event
+
+from theorex_lab import Lab
+from theorex_lab.ids import concept_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory import lifecycle
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.flash import Flash
+from theorex_lab.memory.shared import SharedWeb
+from theorex_lab.memory.short_term import ShortTerm
+from theorex_lab.search.index import OBSERVATION, ItemIndex
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+ROUNDS = 10
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+def together(*runs: Callable[[], object]) -> list[int]:
+    """Run each in a process of its own, started at one moment; their exit codes."""
+    reading, writing = os.pipe()
+    children = []
+    for run in runs:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.close(writing)
+                os.read(reading, 1)  # ends when the parent closes its side
+                run()
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    os.close(reading)
+    os.close(writing)
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
+def _whole_cycle(home: Path) -> None:
+    with opened(home, snapshotAfterEvents=3) as lab:
+        for step in STEPS.values():
+            step(lab)
+        for agent in ("main", "sage"):
+            lab.promote(agent=agent)
+
+
+def _counts(home: Path) -> dict[str, object]:
+    """What must be the same whether one process went through the cycle or two did."""
+    with opened(home) as lab:
+        axon, shared = lab.views.get(Axon), lab.views.get(SharedWeb)
+        keys = [
+            (axon.agents[int(a)], int(c))
+            for a, c in zip(axon.concepts["agent"], axon.concepts["concept_id"], strict=True)
+        ]
+        given = {
+            agent: (shared.contributed(agent), shared.contributed_links(agent)) for agent in ("main", "sage")
+        }  # fmt: skip
+        kinds = Counter(event.kind for event in lab.journal.tail(0))
+        return {
+            "concepts": dict(zip(keys, axon.concepts["count"].tolist(), strict=True)),
+            "tiers": dict(zip(keys, axon.concepts["tier"].tolist(), strict=True)),
+            "alive": dict(zip(keys, axon.concepts["alive"].tolist(), strict=True)),
+            "links": sorted(axon.links["count"].tolist()),
+            "given": given,
+            "shared": {each.text: each.count for each in lab.query_shared("cache ttl worker deadlock", limit=50)},
+            "kept": sorted(lab.views.get(ShortTerm).records["concept_id"].tolist()),
+            "waiting": lab.sessions(),
+            "kinds": {kind: kinds[kind] for kind in ("observation", "tool_used", "short_term", "flushed", "graduated", "prune")},
+        }  # fmt: skip
+
+
+def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(tmp_path: Path) -> None:
+    template = tmp_path / "template"
+    with opened(template) as lab:
+        fill(lab)
+    alone = shutil.copytree(template, tmp_path / "alone")
+    _whole_cycle(alone)
+    expected = _counts(alone)
+    assert expected["kinds"] == {"observation": 5, "tool_used": 9, "short_term": 8, "flushed": 7, "graduated": 2, "prune": 1}  # fmt: skip
+    for number in range(ROUNDS):
+        home = shutil.copytree(template, tmp_path / f"home-{number}")
+        assert together(lambda home=home: _whole_cycle(home), lambda home=home: _whole_cycle(home)) == [0, 0]
+        assert _counts(home) == expected
+        state(home)  # it verifies
+        shutil.rmtree(home)
+
+
+@pytest.mark.parametrize("name", [name for name in STEPS if name != "boot_inject"])
+def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Path, monkeypatch) -> None:
+    """The worst moment: the other process takes the whole step after this one has decided and before it appends."""
+    with opened(tmp_path) as lab:
+        fill(lab)
+        for step in [*STEPS][: [*STEPS].index(name)]:
+            STEPS[step](lab)
+        append = lifecycle._append_once
+        results: list[object] = []
+
+        def late(views: object, events: Sequence[Event]) -> bool:
+            monkeypatch.setattr(lifecycle, "_append_once", append)
+            with opened(tmp_path) as other:
+                results.append(STEPS[name](other))
+            return append(views, events)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(lifecycle, "_append_once", late)
+        results.append(STEPS[name](lab))
+        if name == "snapshot":
+            assert results == [True]
+            return
+        once = state(tmp_path)
+        kinds = Counter(event.kind for event in lab.journal.tail(0))
+    assert len(results) == 2
+    done, undone = results
+    assert done != undone
+    assert {"flush": kinds["flushed"] == 7, "graduate": kinds["graduated"] == 2}.get(name, True)
+    assert kinds["scan"] <= 1
+    assert kinds["prune"] <= 1
+    assert kinds["promoted"] <= 1
+    assert once["events"]
+
+
+def test_a_graduation_decided_before_another_process_saw_a_later_day_counts_no_day_twice(
+    tmp_path: Path, monkeypatch
+) -> None:
+    def kept(day: int) -> Event:
+        body = {"concepts": [[concept_id("cache"), "cache", "cache", 1]], "score": 0.9, "source": "tool", "weight": 0.7}
+        return new_event("short_term", body, agent="main", session=f"d{day}", at=NOW - day * DAY)
+
+    with opened(tmp_path) as lab:
+        lab.journal.append([kept(day) for day in range(7, 0, -1)])
+        append = lifecycle._append_once
+
+        def late(views: object, events: Sequence[Event]) -> bool:
+            monkeypatch.setattr(lifecycle, "_append_once", append)
+            with opened(tmp_path) as other:
+                other.journal.append([kept(0)])
+                assert other.graduate() == ["cache"]
+            return append(views, events)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(lifecycle, "_append_once", late)
+        assert lab.graduate() == []
+        assert lab.views.get(Axon).concepts["count"].tolist() == [8]
+
+
+def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        fill(lab)
+
+    def erasing() -> None:
+        for number in range(12):
+            with opened(tmp_path, snapshotAfterEvents=1) as lab:
+                (seq,) = lab.journal.append([observation(f"secret {number}", labels=[f"secret {number}"])])
+                lab.erase(ids=[lab.journal.read(seqs=[seq])[0].id])
+
+    def reading() -> None:
+        with opened(tmp_path, snapshotAfterEvents=1) as lab:
+            for _ in range(40):
+                for kind in VIEWS:
+                    lab.views.snapshot(lab.views.get(kind))
+                lab.scan()
+
+    assert together(erasing, reading) == [0, 0]
+    state(tmp_path)
+
+
+def test_two_processes_that_create_a_home_at_once_write_into_the_same(tmp_path: Path) -> None:
+    for number in range(ROUNDS):
+        home = tmp_path / f"home-{number}"
+
+        def live(home: Path = home) -> None:
+            with opened(home) as lab:
+                lab.agent("main").write("the cache was cold")
+                lab.scan()
+                lab.boot_inject()
+
+        assert together(live, live) == [0, 0]
+        with opened(home) as lab:
+            assert len(lab.views.get(Axon).observations) == 2
+            assert lab.verify().ok
+
+
+# A reader while another process writes
+
+EVENTS = 10_000
+
+
+def _numbered(number: int) -> Event:
+    """The event that gets the seq `number`: two observations, then something hooked, then something kept."""
+    if number % 4 in (0, 1):
+        return observation(f"text {number}", labels=["cache", f"concept {number % 50}"])
+    if number % 4 == 2:
+        return tool_event(f"run {number}", session=f"s{number % 3}")
+    body = {"concepts": [[concept_id("queue"), "queue", "queue", 1]], "score": 0.6, "source": "tool", "weight": 0.7}
+    return new_event("short_term", body, agent="main", session="s", at=NOW)
+
+
+def _append_all(home: Path) -> None:
+    journal = Journal(home / "theorex.db")
+    chance = np.random.default_rng(1)
+    events = [_numbered(number) for number in range(1, EVENTS + 1)]
+    done = 0
+    while done < EVENTS:
+        size = int(chance.integers(1, 60))
+        journal.append(events[done : done + size])
+        done += size
+
+
+def _agrees(lab: Lab, before: int) -> int:
+    """Look at every view once; each must hold exactly the events up to its seq, and that never goes back."""
+    for kind in VIEWS:
+        view = lab.views.get(kind)
+        seq = view.seq
+        assert seq >= before
+        before = seq
+        written = seq // 4 * 2 + (seq % 4 >= 1)
+        if isinstance(view, Axon):
+            assert len(view.observations) == written
+            assert view.observations["seq"].tolist() == [n for n in range(1, seq + 1) if n % 4 in (0, 1)]
+            assert int(view.concepts["count"].sum()) == 2 * written
+        elif isinstance(view, ItemIndex):
+            assert int((view.documents["kind"] == OBSERVATION).sum()) == written
+        elif isinstance(view, Flash):
+            assert view.events["seq"].tolist() == list(range(2, seq + 1, 4))
+        elif isinstance(view, ShortTerm):
+            assert view.records["seq"].tolist() == list(range(3, seq + 1, 4))
+    last = lab.journal.last_seq()
+    assert last >= before
+    recent = [event.seq for event in lab.journal.tail(max(0, last - 300), upto=last)]
+    assert recent == list(range(max(0, last - 300) + 1, last + 1)), "no gap"
+    return last
+
+
+def test_a_reader_sees_a_prefix_while_ten_thousand_events_are_appended(tmp_path: Path) -> None:
+    Journal(tmp_path / "theorex.db").close()
+
+    def reading() -> None:
+        seen = [0]
+        with opened(tmp_path, snapshotAfterEvents=1_500) as lab:
+            while seen[-1] < EVENTS:
+                seen.append(_agrees(lab, seen[-1]))
+        assert len(set(seen)) >= 5, "it looked while the other was writing"
+        with opened(tmp_path) as lab:
+            assert _agrees(lab, EVENTS) == EVENTS, "from the snapshots that were written meanwhile"
+
+    assert together(lambda: _append_all(tmp_path), reading) == [0, 0]
