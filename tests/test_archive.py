@@ -204,6 +204,18 @@ def test_a_whole_body_cannot_be_changed_nor_a_stub(journal: Journal) -> None:
         journal.connection().execute("UPDATE events SET body = ? WHERE seq = 1", [json.dumps(stub)])
 
 
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from theorex_lab.clock import FixedClock
+from theorex_lab.journal import archive as archiving, segments
+from theorex_lab.journal.sqlite import Journal
+from conftest import NOW
+archiving.SEGMENT_EVENTS = 2
+step, left = sys.argv[2], int(sys.argv[4])
+module = segments if step == "write_atomically" else archiving
+genuine = getattr(module, step)
 def dying(*args, **kwargs):
     global left
     left -= 1

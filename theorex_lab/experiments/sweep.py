@@ -12,7 +12,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from contextlib import closing
 from dataclasses import dataclass
@@ -211,7 +211,7 @@ def sweep(
     >>> log = AccessLog.of([(day * 86_400_000_000, f"f{day % 7}", None, False) for day in range(30)])
     >>> done = sweep(Recorded.of(log), {"halfLifeDays": [1, 10]}, metric=final_tiers)
     >>> done.frame["active"].tolist()
-    [1, 7]
+    [2, 7]
     """
     if chunk_size is not None and chunk_size < 1:
         raise InvalidInput(f"got chunk_size {chunk_size!r}; allowed is a whole number from 1")
@@ -225,8 +225,11 @@ def sweep(
     size = chunk_size or min(MAX_CHUNK, max(1, -(-len(todo) // MAX_TASKS)))
     chunks = [todo[start : start + size] for start in range(0, len(todo), size)]
     tasks = [[unique[key] for key in chunk] for chunk in chunks]
-    with closing(_bar(len(unique), len(done), progress)) as bar:
-        for number, rows in _run(recorded, tasks, metric, executor):
+    with (
+        closing(_bar(len(unique), len(done), progress)) as bar,
+        closing(_run(recorded, tasks, metric, executor)) as runs,
+    ):
+        for number, rows in runs:
             new = dict(zip(chunks[number], rows, strict=True))
             if kept is not None:
                 kept.add(new)
@@ -252,7 +255,7 @@ def fingerprint(recorded: Recorded, metric: Metric) -> str:
 
 def _run(
     recorded: Recorded, tasks: Sequence[Sequence[Settings]], metric: Metric, executor: Executor | None
-) -> Iterator[tuple[int, list[Metrics]]]:
+) -> Generator[tuple[int, list[Metrics]], None, None]:
     """Each task's number and rows, as they are done. What has not begun is cancelled where this is left early."""
     if executor is None:
         for number, settings in enumerate(tasks):
@@ -401,7 +404,7 @@ class Sweep:
 
     def best(self, metric: str, *, maximise: bool = False) -> Best:
         """The setting of the lowest (or highest) metric, of equal ones the first. Raises InvalidInput for an unknown one."""
-        self._known(metric, [name for name in self.metrics[0]])
+        self._known(metric, list(self.metrics[0]))
         values = np.array([row[metric] for row in self.metrics], np.float64)
         if np.isnan(values).all():
             raise InvalidInput(f"got no {metric} that is a number; choose another metric")
@@ -428,7 +431,7 @@ class Sweep:
             self._known(name, self.parameters)
         self._known(metric, list(self.metrics[0]))
         grouped = self.frame.groupby(wanted, sort=True)[metric]
-        table = (grouped.max() if maximise else grouped.min()).reset_index()
+        table: Any = (grouped.max() if maximise else grouped.min()).reset_index()
         best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
         marks = [(best, "D", f"best: {best[metric]:.4g}")]
         if chosen is not None:

@@ -28,8 +28,8 @@ class CriticalHalfLives:
         self.items = items
         self.age = np.maximum(items.age_days, 0.0)
         amplifier = np.where(items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0)))
-        with np.errstate(divide="ignore"):
-            self.level = np.log2(amplifier * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)))
+        boosted = amplifier * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0))
+        self.level = np.log2(np.maximum(boosted, np.finfo(np.float64).smallest_subnormal))
         self.bounds: dict[float, tuple[Floats, ...]] = {}
 
     def reached(self, threshold: float, half_lives: Floats) -> Integers:
@@ -53,10 +53,9 @@ class CriticalHalfLives:
         bounds = []
         for slack in (_ROUNDING, -_ROUNDING):
             elapsed = allowed + slack * (1.0 + np.abs(allowed))
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 critical = np.where(elapsed > 0, self.age / elapsed, np.inf)
             critical[np.isnan(self.age)] = np.inf
-            critical[(elapsed > 0) & (self.age == 0)] = 0.0
             bounds.append(np.where(critical > self.items.half_life_cap_days, np.inf, critical))
         return *bounds, *(np.sort(column) for column in bounds)
 

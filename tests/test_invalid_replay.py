@@ -1,0 +1,216 @@
+"""Replays and sweeps that are refused, and what the refusal says."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from conftest import DAY, NOW
+
+from theorex_lab import Settings
+from theorex_lab.errors import ConfigError, InvalidInput, StorageError
+from theorex_lab.experiments.recorded import Recorded, kaplan_meier, survival
+from theorex_lab.experiments.replay import compare, replay
+from theorex_lab.experiments.sweep import (
+    LogRange,
+    final_tiers,
+    frontier,
+    plot_frontier,
+    random_settings,
+    settings_of,
+    summaries,
+    sweep,
+)
+from theorex_lab.experiments.tier_counts import tier_counts, tier_counts_over_half_lives
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.access_log import AccessLog
+from theorex_lab.memory.decay import Items
+
+LOG = Recorded.of(AccessLog.of([(NOW + day * DAY, f"f{day % 5}", None, False) for day in range(20)]))
+EMPTY = Recorded.of(AccessLog.of([]))
+
+
+@pytest.mark.parametrize("source", [None, "theorex.db", 3, []])
+def test_what_is_no_recording(source: Any) -> None:
+    with pytest.raises(InvalidInput, match="allowed are a Journal, a Lab or an AccessLog"):
+        Recorded.of(source)
+
+
+def test_nothing_to_replay(journal: Journal) -> None:
+    for recorded in (EMPTY, Recorded.of(journal)):
+        with pytest.raises(InvalidInput, match="without a mention"):
+            replay(recorded, Settings())
+        with pytest.raises(InvalidInput, match="without a mention"):
+            tier_counts(recorded, [Settings()])
+    with pytest.raises(InvalidInput, match="no mention up to 2026-02"):
+        replay(LOG, Settings(), now=NOW - DAY)
+    with pytest.raises(InvalidInput, match="no mention"):
+        replay(EMPTY, Settings(), now=NOW)
+
+
+@pytest.mark.parametrize("every_days", [0.0, -1.0, float("nan"), 1e-9])
+def test_grids_of_time(every_days: float) -> None:
+    with pytest.raises(InvalidInput, match="every_days"):
+        replay(LOG, Settings(), every_days=every_days)
+
+
+def test_laws_that_settings_get_wrong() -> None:
+    with pytest.raises(ConfigError, match="decayLaw is 'prodcut'"):
+        replay(LOG, Settings(decay_law="prodcut"))
+    with pytest.raises(ConfigError, match="speed"):
+        tier_counts(LOG, [Settings(decay_params={"speed": 1.0})])
+
+
+def test_equal_names() -> None:
+    with pytest.raises(InvalidInput, match="'a' twice"):
+        compare(LOG, Settings(), Settings(), names=("a", "a"))
+
+
+def test_survival_arguments() -> None:
+    for wrong in ({"until": "death"}, {"idle_days": 0.0}, {"now": NOW - DAY}):
+        with pytest.raises(InvalidInput):
+            survival(LOG, **wrong)  # type: ignore[arg-type]
+    for days, ended in (([], []), ([-1.0], [True]), ([float("nan")], [True]), ([1.0, 2.0], [True])):
+        with pytest.raises(InvalidInput, match="durations"):
+            kaplan_meier(days, ended)
+
+
+@pytest.mark.parametrize("half_lives", [[0.0], [-1.0], [float("nan")], [40_000.0], 14.0, [[1.0]]])
+def test_half_lives_out_of_range(half_lives: Any) -> None:
+    with pytest.raises(InvalidInput, match="0.01 to 36500 days"):
+        tier_counts_over_half_lives(Items.of([1.0]), half_lives, 0.6, 0.3)
+
+
+def test_thresholds_out_of_order() -> None:
+    with pytest.raises(InvalidInput, match="mild_threshold"):
+        tier_counts_over_half_lives(Items.of([1.0]), [1.0], 0.3, 0.6)
+
+
+def test_every_wrong_setting_is_named_before_anything_runs(tmp_path: Path) -> None:
+    def metric(recorded: Recorded, settings: Any) -> Any:
+        raise AssertionError("nothing may run")
+
+    file = tmp_path / "sweep.jsonl"
+    with pytest.raises(ConfigError) as caught:
+        sweep(LOG, {"halfLifeDays": [-1.0, 5.0], "mild_threshold": [0.2, 0.9]}, metric=metric, resume=file)
+    text = str(caught.value)
+    assert "3 of 4 settings are refused" in text
+    assert "halfLifeDays" in text
+    assert "mildThreshold is 0.9; allowed is up to activeThreshold (0.6)" in text
+    assert not file.exists()
+    with pytest.raises(ConfigError, match="halfLive"):
+        sweep(LOG, {"halfLive": [1.0]}, metric=metric)
+    with pytest.raises(ConfigError, match="'exponential'"):
+        settings_of([{"decay_law": "exponential"}])
+    with pytest.raises(ConfigError, match=r"and 3 more\. Mend"):
+        settings_of([{"half_life_days": -float(days)} for days in range(8)])
+
+
+@pytest.mark.parametrize(
+    ("grid", "says"),
+    [
+        ({}, "dictionary of lists|not the same"),
+        ({"half_life_days": []}, "no list of values for half_life_days"),
+        ({"half_life_days": 3.0}, "no list of values for half_life_days"),
+        ([], "sampler"),
+        ("half_life_days", "sampler"),
+        ([{"half_life_days": 1.0}, {"mild_threshold": 0.1}], "same keys"),
+        ([{"half_life_days": 1.0, "halfLifeDays": 2.0}], "named twice"),
+        (lambda seed: None, "sampler"),
+    ],
+)
+def test_grids(grid: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        sweep(LOG, grid, metric=final_tiers)
+
+
+def test_chunk_size() -> None:
+    with pytest.raises(InvalidInput, match="chunk_size"):
+        sweep(LOG, {"half_life_days": [1.0]}, chunk_size=0)
+
+
+@pytest.mark.parametrize(
+    "ranges", [{}, {"half_life_days": (2, 1)}, {"half_life_days": LogRange(0, 5)}, {"half_life_days": []}, {"half_life_days": "ab"}]
+)  # fmt: skip
+def test_ranges(ranges: Any) -> None:
+    with pytest.raises(InvalidInput, match="LogRange"):
+        random_settings(3, ranges)
+
+
+def test_ranges_in_which_nothing_is_allowed() -> None:
+    with pytest.raises(ConfigError, match="halfLifeDays"):
+        random_settings(1, {"half_life_days": (-2.0, -1.0)})
+    with pytest.raises(InvalidInput, match="n 0"):
+        random_settings(0, {"half_life_days": (1.0, 2.0)})
+
+
+def test_resume_files_of_other_sweeps(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.jsonl"
+    grid = {"half_life_days": [1.0, 2.0]}
+    sweep(LOG, grid, metric=final_tiers, resume=file)
+    before = file.read_bytes()
+    other = Recorded.of(AccessLog.of([(NOW, "a", None, False)]))
+    for recorded, metric in ((other, final_tiers), (LOG, summaries), (LOG, partial(final_tiers, at=NOW))):
+        with pytest.raises(InvalidInput, match="another recording or with another metric"):
+            sweep(recorded, grid, metric=metric, resume=file)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"my precious notes", "does not begin"),
+        (b"my precious notes\n", "line 1 is not JSON"),
+        (b'{"other": 1}\n', "does not begin"),
+        (b"[1]\n", "line 1 is no row"),
+    ],
+)
+def test_files_that_are_no_sweeps_are_left_alone(content: bytes, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    file.write_bytes(content)
+    with pytest.raises(InvalidInput, match=says):
+        sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers, resume=file)
+    assert file.read_bytes() == content
+
+
+def test_damage_within_a_resume_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.jsonl"
+    sweep(LOG, {"half_life_days": [1.0, 2.0, 3.0]}, metric=final_tiers, resume=file)
+    lines = file.read_bytes().splitlines(keepends=True)
+    for damaged, says in (
+        (lines[2][:9] + b"\n", "line 3 is not JSON"),
+        (json.dumps({"key": 1}).encode() + b"\n", "line 3 is no row"),
+    ):
+        file.write_bytes(b"".join([*lines[:2], damaged, lines[3]]))
+        with pytest.raises(InvalidInput, match=says):
+            sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers, resume=file)
+
+
+def test_a_resume_file_that_cannot_be_written(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "no" / "folder"):
+        with pytest.raises(StorageError, match="give another file"):
+            sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers, resume=path)
+
+
+def test_names_that_a_sweep_does_not_have() -> None:
+    done = sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=final_tiers)
+    for draw in (
+        lambda: done.plot("mild_threshold", metric="active"),
+        lambda: done.plot("half_life_days", metric="joy"),
+        lambda: done.best("joy"),
+        lambda: frontier(done, "active", "joy"),
+        lambda: plot_frontier(done, "active", "less", marks={"default": {"active": 1}}),
+    ):
+        with pytest.raises(InvalidInput, match=r"mild_threshold|joy|default"):
+            draw()
+
+
+def test_a_metric_that_is_never_a_number() -> None:
+    done = sweep(LOG, {"half_life_days": [1.0]}, metric=lambda recorded, settings: [{"x": float("nan")}])
+    with pytest.raises(InvalidInput, match="no x that is a number"):
+        done.best("x")
+    assert frontier(pd.DataFrame({"a": [float("nan")], "b": [1.0]}), "a", "b").empty

@@ -1,0 +1,367 @@
+"""Sweeps: the same rows from every executor, resumed where they stopped; critical half-lives against scoring each item."""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import DAY, NOW
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from theorex_lab import Settings
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.recorded import Recorded
+from theorex_lab.experiments.replay import replay
+from theorex_lab.experiments.sweep import (
+    LogRange,
+    Sweep,
+    final_tiers,
+    frontier,
+    plot_frontier,
+    random_settings,
+    settings_of,
+    summaries,
+    sweep,
+)
+from theorex_lab.experiments.tier_counts import tier_counts, tier_counts_over_half_lives
+from theorex_lab.memory.access_log import AccessLog
+from theorex_lab.memory.decay import Items, Product, Tier, tiers
+
+GRID = {"halfLifeDays": [1.0, 4.0, 14.0], "mild_threshold": [0.1, 0.3], "sleep_after_days": [5.0, 30.0]}
+
+
+def recording(n: int = 60, *, per_event: int = 2, seed: int = 1) -> Recorded:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (NOW + event * DAY // 2, f"file {int(item)}", event, False)
+        for event in range(n)
+        for item in np.unique(rng.geometric(0.08, size=per_event))
+    ]
+    return Recorded.of(AccessLog.of(rows))
+
+
+LOG = recording()
+WEEKLY = partial(summaries, every_days=3.0)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+# Critical half-lives.
+
+
+@st.composite
+def item_columns(draw: st.DrawFn) -> Items:
+    n = draw(st.integers(1, 12))
+
+    def column(values: st.SearchStrategy[float]) -> list[float]:
+        return draw(st.lists(values, min_size=n, max_size=n))
+
+    ages = st.one_of(
+        st.floats(-5, 400),
+        st.sampled_from([0.0, 1e-300, 7.0, 14.0, 28.0, 1e300, math.inf, math.nan]),
+        st.integers(0, 60),
+    )
+    return Items.of(
+        column(ages), column(st.sampled_from([0, 0.5, 1, 1, 2, 10, 1e6])),
+        link_strength=column(st.sampled_from([0.0, 0.0, 0.5, 1.0])),
+        half_life_cap_days=column(st.sampled_from([math.inf, math.inf, 7.0, 14.0])),
+    )  # fmt: skip
+
+
+THRESHOLDS = st.one_of(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.6, 1.0]), st.floats(1e-9, 1))
+HALF_LIVES = st.lists(st.one_of(st.sampled_from([0.01, 7.0, 14.0, 36_500.0]), st.floats(0.01, 36_500)), max_size=6)
+
+
+@given(item_columns(), HALF_LIVES, THRESHOLDS, THRESHOLDS)
+@hypothesis_settings(max_examples=250, deadline=None)
+def test_critical_half_lives_count_what_the_law_scores(
+    items: Items, half_lives: list[float], one: float, other: float
+) -> None:
+    active, mild = max(one, other), min(one, other)
+    expected = []
+    for days in half_lives:
+        law = Product(half_life_days=days)
+        codes = tiers(law.importance(law.raw(items)), active, mild).tolist()
+        expected.append([codes.count(tier) for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)])
+    assert tier_counts_over_half_lives(items, half_lives, active, mild).tolist() == expected
+
+
+@given(item_columns(), st.integers(0, 11), st.sampled_from([0.3, 3.0, 14.0, 90.0]))
+@hypothesis_settings(max_examples=150, deadline=None)
+def test_a_threshold_that_an_item_meets_exactly_counts_it(items: Items, number: int, days: float) -> None:
+    """The bound is inclusive to the last bit: the threshold is the very importance of one of the items."""
+    law = Product(half_life_days=days)
+    importance = law.importance(law.raw(items))
+    threshold = float(importance[number % len(items)])
+    counted = tier_counts_over_half_lives(items, [days], 1.0, threshold)[0]
+    assert counted[0] + counted[1] == np.count_nonzero(importance >= threshold)
+
+
+def by_items(recorded: Recorded, settings: Settings, at: int) -> list[int]:
+    """Tiers after one scan at a time, event by event and item by item, without numpy; for recordings without links."""
+    count: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for time, item in zip(recorded.time.tolist(), recorded.item.tolist(), strict=True):
+        if time <= at:
+            count[item] = count.get(item, 0) + 1
+            last[item] = max(time, last.get(item, time))
+    held = [0, 0, 0, 0]
+    for item, times in count.items():
+        age = (at - last[item]) / DAY
+        importance = min(1.0, 2.0 ** (-age / settings.half_life_days) * (1.0 + math.log(times)))
+        if importance >= settings.active_threshold:
+            held[0] += 1
+        elif importance >= settings.mild_threshold:
+            held[1] += 1
+        else:
+            held[3 if age >= settings.sleep_after_days else 2] += 1
+    return held
+
+
+def test_tier_counts_are_those_of_a_pure_python_replay() -> None:
+    recorded = recording(400, per_event=1)
+    settings = settings_of(
+        [
+            {"half_life_days": days, "mild_threshold": mild, "sleep_after_days": late}
+            for days in np.geomspace(0.5, 90, 12).tolist()
+            for mild in (0.1, 0.3)
+            for late in (0.0, 10.0, 30.0)
+        ]
+    )
+    for at in (int(recorded.time[-1]), int(recorded.time[200]) + DAY // 3):
+        assert tier_counts(recorded, settings, at).tolist() == [by_items(recorded, each, at) for each in settings]
+
+
+@pytest.mark.parametrize("per_event", [1, 3])
+def test_tier_counts_are_one_scan_of_a_replay(per_event: int) -> None:
+    """Also with links, whose strength hangs on the half-life, and under laws without one; sorted and scored alike."""
+    recorded = recording(80, per_event=per_event)
+    changes: list[dict[str, Any]] = [{"half_life_days": days} for days in (0.5, 1.0, 2.0, 5.0, 20.0, 50.0)]
+    changes += [{"decay_law": law, "mild_threshold": 0.2} for law in ("power", "multi_scale", "frequency", "product")]
+    changes += [{"decay_params": {"half_life_days": 3.0}}]
+    settings = settings_of(changes)
+    span = (recorded.time[-1] - recorded.time[0]) / DAY
+    once = [replay(recorded, each, every_days=span + 1.0).steps[-1, :4].tolist() for each in settings]
+    assert tier_counts(recorded, settings).tolist() == once
+
+
+# Running.
+
+
+def same(one: Sweep, other: Sweep) -> bool:
+    return one.frame.equals(other.frame) and one.settings == other.settings
+
+
+def test_rows_are_the_grid_in_order_with_the_summaries_of_replays() -> None:
+    done = sweep(LOG, GRID, metric=WEEKLY)
+    assert done.parameters == ["half_life_days", "mild_threshold", "sleep_after_days"]
+    assert done.frame.iloc[:3, :3].to_numpy().tolist() == [[1.0, 0.1, 5.0], [1.0, 0.1, 30.0], [1.0, 0.3, 5.0]]
+    last = replay(LOG, Settings(half_life_days=14.0, mild_threshold=0.3), every_days=3.0).summary()
+    assert done.metrics[-1] == last
+    assert len(done.frame) == 12
+
+
+def test_base_settings_are_kept() -> None:
+    done = sweep(
+        LOG, {"half_life_days": [3.0]}, base=Settings(sleep_after_days=2.0, context_tokens=99), metric=final_tiers
+    )
+    assert done.settings[0].context_tokens == 99
+    assert done.metrics[0]["less"] < sweep(LOG, {"half_life_days": [3.0]}, metric=final_tiers).metrics[0]["less"]
+
+
+@pytest.mark.parametrize("chunk_size", [1, 5, 100])
+def test_chunks_change_nothing(chunk_size: int) -> None:
+    assert same(sweep(LOG, GRID, metric=WEEKLY, chunk_size=chunk_size), sweep(LOG, GRID, metric=WEEKLY))
+
+
+def test_threads_and_processes_give_the_same_rows() -> None:
+    alone = sweep(LOG, GRID, metric=WEEKLY)
+    with ThreadPoolExecutor(2) as threads:
+        assert same(sweep(LOG, GRID, metric=WEEKLY, executor=threads), alone)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
+        assert same(sweep(LOG, GRID, metric=WEEKLY, executor=processes, chunk_size=3), alone)
+
+
+def test_a_cluster_gives_the_same_rows() -> None:
+    distributed = pytest.importorskip("distributed", reason="the executor of a cluster is tested where distributed is")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        done = sweep(LOG, GRID, metric=WEEKLY, executor=client.get_executor(), chunk_size=4)
+    assert same(done, sweep(LOG, GRID, metric=WEEKLY))
+
+
+class CountingExecutor(Executor):
+    """Runs tasks at once and counts them."""
+
+    def __init__(self) -> None:
+        self.tasks = 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.tasks += 1
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_tasks_are_few_whatever_the_number_of_settings() -> None:
+    counting = CountingExecutor()
+    sweep(LOG, {"half_life_days": np.linspace(1, 9, 100)}, metric=final_tiers, executor=counting)
+    assert counting.tasks <= 32
+
+
+# Resuming.
+
+
+def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.jsonl"
+    asked: list[Settings] = []
+    limit = [5]
+
+    def metric(recorded: Recorded, settings: Sequence[Settings]) -> Any:
+        asked.extend(settings)
+        if len(asked) > limit[0]:
+            raise KeyboardInterrupt
+        return final_tiers(recorded, settings)
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(LOG, GRID, metric=metric, chunk_size=1, resume=file)
+    assert len(file.read_text().splitlines()) == 1 + 5
+    asked.clear()
+    limit[0] = 100
+    done = sweep(LOG, GRID, metric=metric, chunk_size=2, resume=file)
+    assert len(asked) == 12 - 5
+    assert same(done, sweep(LOG, GRID, metric=final_tiers))
+    asked.clear()
+    assert same(sweep(LOG, GRID, metric=metric, resume=file), done)
+    assert not asked
+
+
+def test_a_torn_last_line_is_dropped_and_done_again(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.jsonl"
+    whole = sweep(LOG, GRID, metric=final_tiers, resume=file)
+    data = file.read_bytes()
+    for cut in (1, 20, len(data.splitlines()[-1]) - 1):
+        file.write_bytes(data[:-cut])
+        assert same(sweep(LOG, GRID, metric=final_tiers, resume=file), whole)
+        assert sorted(file.read_bytes().splitlines()) == sorted(data.splitlines())
+
+
+def test_a_wider_grid_runs_only_what_is_new(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.jsonl"
+    sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=final_tiers, resume=file)
+    done = sweep(LOG, {"half_life_days": [2.0, 3.0, 1.0]}, metric=final_tiers, resume=file)
+    rows = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    assert len(rows) == 3
+    assert done.frame["half_life_days"].tolist() == [2.0, 3.0, 1.0]
+
+
+# Sampling, choosing, drawing.
+
+
+def test_random_settings_follow_their_ranges() -> None:
+    ranges: dict[str, Any] = {
+        "half_life_days": LogRange(1.0, 100.0), "active_threshold": (0.2, 0.9), "mild_threshold": (0.2, 0.9),
+        "context_tokens": (100, 200), "decay_law": ["product", "recency"],
+    }  # fmt: skip
+    drawn = random_settings(400, ranges, seed=5)
+    assert drawn == random_settings(400, ranges, seed=5) != random_settings(400, ranges, seed=6)
+    assert all(each["mild_threshold"] <= each["active_threshold"] for each in drawn)
+    assert all(type(each["context_tokens"]) is int and 100 <= each["context_tokens"] <= 200 for each in drawn)
+    assert {each["decay_law"] for each in drawn} == {"product", "recency"}
+    assert 5 < float(np.median([each["half_life_days"] for each in drawn])) < 20  # 10, where evenly drawn it is 50
+
+
+def test_a_sampler_takes_the_seed() -> None:
+    sampler = partial(random_settings, 6, {"half_life_days": LogRange(1.0, 50.0)})
+    one, again, other = (sweep(LOG, sampler, metric=final_tiers, seed=seed) for seed in (1, 1, 2))
+    assert same(one, again)
+    assert one.frame["half_life_days"].tolist() != other.frame["half_life_days"].tolist()
+
+
+def test_best() -> None:
+    done = sweep(LOG, GRID, metric=final_tiers)
+    best = done.best("active", maximise=True)
+    assert best.value == done.frame["active"].max()
+    assert best.changes["half_life_days"] == 14.0
+    assert best.settings.half_life_days == 14.0
+    assert done.best("active").value == done.frame["active"].min()
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=20))
+def test_the_frontier_is_what_no_row_beats(points: list[tuple[int, int]]) -> None:
+    table = pd.DataFrame(points, columns=["cost", "loss"])
+    beaten = lambda one, other: other[0] <= one[0] and other[1] <= one[1] and other != one  # noqa: E731
+    expected = sorted({one for one in points if not any(beaten(one, other) for other in points)})
+    assert list(frontier(table, "cost", "loss").itertuples(index=False, name=None)) == expected
+
+
+def test_progress_is_shown_when_asked_for_and_not_by_default(capfd: pytest.CaptureFixture[str]) -> None:
+    sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers)
+    assert capfd.readouterr().err == ""
+    sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=final_tiers, progress=True)
+    assert "2/2" in capfd.readouterr().err
+
+
+DONE = sweep(LOG, GRID, metric=WEEKLY)
+LAW = sweep(LOG, {"decay_law": ["product", "power"], "half_life_days": [2.0, 9.0]}, metric=final_tiers)
+SAMPLED = sweep(
+    LOG, random_settings(20, {"half_life_days": LogRange(1.0, 60.0), "mild_threshold": (0.1, 0.5)}), metric=final_tiers
+)
+DRAWINGS: dict[str, Any] = {
+    "line": partial(DONE.plot, "half_life_days", metric="asked_absent", chosen={"half_life_days": 7.0}),
+    "names": partial(LAW.plot, "decay_law", metric="active", maximise=True),
+    "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake", chosen={"half_life_days": 7.0, "mild_threshold": 0.3}),
+    "dots": partial(SAMPLED.plot, "half_life_days", "mild_threshold", metric="sleeping"),
+    "frontier": partial(plot_frontier, DONE, "mean_context_tokens", "absent_rate", marks={"default": DONE.metrics[-1]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_plots_draw_on_the_axes_given_and_open_no_other(name: str) -> None:
+    ax = Figure().add_subplot()
+    assert DRAWINGS[name](ax=ax) is ax
+    assert not plt.get_fignums()
+    assert isinstance(DRAWINGS[name](), Axes)
+    assert len(plt.get_fignums()) == 1
+
+
+def test_the_heat_map_shows_the_best_over_what_else_varies() -> None:
+    ax = DONE.plot("half_life_days", "mild_threshold", metric="mean_awake")
+    frame = DONE.frame
+    best = frame[(frame["half_life_days"] == 4.0) & (frame["mild_threshold"] == 0.3)]["mean_awake"].min()
+    assert float(ax.images[0].get_array()[1, 1]) == best
+
+
+def test_html_is_a_table_of_the_rows() -> None:
+    text = DONE._repr_html_()
+    assert "half_life_days" in text
+    assert "12 settings" in text
+
+
+def test_metric_rows_are_checked() -> None:
+    with pytest.raises(InvalidInput, match="dictionary of numbers"):
+        sweep(LOG, GRID, metric=lambda recorded, settings: [{"a": "b"}] * len(settings))  # type: ignore[list-item, return-value]
