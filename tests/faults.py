@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -207,13 +208,15 @@ def killed_at(number: int, template: Path, folder: Path, step: Callable[[Lab], o
 
 
 def holding(home: Path, *texts: str) -> list[str]:
-    """Names of the home's files that hold one of these texts, in whatever case, in UTF-8 or UTF-16."""
+    """Names of the home's files that hold one of these texts, in whatever case, in UTF-8 or UTF-16, also compressed."""
     needles = [text.lower().encode(coding) for text in texts for coding in ("utf-8", "utf-16-le")]
-    return [
-        str(path.relative_to(home))
-        for path in sorted(home.rglob("*"))
-        if path.is_file() and any(needle in path.read_bytes().lower() for needle in needles)
-    ]
+    found = []
+    for path in sorted(path for path in home.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        content += gzip.decompress(content) if content.startswith(b"\x1f\x8b") else b""
+        if any(needle in content.lower() for needle in needles):
+            found.append(str(path.relative_to(home)))
+    return found
 
 
 def checkpoint(home: Path) -> None:

@@ -28,6 +28,7 @@ from faults import (
 )
 
 from theorex_lab import Entry, Lab
+from theorex_lab.journal.archive import archive
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.axon import Axon
@@ -267,7 +268,6 @@ def _live_with_a_secret(lab: Lab) -> None:
     fill(lab)
     lab.agent("main").write(f"the {SECRET} vault holds the signing key", observation_type="trace_fix")
     lab.journal.append([tool_event(f"the {SECRET} gateway", at=NOW - day * DAY, session=f"s{day}") for day in range(7)])
-    lab.journal.append([tool_event(f"not yet flushed: the {SECRET} gateway", session="open")])
     for day in range(7):
         assert lab.flush(f"s{day}").kept
     assert any(SECRET in label for label in lab.graduate())
@@ -276,6 +276,8 @@ def _live_with_a_secret(lab: Lab) -> None:
     lab.boot_inject()
     lab.search(SECRET)
     lab.searcher.embed_pending()
+    assert archive(lab.journal, NOW - 3 * DAY, agent="main", at=NOW).events >= 4
+    lab.journal.append([tool_event(f"not yet flushed: the {SECRET} gateway", session="open")])
     for kind in VIEWS:
         lab.views.snapshot(lab.views.get(kind))
 
@@ -295,7 +297,8 @@ def with_secret(module_path: Path) -> Path:
 
 
 def _erase(lab: Lab) -> list[str]:
-    return lab.erase(match=SECRET)
+    """By words that no derived event holds: those are reached by lineage alone."""
+    return lab.erase(match=f"the {SECRET}")
 
 
 def _expect_gone(home: Path) -> None:
@@ -316,12 +319,30 @@ def _expect_gone(home: Path) -> None:
 def test_a_secret_that_went_all_the_way_is_erased_from_every_file(with_secret: Path, tmp_path: Path) -> None:
     home = shutil.copytree(with_secret, tmp_path / "home")
     held = holding(home, SECRET)
-    assert {"theorex.db-wal", "SHARED_CONTEXT.md"} <= set(held)
+    assert {"theorex.db", "theorex.db-wal", "SHARED_CONTEXT.md"} <= set(held)
     assert any(name.startswith("views/axon") for name in held)
+    assert any(name.startswith("archive/") for name in held)
     with opened(home) as lab:
         _erase(lab)
         assert holding(home, SECRET) == [], "before the journal is closed"
     _expect_gone(home)
+
+
+def test_what_is_left_after_an_erasure_may_graduate_again(tmp_path: Path) -> None:
+    """One of eight days is erased, and with it the graduation that rested on it; seven days in a row are left."""
+    with opened(tmp_path) as lab:
+        for day in range(7, -1, -1):
+            lab.journal.append([tool_event("the upload worker met a wall", at=NOW - day * DAY, session=f"d{day}")])
+            lab.flush(f"d{day}")
+        assert "upload worker" in lab.graduate()
+        newest = [event.id for event in lab.journal.tail(0, kinds=["tool_used"])][-1]
+        lab.erase(ids=[newest])
+        assert len(lab.agent("main").axon.frame()) == 0
+        assert "upload worker" in lab.graduate()
+        assert lab.graduate() == []
+        frame = lab.agent("main").axon.frame().set_index("concept")
+        assert frame.loc["upload worker", "frequency_count"] == 7
+        assert lab.verify().ok
 
 
 def test_an_erasure_that_was_killed_is_finished_by_repeating_it(with_secret: Path, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from theorex_lab.search.index import OBSERVATION, ItemIndex
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 ROUNDS = 10
+SENTENCE = "the upload worker met a database deadlock"
 
 
 @pytest.fixture
@@ -158,6 +159,29 @@ def test_a_graduation_decided_before_another_process_saw_a_later_day_counts_no_d
         monkeypatch.setattr(lifecycle, "_append_once", late)
         assert lab.graduate() == []
         assert lab.views.get(Axon).concepts["count"].tolist() == [8]
+
+
+@pytest.mark.parametrize(("text", "later", "expected"), [(SENTENCE, SENTENCE, (2, 1)), ("ok", "", (0, 1))])
+def test_a_flush_decided_before_another_process_flushed_more_keeps_nothing_twice(
+    tmp_path: Path, monkeypatch, text: str, later: str, expected: tuple[int, int]
+) -> None:
+    """Also where nothing is kept, so that no short-term record stands in the way of the second flush."""
+    with opened(tmp_path) as lab:
+        lab.journal.append([tool_event(text)])
+        append = lifecycle._append_once
+
+        def late(views: object, events: Sequence[Event]) -> bool:
+            monkeypatch.setattr(lifecycle, "_append_once", append)
+            with opened(tmp_path) as other:
+                other.journal.append([tool_event(later, at=NOW + 1)] if later else [])
+                other.flush("s1")
+            return append(views, events)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(lifecycle, "_append_once", late)
+        assert lab.flush("s1") == (0, 0)
+        kinds = Counter(event.kind for event in lab.journal.tail(0))
+        assert (kinds["short_term"], kinds["flushed"]) == expected
+        assert lab.sessions() == []
 
 
 def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(tmp_path: Path) -> None:

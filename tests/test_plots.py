@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -15,6 +19,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import DAY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -22,13 +27,18 @@ from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments import plots
-from theorex_lab.experiments.widgets import count_tiers, decay_explorer, draw_decay, to_png
+from theorex_lab.experiments.widgets import count_tiers, decay_explorer, draw_decay, items_at_end, log_sources, to_png
+from theorex_lab.memory.access_log import AccessLog
 from theorex_lab.memory.decay import Items, Product, Recency
 
 OCCUPANCY = pd.DataFrame(
     {"at_days": [0.0, 10.0, 40.0], "active": [3, 4, 1], "mild": [0, 2, 3], "less": [0, 1, 4], "sleeping": [0, 0, 2]}
 )
 CALIBRATION = pd.DataFrame({"predicted": [0.1, 0.5, 0.9], "observed": [0.2, 0.5, 1.0], "n": [900, 40, 4]})
+PROMOTIONS = pd.DataFrame(
+    [("sage", "cache", 4), ("main", "cache", 8), ("main", "queue", 2), ("sage", "index", 2)],
+    columns=["agent", "concept", "count"],
+)
 SCORES = pd.DataFrame(
     {
         "law": ["recency", "product", "frequency"],
@@ -63,6 +73,8 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY, **to),
     "calibration": lambda **to: plots.plot_calibration(CALIBRATION, horizon_days=30.0, **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES, **to),
+    "funnel": lambda **to: plots.plot_funnel({"noted": 40, "kept": 30, "graduated": 3}, **to),
+    "promotions": lambda **to: plots.plot_promotions(PROMOTIONS, **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
     "tiers": lambda **to: plots.plot_tiers({}, **to),
@@ -70,6 +82,9 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY[:0], **to),
     "calibration": lambda **to: plots.plot_calibration(CALIBRATION[:0], **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES[:0], **to),
+    "funnel": lambda **to: plots.plot_funnel({}, **to),
+    "funnel of nothing": lambda **to: plots.plot_funnel({"noted": 0, "kept": 0}, **to),
+    "promotions": lambda **to: plots.plot_promotions(PROMOTIONS[:0], **to),
 }
 
 
@@ -112,7 +127,7 @@ class TestEveryPlot:
     def test_it_says_what_is_seen(self, name: str) -> None:
         ax = DRAWINGS[name](ax=own_axes())
         assert ax.get_title()
-        assert name == "graph" or ax.get_xlabel()
+        assert name in ("graph", "promotions") or ax.get_xlabel()
 
     def test_the_legend_covers_no_data(self, name: str) -> None:
         ax = DRAWINGS[name](ax=own_axes())
@@ -174,6 +189,65 @@ class TestTiers:
     def test_no_tier_or_no_count_is_refused(self, counts: dict[str, int]) -> None:
         with pytest.raises(InvalidInput, match="allowed are ACTIVE"):
             plots.plot_tiers(counts)
+
+
+class TestFunnel:
+    def test_each_bar_bears_its_count_and_its_share_of_the_step_before(self) -> None:
+        ax = plots.plot_funnel({"noted": 3198, "kept": 3108, "graduated": 14, "shared": 0}, ax=own_axes())
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["noted", "kept", "graduated", "shared"]
+        assert [bar.get_width() for bar in ax.patches] == [3198, 3108, 14, 0]
+        assert written_on(ax)[1:] == ["3,198", "3,108 (97.2%)", "14 (0.5%)", "0 (0.0%)"]
+        assert ax.yaxis_inverted()
+
+    def test_after_nothing_there_is_no_share(self) -> None:
+        ax = plots.plot_funnel({"noted": 5, "kept": 0, "graduated": 0}, ax=own_axes())
+        assert written_on(ax)[1:] == ["5", "0 (0.0%)", "0"]
+
+    @pytest.mark.parametrize(
+        ("counts", "message"),
+        [
+            ({"noted": -1}, r"'noted': -1 \(allowed: 0 to any\)"),
+            (
+                {"noted": 3, "kept": 4, "graduated": 5},
+                r"'kept': 4 \(allowed: 0 to 3\), 'graduated': 5 \(allowed: 0 to 4",
+            ),
+        ],
+    )
+    def test_what_is_no_part_of_the_step_before_is_refused(self, counts: dict[str, int], message: str) -> None:
+        with pytest.raises(InvalidInput, match=message):
+            plots.plot_funnel(counts)
+        assert plt.get_fignums() == []
+
+
+class TestPromotions:
+    def test_concepts_bear_the_sum_and_lines_are_as_wide_as_the_mentions(self) -> None:
+        ax = plots.plot_promotions(PROMOTIONS, ax=own_axes())
+        assert [text.get_text() for text in ax.texts] == ["main", "sage", "queue (2)", "cache (12)", "index (2)"]
+        lines = [line for line in ax.lines if len(line.get_xdata()) > 2]
+        assert [round(line.get_linewidth(), 3) for line in lines] == [1.7, 5.0, 2.8, 1.7]
+        colours = [plots.LINE_COLOURS[agent] for agent in (0, 0, 1, 1)]
+        assert [line.get_color() for line in lines] == colours
+
+    def test_the_order_of_rows_does_not_show_and_equal_pairs_add_up(self) -> None:
+        halves = pd.concat([PROMOTIONS.assign(count=PROMOTIONS["count"] // 2)] * 2)[::-1]
+        first, second = (plots.plot_promotions(table, ax=own_axes()) for table in (PROMOTIONS, halves))
+        assert to_png(first.figure) == to_png(second.figure)
+
+    def test_the_most_mentioned_are_shown_and_the_whole_is_counted(self) -> None:
+        many = pd.DataFrame({"agent": "main", "concept": [f"concept {n}" for n in range(60)], "count": range(1, 61)})
+        ax = plots.plot_promotions(many, ax=own_axes())
+        assert "25 of 60 concepts" in ax.get_title()
+        assert {text.get_text() for text in ax.texts} == {"main", *(f"concept {n} ({n + 1})" for n in range(35, 60))}
+
+    @pytest.mark.parametrize("n", [1, 2, 25])
+    def test_labels_cover_neither_each_other_nor_the_outside(self, n: int) -> None:
+        labels = [f"$concept_{number} " + "x" * 40 for number in range(n)]
+        table = pd.DataFrame({"agent": [f"agent-{number % 3}" for number in range(n)], "concept": labels, "count": 3})
+        ax = plots.plot_promotions(table)
+        ax.figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in [*ax.texts, ax.title]]
+        assert not [1 for first, second in combinations(boxes, 2) if first.overlaps(second)]
+        assert all(box.x0 >= 0 and box.x1 <= ax.figure.bbox.width for box in boxes)
 
 
 class TestGraph:
@@ -277,6 +351,7 @@ class TestLawScores:
         (plots.plot_occupancy, OCCUPANCY.drop(columns="less"), "less"),
         (plots.plot_calibration, CALIBRATION.drop(columns=["n", "observed"]), "observed, n"),
         (plots.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
+        (plots.plot_promotions, PROMOTIONS.drop(columns="agent"), "agent"),
     ],
 )
 def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
@@ -287,6 +362,10 @@ def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFram
 
 class TestDecayExplorer:
     items = Items.of(np.linspace(0, 100, 60), count=np.arange(60) % 7 + 1)
+
+    @staticmethod
+    def _explorer(items: Items, law: str = "product") -> Any:
+        return decay_explorer({"sixty items": lambda: items}, law=law)
 
     def test_counts_follow_the_settings(self) -> None:
         items = Items.of([0.0, 9.0, 20.0, 40.0])
@@ -306,7 +385,7 @@ class TestDecayExplorer:
 
     @pytest.mark.parametrize("law", ["frequency", "constant", "nonsense"])
     def test_a_law_without_half_life_is_refused(self, law: str) -> None:
-        for call in (count_tiers, draw_decay, decay_explorer):
+        for call in (count_tiers, draw_decay, self._explorer):
             with pytest.raises(InvalidInput, match="those with a half-life: product, weighted_sum, recency"):
                 call(self.items, law=law)
 
@@ -317,7 +396,7 @@ class TestDecayExplorer:
             count_tiers(self.items, 14.0, 0.2, 0.3)
 
     def test_a_slider_redraws_text_and_picture(self) -> None:
-        half_life, _, _, counts, picture = decay_explorer(self.items).children
+        _, half_life, _, _, counts, picture = self._explorer(self.items).children
         before = counts.value, picture.value
         half_life.value = 60.0
         assert "ACTIVE " + str(count_tiers(self.items, 60.0)["ACTIVE"]) in counts.value
@@ -325,7 +404,7 @@ class TestDecayExplorer:
         assert picture.value == to_png(draw_decay(self.items, 60.0)) != before[1]
 
     def test_sliders_are_described_and_bounded(self) -> None:
-        half_life, active, mild, *_ = decay_explorer(self.items).children
+        _, half_life, active, mild, *_ = self._explorer(self.items).children
         assert [slider.description for slider in (half_life, active, mild)] == [
             "Half-life (days)", "ACTIVE from importance", "MILD from importance",
         ]  # fmt: skip
@@ -335,10 +414,99 @@ class TestDecayExplorer:
         assert half_life.value == pytest.approx(0.5)
 
     def test_a_threshold_takes_the_other_along(self) -> None:
-        _, active, mild, counts, _ = decay_explorer(self.items).children
+        _, _, active, mild, counts, _ = self._explorer(self.items).children
         mild.value = 0.9
         assert (active.value, mild.value) == (0.9, 0.9)
         active.value = 0.1
         assert (active.value, mild.value) == (0.1, 0.1)
         expected = count_tiers(self.items, 14.0, 0.1, 0.1)
         assert ", ".join(f"{name} {count}" for name, count in expected.items()) in counts.value
+
+    def test_a_redraw_is_quick(self) -> None:
+        """Half of the moves of the slider take less than 300 ms of the processor."""
+        _, half_life, *_ = self._explorer(Items.of(np.linspace(0, 200, 5_000))).children
+        seconds = []
+        for half_life_days in range(10, 100, 10):
+            started = time.process_time()
+            half_life.value = half_life_days
+            seconds.append(time.process_time() - started)
+        assert np.median(seconds) < 0.3
+
+
+class TestSources:
+    log = AccessLog.of([(day * DAY, f"file {day % 3}", None, False) for day in range(9)])
+
+    def test_a_source_is_read_once_when_it_is_chosen(self) -> None:
+        calls: list[str] = []
+
+        def items() -> Items:
+            calls.append("items")
+            return Items.of([0.0, 60.0])
+
+        def log() -> AccessLog:
+            calls.append("log")
+            return self.log
+
+        source, _, _, _, counts, picture = decay_explorer({"two items": items, "nine accesses": log}).children
+        assert (source.options, source.value, calls) == (("two items", "nine accesses"), "two items", ["items"])
+        before = counts.value, picture.value
+        source.value = "nine accesses"
+        assert calls == ["items", "log"]
+        assert "ACTIVE 3, MILD 0, LESS 0" in counts.value
+        assert picture.value == to_png(draw_decay(items_at_end(self.log)))
+        source.value = "two items"
+        assert (counts.value, picture.value) == before
+        assert calls == ["items", "log"]
+
+    def test_what_cannot_be_read_says_why_and_the_others_still_show(self) -> None:
+        def broken() -> Items:
+            raise InvalidInput("row 3 <b>is bad</b>")
+
+        sources = {"broken": broken, "sound": lambda: Items.of([0.0])}
+        source, *_, counts, picture = decay_explorer(sources).children
+        assert (counts.value, picture.value) == ('<p role="status">row 3 &lt;b&gt;is bad&lt;/b&gt;</p>', b"")
+        source.value = "sound"
+        assert "ACTIVE 1" in counts.value
+        assert bytes(picture.value).startswith(b"\x89PNG")
+
+    def test_no_source_is_refused(self) -> None:
+        with pytest.raises(InvalidInput, match="got no source"):
+            decay_explorer({})
+
+    def test_items_at_the_end_are_those_known_before_the_last_event(self) -> None:
+        items = items_at_end(self.log)
+        assert items.age_days.tolist() == [1.0, 2.0, 3.0]
+        assert items.count.tolist() == [3, 3, 2]
+        assert len(items_at_end(AccessLog.of([]))) == 0
+
+    def test_logs_at_hand(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        recorded = tmp_path / "data" / "git_touches_helm" / "touches.log.gz"
+        recorded.parent.mkdir(parents=True)
+        recorded.write_bytes(gzip.compress(b"\x01abc 86400\nA\tone.py\nA\ttwo.py\n\x01abd 172800\nM\tone.py\n"))
+        monkeypatch.setenv("THEOREX_DATA", str(recorded.parents[1]))
+        found = log_sources(tmp_path)
+        assert list(found) == ["recorded: git_touches_helm", "simulation of a team of agents"]
+        assert items_at_end(found["recorded: git_touches_helm"]()).count.tolist() == [1, 1]
+        assert found["simulation of a team of agents"]().n_events > 500
+        monkeypatch.delenv("THEOREX_DATA")
+        assert list(log_sources(tmp_path / "not there")) == ["simulation of a team of agents"]
+
+    @pytest.mark.parametrize(("commits", "there"), [(29, False), (30, True)])
+    def test_a_repository_of_thirty_commits_comes_first(
+        self, tmp_path: Path, commits: int, there: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("THEOREX_DATA", raising=False)
+        stream = "".join(
+            f"commit refs/heads/main\ncommitter A <a@example.org> {86_400 * number} +0000\ndata 1\nx\n"
+            f"M 100644 inline file{number % 4}.py\ndata {len(str(number))}\n{number}\n"
+            for number in range(1, commits + 1)
+        )
+        for arguments, text in ((["init", "--quiet", "-b", "main"], ""), (["fast-import", "--quiet"], stream)):
+            subprocess.run(["git", "-C", str(tmp_path), *arguments], input=text, text=True, check=True)
+        (tmp_path / "notebooks").mkdir()
+        found = log_sources(tmp_path / "notebooks")
+        name = f"your repository: {tmp_path.name}"
+        assert (name in found) is there
+        if there:
+            assert next(iter(found)) == name
+            assert items_at_end(found[name]()).count.sum() == 29

@@ -28,7 +28,7 @@ from theorex_lab.memory.access_log import AccessLog
 from theorex_lab.memory.decay import make_law
 from theorex_lab.memory.fitting import occupancy
 
-DAYS = 60
+DAYS = 46
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"half_life_days": 3.0, "fix_half_life_days": 2.0, "sleep_after_days": 5.0, "context_tokens": 150},
@@ -41,7 +41,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def stream(seed: int) -> list[Event]:
-    """Two agents for sixty days: bursts of texts that share concepts, fixes, hearsay, and what flushes kept."""
+    """Two agents for some weeks: bursts of texts that share concepts, fixes, hearsay, and what flushes kept."""
     rng = np.random.default_rng(seed)
     words = [f"concept *{number}* of {'x' * (number % 9)}" for number in range(40)]
     events = []
@@ -60,9 +60,9 @@ def stream(seed: int) -> list[Event]:
             )  # fmt: skip
     for word, first, score in (
         ("nightly build", 3, 0.9),
-        (words[1], 20, 0.7),
-        ("flaky test", 40, 0.6),
-        ("rare", 50, 0.9),
+        (words[1], 16, 0.7),
+        ("flaky test", 30, 0.6),
+        ("rare", 38, 0.9),
     ):
         for day in range(first, first + (5 if word == "rare" else 9)):
             body = {

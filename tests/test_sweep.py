@@ -80,7 +80,7 @@ def item_columns(draw: st.DrawFn) -> Items:
 
     ages = st.one_of(
         st.floats(-5, 400),
-        st.sampled_from([0.0, 1e-300, 7.0, 14.0, 28.0, 1e300, math.inf, math.nan]),
+        st.sampled_from([0.0, 1e-300, 7.0, 14.0, 28.0, 1e300, math.nan]),
         st.integers(0, 60),
     )
     return Items.of(
@@ -95,7 +95,7 @@ HALF_LIVES = st.lists(st.one_of(st.sampled_from([0.01, 7.0, 14.0, 36_500.0]), st
 
 
 @given(item_columns(), HALF_LIVES, THRESHOLDS, THRESHOLDS)
-@hypothesis_settings(max_examples=250, deadline=None)
+@hypothesis_settings(max_examples=120, deadline=None)
 def test_critical_half_lives_count_what_the_law_scores(
     items: Items, half_lives: list[float], one: float, other: float
 ) -> None:
@@ -109,7 +109,7 @@ def test_critical_half_lives_count_what_the_law_scores(
 
 
 @given(item_columns(), st.integers(0, 11), st.sampled_from([0.3, 3.0, 14.0, 90.0]))
-@hypothesis_settings(max_examples=150, deadline=None)
+@hypothesis_settings(max_examples=60, deadline=None)
 def test_a_threshold_that_an_item_meets_exactly_counts_it(items: Items, number: int, days: float) -> None:
     """The bound is inclusive to the last bit: the threshold is the very importance of one of the items."""
     law = Product(half_life_days=days)
@@ -312,6 +312,7 @@ def test_best() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=20))
+@hypothesis_settings(max_examples=40, deadline=None)
 def test_the_frontier_is_what_no_row_beats(points: list[tuple[int, int]]) -> None:
     table = pd.DataFrame(points, columns=["cost", "loss"])
     beaten = lambda one, other: other[0] <= one[0] and other[1] <= one[1] and other != one  # noqa: E731
@@ -363,5 +364,8 @@ def test_html_is_a_table_of_the_rows() -> None:
 
 
 def test_metric_rows_are_checked() -> None:
+    def texts(recorded: Recorded, settings: Sequence[Settings]) -> Any:
+        return [{"a": "b"}] * len(settings)
+
     with pytest.raises(InvalidInput, match="dictionary of numbers"):
-        sweep(LOG, GRID, metric=lambda recorded, settings: [{"a": "b"}] * len(settings))  # type: ignore[list-item, return-value]
+        sweep(LOG, GRID, metric=texts)

@@ -103,7 +103,7 @@ def axon_of(concepts: int, links_each: int, *, seed: int = 0) -> Axon:
     table.grow(concepts)
     table["concept_id"][:] = np.arange(concepts) * 7919 + 1
     table["count"][:] = generator.geometric(0.2, concepts)
-    table["last_seen"][:] = NOW - (generator.exponential(40.0, concepts) * DAY).astype(np.int64)
+    table["last_seen"][:] = NOW - (generator.exponential(15.0, concepts) * DAY).astype(np.int64)
     table["first_seen"][:] = table["last_seen"] - 30 * DAY
     table["source_weight"][:], table["trust"][:], table["alive"][:] = 0.7, 2, True
     table["decayed"][:] = table["count"][:, None] * np.linspace(0.2, 1.0, len(COUNT_HALF_LIVES_DAYS))

@@ -62,11 +62,12 @@ def scan_columns(axon: Axon, now: int) -> NDArray[np.int8]:
     """The same as one numpy expression after the other, without anything around it."""
     table, links, n = axon.concepts, axon.links, len(axon.concepts)
     strength = np.minimum(0.1 + 0.05 * (links["count"] - 1.0), 1.0)
-    strength *= np.exp2((links["last_seen"] - now) / (DAYS * SETTINGS.half_life_days))
+    strength *= np.exp2(np.minimum(links["last_seen"] - now, 0) / (DAYS * SETTINGS.half_life_days))
     strength[strength < 0.01] = 0.0
-    logs = np.log1p(-strength)
+    with np.errstate(divide="ignore"):
+        logs = np.log1p(-strength)
     absent = np.bincount(links["a"], weights=logs, minlength=n) + np.bincount(links["b"], weights=logs, minlength=n)
-    age = (now - table["last_seen"]) / DAYS
+    age = np.maximum(now - table["last_seen"], 0) / DAYS
     raw = np.exp2(-age / SETTINGS.half_life_days) * (1 + np.log(table["count"])) * (1.25 - 0.25 * np.exp(absent))
     tier = np.where(raw >= 0.6, Tier.ACTIVE, np.where(raw >= 0.3, Tier.MILD, Tier.LESS)).astype(np.int8)
     tier[(tier == Tier.LESS) & (age >= SETTINGS.sleep_after_days)] = Tier.SLEEPING

@@ -46,11 +46,13 @@ class Recorded:
     names, item_id, item_agent (position in `agents`), item_bytes (escaped and plain)   of each item
     time (µs), item, count, fix_count (those in a trace_fix), trust   of each mention
     link_ends (two items) of each link; together_time, together_link of each time that both were mentioned
-    fix_time, fix_agent, fix_text (a number), fix_bytes of each trace fix;  short_term: as `ShortTerm` has them
+    fix_time, fix_owner (position in `owners`), fix_text (a number), fix_bytes of each trace fix
+    short_term: as `ShortTerm` has them
     """
 
     names: tuple[str, ...]
     agents: tuple[str, ...]
+    owners: tuple[str, ...]
     item_id: Integers
     item_agent: Integers
     item_bytes: Integers
@@ -63,7 +65,7 @@ class Recorded:
     together_time: Integers
     together_link: Integers
     fix_time: Integers
-    fix_agent: Integers
+    fix_owner: Integers
     fix_text: Integers
     fix_bytes: Integers
     short_term: Columns
@@ -92,8 +94,10 @@ class Recorded:
     @property
     def fingerprint(self) -> str:
         """SHA-256 over all columns: equal for equal recordings."""
-        digest = hashlib.sha256("\x1f".join([*self.names, "", *self.agents]).encode("utf-8", "surrogatepass"))
-        columns = {field.name: getattr(self, field.name) for field in fields(self)[2:-1]} | self.short_term
+        digest = hashlib.sha256(
+            "\x1f".join([*self.names, "", *self.agents, "", *self.owners]).encode("utf-8", "surrogatepass")
+        )
+        columns = {field.name: getattr(self, field.name) for field in fields(self)[3:-1]} | self.short_term
         for name, column in sorted(columns.items()):
             digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
             digest.update(np.ascontiguousarray(column).data)
@@ -107,13 +111,13 @@ class _Reader:
     """Columns while the events pass by."""
 
     def __init__(self) -> None:
-        self.agents, self.texts, self.short_term = Names(), Names(), ShortTerm()
+        self.agents, self.owners, self.texts, self.short_term = Names(), Names(), Names(), ShortTerm()
         self.items: dict[tuple[int, int], int] = {}
         self.names: list[str] = []
         self.links: dict[tuple[int, int], int] = {}
         self.mentions: list[tuple[int, int, int, int, int]] = []  # time, item, count, fix_count, trust
         self.together: list[tuple[int, int]] = []  # time, link
-        self.fixes: list[tuple[int, int, int, int]] = []  # time, agent, text, bytes
+        self.fixes: list[tuple[int, int, int, int]] = []  # time, owner, text, bytes
 
     def read_journal(self, journal: Journal) -> None:
         for event in journal.tail(0, kinds=("observation", "imported", "short_term", "imported_links")):
@@ -148,7 +152,8 @@ class _Reader:
         is_fix, trust = body["type"] == FIX_TYPE, TRUST[body["source"]]
         if is_fix:
             text = " ".join(body["text"].split())
-            self.fixes.append((event.at, agent, self.texts.number(text), len(text.encode())))
+            owner = event.agent if trust >= TRUST["agent"] else f"{event.agent}/{body['source']}"
+            self.fixes.append((event.at, self.owners.number(owner), self.texts.number(text), len(text.encode())))
         if not body.get("counted", True):
             return
         found = [self._item(agent, concept[0], concept[2]) for concept in body["concepts"]]
@@ -176,12 +181,13 @@ class _Reader:
     def recorded(self) -> Recorded:
         time, item, count, fix_count, trust = _sorted_columns(self.mentions, 5)
         together_time, together_link = _sorted_columns(self.together, 2)
-        fix_time, fix_agent, fix_text, fix_bytes = _sorted_columns(self.fixes, 4)
+        fix_time, fix_owner, fix_text, fix_bytes = _sorted_columns(self.fixes, 4)
         sizes = [(len(escape(name).encode()), len(name.encode())) for name in self.names]
         keys = np.array(list(self.items), np.int64).reshape(-1, 2)
         return Recorded(
             names=tuple(self.names),
             agents=tuple(self.agents),
+            owners=tuple(self.owners),
             item_id=keys[:, 1].copy(),
             item_agent=keys[:, 0].copy(),
             item_bytes=np.array(sizes, np.int64).reshape(-1, 2),
@@ -194,7 +200,7 @@ class _Reader:
             together_time=together_time,
             together_link=together_link,
             fix_time=fix_time,
-            fix_agent=fix_agent,
+            fix_owner=fix_owner,
             fix_text=fix_text,
             fix_bytes=fix_bytes,
             short_term=self.short_term.columns(),
@@ -272,24 +278,29 @@ class Moment:
         self.first_age = (now - memory.first[self.rows]) / MICROSECONDS_PER_DAY
         self.decayed = memory.decayed[self.rows] * np.exp2(-np.maximum(self.age, 0.0)[:, None] / _HALF_LIVES)
         self.only_fixes = memory.fix_count[self.rows] == self.count
+        self.linked: dict[float, tuple[Integers, Floats, Floats]] = {}  # by half-life, since several settings share one
 
     def items(self, settings: Settings, law: Law, links: Links) -> Items:
         """What this law reads of the known items."""
-        n = len(self.memory.count)
-        present, strength = links.strengths(self.now, settings.half_life_days)
-        first, second = links.ends[present].T
-        link_strength, mean_link_strength = link_columns(n, first, second, strength)
+        n, half_life = len(self.memory.count), settings.half_life_days
+        if half_life not in self.linked:
+            present, strength = links.strengths(self.now, half_life)
+            first, second = links.ends[present].T
+            strongest, mean = link_columns(n, first, second, strength)
+            self.linked[half_life] = present, strongest[self.rows], mean[self.rows]
+        present, link_strength, mean_link_strength = self.linked[half_life]
         activity: Floats = np.zeros(n)
         if law.params.get("weight_linked"):
             age = (self.now - self.memory.last) / MICROSECONDS_PER_DAY
+            first, second = links.ends[present].T
             activity = linked_activity(n, first, second, links.count[present], self.memory.count, age)
         return Items.of(
             self.age,
             self.count,
             first_age_days=self.first_age,
             decayed_counts=self.decayed,
-            link_strength=link_strength[self.rows],
-            mean_link_strength=mean_link_strength[self.rows],
+            link_strength=link_strength,
+            mean_link_strength=mean_link_strength,
             linked_activity=activity[self.rows],
             half_life_cap_days=np.where(self.only_fixes, settings.fix_half_life_days, np.inf),
         )

@@ -46,6 +46,7 @@ class _Lines:
         self.recorded = recorded
         self.age_bytes = np.array([len(age_in_words(day)) for day in range(int(span_days) + 2)])
         self.agent_tokens = np.array([count_tokens(name) for name in recorded.agents], np.int64)
+        self.owner_tokens = np.array([count_tokens(name) for name in recorded.owners], np.int64)
 
     def _age_bytes(self, age: Floats) -> Integers:
         bytes_of: Integers = self.age_bytes[np.clip(age, 0, len(self.age_bytes) - 1).astype(np.int64)]
@@ -72,8 +73,7 @@ class _Lines:
         rows = np.flatnonzero(awake)[np.argsort(age[awake], kind="stable")]
         rows = rows[np.sort(np.unique(recorded.fix_text[rows], return_index=True)[1])]
         price = -(-(recorded.fix_bytes[rows] + self._age_bytes(age[rows]) + 6) // 4)
-        agent = recorded.fix_agent[rows]
-        return _fill(price, agent, FIX_SECTION_TOKENS + self.agent_tokens, budget)
+        return _fill(price, recorded.fix_owner[rows], FIX_SECTION_TOKENS + self.owner_tokens, budget)
 
     def fill(self, price: Integers, section: Integers, budget: int) -> tuple[int, int]:
         """How many of these concept lines fit into the budget, and what they take of it."""
@@ -346,9 +346,10 @@ class Replay:
         right.set_ylim(bottom=0)
         right.spines["top"].set_visible(False)
         legend = ax.get_legend()
-        if legend is not None:
-            legend.set_bbox_to_anchor((0.0, -0.16))
-            legend.set_ncols(4)
+        if legend is not None:  # beside, it would cover the right axis
+            names = [text.get_text() for text in legend.get_texts()]
+            drawn = [handle for handle in legend.legend_handles if handle is not None]
+            ax.legend(drawn, names, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False)
         return ax
 
     def _days(self) -> Floats:
@@ -404,7 +405,9 @@ class Comparison:
             panel = ax.inset_axes((0.54 * number, 0.5, 0.46, 0.46))
             plot_occupancy(each.frame.assign(at_days=each._days()), ax=panel).set(title=name, ylim=(0, top))
             legend = panel.get_legend()
-            if legend is not None and number == 0:
+            if number == 1:
+                panel.set_ylabel("")
+            elif legend is not None:
                 legend.remove()
             for column, style, what in ((1, "-", "asleep"), (2, ":", "not in the context")):
                 below.step(
@@ -451,6 +454,6 @@ def plot_survival(table: Table, *, ax: Axes | None = None) -> Axes:
     ax.step(days, columns["surviving"], where="post", color=LINE_COLOURS[0])
     ax.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
     ax.set(xlim=(0, max(float(days[-1]), 1.0)), ylim=(0, 1.02), xlabel="Days", ylabel="Share not over yet (0 to 1)")
-    ax.set_title(f"Survival of {columns['at_risk'][0]:,} (band: 95 % interval)")
+    ax.set_title(f"Survival, n = {columns['at_risk'][0]:,} (band: 95 % interval)")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -41,11 +41,12 @@ Metrics = dict[str, float]
 Metric = Callable[[Recorded, Sequence[Settings]], Sequence[Mapping[str, float]]]
 
 MAX_TASKS = 32
-MAX_CHUNK = 64
+CHUNK = 16
 FILE_VERSION = 1
 _SHOWN_COMPLAINTS = 5
-_DRAWS_PER_SETTING = 1_000
+_DRAWS_PER_SETTING = 100
 _ANNOTATED_CELLS = 120
+_TICKS = 12
 
 
 def summaries(
@@ -56,7 +57,10 @@ def summaries(
 
 
 def final_tiers(recorded: Recorded, settings: Sequence[Settings], *, at: int | None = None) -> list[Metrics]:
-    """A metric for big recordings: items by tier after one scan at `at`, as `tier_counts` has them."""
+    """A metric for big recordings: items by tier after one scan at `at`, as `tier_counts` has them.
+
+    Quickest with a `chunk_size` of all settings, since what they share is then counted once.
+    """
     names = ("active", "mild", "less", "sleeping")
     return [dict(zip(names, row, strict=True)) for row in tier_counts(recorded, settings, at).tolist()]
 
@@ -73,7 +77,7 @@ def random_settings(n: int, ranges: Mapping[str, Any], seed: int = 0) -> list[di
 
     A range is (low, high), drawn from evenly; `LogRange(low, high)`; or a list of choices. Of two whole numbers whole
     ones are drawn. What contradicts itself (mildThreshold above activeThreshold) is drawn again. Raises InvalidInput
-    for a range that is none of these, ConfigError where 1,000 draws a setting find nothing allowed.
+    for a range that is none of these, ConfigError where 100 draws a setting find nothing allowed.
 
     >>> random_settings(2, {"half_life_days": LogRange(1, 64), "decay_law": ["product", "power"]}, seed=3)
     [{'half_life_days': 1, 'decay_law': 'product'}, {'half_life_days': 28, 'decay_law': 'product'}]
@@ -166,7 +170,7 @@ def _changes(grid: Any, seed: int) -> list[dict[str, Any]]:
             raise InvalidInput(
                 f"got no list of values for {', '.join(empty)}; allowed is a list of one or more for each"
             )
-        grid = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        grid = [dict(zip(grid, values, strict=True)) for values in product(*grid.values()) if values]
     if not isinstance(grid, list | tuple) or not grid or not all(isinstance(each, Mapping) for each in grid):
         raise InvalidInput(
             f"got the grid {grid!r}; allowed are a dictionary of lists, a list of dictionaries, or a sampler that a seed "
@@ -203,6 +207,7 @@ def sweep(
     base: the settings that are changed.  metric: for a recording and some settings, a dictionary of numbers for each; with
     a process pool or a cluster a function of a module.  progress: a bar (None: in a terminal or notebook).
     resume: a file of JSON lines that keeps what is done, also when interrupted; a sweep goes on from there.
+    chunk_size: settings a task (16, or a 32nd of all on an executor); what they share is computed once a task.
 
     Raises ConfigError naming every setting that is refused, before anything is run; InvalidInput for a grid, metric or
     resume file that does not fit, StorageError where that file cannot be written.
@@ -222,7 +227,7 @@ def sweep(
     kept = None if resume is None else _ResumeFile(Path(resume), fingerprint(recorded, metric))
     done = {} if kept is None else {key: values for key, values in kept.read().items() if key in unique}
     todo = [key for key in unique if key not in done]
-    size = chunk_size or min(MAX_CHUNK, max(1, -(-len(todo) // MAX_TASKS)))
+    size = chunk_size or (CHUNK if executor is None else max(1, -(-len(todo) // MAX_TASKS)))
     chunks = [todo[start : start + size] for start in range(0, len(todo), size)]
     tasks = [[unique[key] for key in chunk] for chunk in chunks]
     with (
@@ -466,19 +471,25 @@ def _draw_line(table: Any, x: str, metric: str, marks: _Marks, ax: Axes | None) 
     ax = new_axes(ax, width=7.0, height=4.2)
     ax.plot(table[x], table[metric], "o-", color=LINE_COLOURS[0], markersize=4)
     for row, marker, label in marks:
-        height = np.interp(row[x], table[x], table[metric]) if np.issubdtype(table[x].dtype, np.number) else row[metric]
+        height = np.interp(row[x], table[x], table[metric]) if _is_numeric(table[x]) else row[metric]
         ax.plot(row[x], height, marker, color=LINE_COLOURS[4], markersize=10, fillstyle="none", mew=2, label=label)
     ax.set(xlabel=_words(x), ylabel=_words(metric), title=f"{_words(metric)} by {_words(x).lower()}")
     if _is_geometric(table[x]):
         ax.set_xscale("log")
+        if len(table) <= _TICKS:
+            ax.set_xticks(table[x], [f"{value:g}" for value in table[x]])
+            ax.minorticks_off()
     ax.legend(frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _is_geometric(values: Any) -> bool:
-    numbers = np.issubdtype(values.dtype, np.number)
-    return bool(numbers and values.min() > 0 and values.max() >= 20 * values.min())
+    return _is_numeric(values) and bool(values.min() > 0 and values.max() >= 20 * values.min())
+
+
+def _is_numeric(values: Any) -> bool:
+    return values.dtype.kind in "iuf"
 
 
 def _draw_map(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:

@@ -83,7 +83,9 @@ def draw_decay(
     _draw_items(curves, items, importance, codes)
     curves.set_title(f"{law}, half-life {half_life_days:.3g} days")
     plot_tiers(count_tiers(items, half_life_days, active_threshold, mild_threshold, law=law), ax=bars)
-    bars.set_xticks([])  # the numbers stand on the bars, and ticks are what a redraw waits for
+    # Ticks are what a redraw waits for; and on the bars the numbers stand in words.
+    curves.set(xticks=np.linspace(0, HALF_LIFE_RANGE_DAYS[1], 5), yticks=(0, 0.5, 1))
+    bars.set_xticks([])
     return figure
 
 

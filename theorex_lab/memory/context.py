@@ -212,7 +212,10 @@ def render_flash(
 
 
 def _fixes(axon: Axon, journal: Journal, now: int, settings: Settings) -> list[_Line]:
-    """Whole sentences of the trace fixes that are ACTIVE or MILD by their own age, newest first, each once."""
+    """Whole sentences of the trace fixes that are ACTIVE or MILD by their own age, newest first, each once.
+
+    In the agent's place stands who said it: the agent, or the agent and the kind of source that it had it from.
+    """
     kind = axon.types.find(FIX_TYPE)
     if kind is None:
         return []
@@ -229,5 +232,7 @@ def _fixes(axon: Axon, journal: Journal, now: int, settings: Settings) -> list[_
         event = by_seq[int(table["seq"][row])]
         days = (now - event.at) / MICROSECONDS_PER_DAY
         text = _SPACE.sub(" ", event.body["text"]).strip()
-        lines.setdefault(text, (event.agent, True, f"{text} ({age_in_words(days)})"))
+        source = event.body["source"]
+        owner = event.agent if TRUST[source] >= TRUST["agent"] else f"{event.agent}/{source}"
+        lines.setdefault(text, (owner, True, f"{text} ({age_in_words(days)})"))
     return list(lines.values())

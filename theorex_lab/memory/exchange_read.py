@@ -215,6 +215,9 @@ def _concept(record: Record, how: Importing) -> _Concept:
     label = _text(record, "canonical_form", "")
     surface = check_text(_text(record, "surface_form", label), limit)
     label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
+    # The surface form is what is shown, also once others speak of the concept: a strange file must not choose it freely.
+    if not how.trust_own and label not in (_canonical(surface), " ".join(surface.lower().split())):
+        surface = label
     return _Concept(concept_id(label), label, surface)
 
 

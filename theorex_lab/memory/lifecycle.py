@@ -101,6 +101,9 @@ def graduate(views: Views, settings: Settings, clock: Clock, *, agent: str) -> l
     for each in found:
         ids = [event.id for event in views.journal.read(seqs=sorted(set(rows[each.concept_id])))]
         event = graduation_event(view, each, ids, settings, agent=agent, at=clock.now())
+        # An erased graduation keeps its id for ever; the days that are left may graduate anew.
+        while (same := views.journal.read(ids=[event.id])) and same[0].erased:
+            event = event._replace(id=derived_event_id("anew", event.id))
         if _append_once(views, [event]):
             labels.append(str(event.body["label"]))
     return labels

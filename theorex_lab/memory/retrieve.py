@@ -83,6 +83,8 @@ class Searcher:
     def __init__(self, views: Views, settings: Settings, clock: Clock, embedder: Embedder, folder: Path) -> None:
         self.views, self.settings, self.now, self.embedder, self.folder = views, settings, clock.now, embedder, folder
         self._table: Table | None = None
+        self._awake_at: tuple[Table, int, Table, int] | None = None
+        self._awake_mask: NDArray[np.bool_] = np.zeros(0, bool)
         self._forget()
 
     @cached_property
@@ -113,7 +115,7 @@ class Searcher:
             if agents is not None and tag is None:
                 allowed |= self._shared_documents(index, hide=allowed)
             if not cold:
-                allowed &= ~_asleep(index, self.views.get(Axon))
+                allowed &= self._awake(index)
         return self._search(query, allowed, limit, now=None if not spread else self.now())
 
     def search_shared(self, query: str, *, limit: int = 10) -> Hits:
@@ -143,6 +145,14 @@ class Searcher:
                     [(documents, scores), self._spread(index, documents[:limit], allowed, now)]
                 )
             return Hits(query, tuple(self._hits(index, documents[:limit], scores[:limit])), notes)
+
+    def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
+        """A mask of the documents that do not sleep, kept until something is appended."""
+        axon = self.views.get(Axon)
+        state = (index.documents, index.seq, axon.concepts, axon.seq)
+        if self._awake_at != state:
+            self._awake_at, self._awake_mask = state, ~_asleep(index, axon)
+        return self._awake_mask
 
     def _shared_documents(self, index: ItemIndex, *, hide: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Documents of promoted concepts, one a concept; none of those that stand among `hide` already."""
@@ -249,31 +259,44 @@ class Searcher:
     def _keep(self, documents: NDArray[np.int64], matrix: NDArray[np.float32]) -> None:
         index = self.views.get(ItemIndex)
         with index.lock:
-            self.cache.add(index.keys(documents), matrix)
             self._follow(index)
+            self.cache.add(index.keys(documents), matrix)
+            # What else is queued was not computed meanwhile: only these are looked up.
+            self._known_records = len(self.cache)
+            self._take_over(index, self._queued[np.isin(self._queued, documents)])
 
     def _forget(self) -> None:
         self._vectors: VectorIndex | None = None
         self._covered: NDArray[np.int64] = np.zeros(0, np.int64)
         self._queued: NDArray[np.int64] = np.zeros(0, np.int64)
         self._followed = 0
+        self._known_records = 0
 
     def _follow(self, index: ItemIndex) -> None:
         """Take over vectors that the cache has got meanwhile."""
         if self._table is not index.documents:  # the view was folded anew, its documents have other numbers
             self._forget()
             self._table = index.documents
-        missing = np.concatenate([self._queued, np.arange(self._followed, len(index.documents))])
+        new = np.arange(self._followed, len(index.documents))
         self._followed = len(index.documents)
-        if not len(missing):
+        records = len(self.cache)
+        looked_up = np.concatenate([self._queued, new]) if records != self._known_records else new
+        self._queued = np.concatenate([self._queued, new]) if len(new) else self._queued
+        self._known_records = records
+        self._take_over(index, looked_up)
+
+    def _take_over(self, index: ItemIndex, documents: NDArray[np.int64]) -> None:
+        """Move these queued documents, in rising order, to the covered ones where the cache holds their vectors."""
+        if not len(documents):
             return
-        found, matrix = self.cache.get(index.keys(missing))
-        if found.any():
-            if self._vectors is None:
-                self._vectors = VectorIndex(matrix.shape[1], approximate=True)
-            self._vectors.add(matrix[found])
-            self._covered = np.concatenate([self._covered, missing[found]])
-        self._queued = missing[~found]
+        found, matrix = self.cache.get(index.keys(documents))
+        if not found.any():
+            return
+        if self._vectors is None:
+            self._vectors = VectorIndex(matrix.shape[1], approximate=True)
+        self._vectors.add(matrix if found.all() else matrix[found])
+        self._covered = np.concatenate([self._covered, documents[found]])
+        self._queued = np.delete(self._queued, np.searchsorted(self._queued, documents[found]))
 
     def _near(
         self, vector: NDArray[np.float32], allowed: NDArray[np.bool_], wanted: int

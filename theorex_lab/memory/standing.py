@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from theorex_lab.memory.decay import (
     LAWS,
     Items,
     Law,
+    Product,
     Tier,
     effective_link_strength,
     link_columns,
@@ -38,14 +40,19 @@ class Standing:
     """Scores of concepts at one moment, row by row.
 
     rows: of the axon's concepts.  raw: orders them.  importance: 0..1, decides the tier.  tier: codes of Tier;
-    a sleeping concept stays SLEEPING.  order: positions in `rows`, best first.
+    a sleeping concept stays SLEEPING.  among_equals: count, last_seen and concept_id, which order equal raw scores.
     """
 
     rows: NDArray[np.int64]
     raw: NDArray[np.float64]
     importance: NDArray[np.float64]
     tier: NDArray[np.int8]
-    order: NDArray[np.intp]
+    among_equals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """Positions in `rows`, best first; sorted when first asked for, since a scan asks for none."""
+        return rank_order(self.raw, *self.among_equals)
 
     def counts(self) -> dict[str, int]:
         """How many concepts are in each tier."""
@@ -69,26 +76,59 @@ def law_of(settings: Settings) -> Law:
 
 def links_now(axon: Axon, now: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Rows of the links that are present, and their effective strengths."""
-    present = np.flatnonzero(axon.links["count"] > 0)
-    days = (now - axon.links["last_seen"][present]) / MICROSECONDS_PER_DAY
-    strength = effective_link_strength(
-        stored_link_strength(axon.links["count"][present]), days, settings.half_life_days
-    )
-    return present[strength > 0], strength[strength > 0]
+    strength = _strengths(axon, now, settings)
+    present = np.flatnonzero(strength)
+    return present, strength[present]
+
+
+def _strengths(axon: Axon, now: int, settings: Settings) -> NDArray[np.float64]:
+    """The effective strength of every row of the axon's links; 0 for one that is gone, or too weak to be kept."""
+    days = (now - axon.links["last_seen"]) / MICROSECONDS_PER_DAY
+    return effective_link_strength(stored_link_strength(axon.links["count"]), days, settings.half_life_days)
 
 
 def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
     """What this law reads, for every row of the axon's concepts."""
-    table = axon.concepts
-    age = (now - table["last_seen"]) / MICROSECONDS_PER_DAY
-    decayed = table["decayed"] * np.exp2(-np.maximum(age, 0.0)[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
+    age, decayed = _ages(axon, now), axon.concepts["decayed"]
+    decayed = decayed * np.exp2(-np.maximum(age, 0.0)[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
     links, strength = links_now(axon, now, settings)
     first, second = axon.links["a"][links], axon.links["b"][links]
-    link_strength, mean_link_strength = link_columns(len(table), first, second, strength)
+    link_strength, mean_link_strength = link_columns(len(age), first, second, strength)
     activity: Any = 0.0
     if law.params.get("weight_linked"):
         co_count = axon.links["count"][links]
-        activity = linked_activity(len(table), first, second, co_count, table["count"], age)
+        activity = linked_activity(len(age), first, second, co_count, axon.concepts["count"], age)
+    return _items(axon, now, settings, age, decayed, link_strength, mean_link_strength, activity)
+
+
+def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths: NDArray[np.float64]) -> Items:
+    """`items_of` without the columns that the default law, which every scan runs on, does not read."""
+    if not isinstance(law, Product):
+        return items_of(axon, now, settings, law)
+    n = len(axon.concepts)
+    with np.errstate(divide="ignore"):
+        absence = np.log1p(-strengths)
+    absent = np.bincount(axon.links["a"], weights=absence, minlength=n)
+    absent += np.bincount(axon.links["b"], weights=absence, minlength=n)
+    unread = np.broadcast_to(0.0, (n, len(COUNT_HALF_LIVES_DAYS)))
+    return _items(axon, now, settings, _ages(axon, now), unread, 1.0 - np.exp(absent), 0.0, 0.0)
+
+
+def _ages(axon: Axon, now: int) -> NDArray[np.float64]:
+    return np.asarray((now - axon.concepts["last_seen"]) / MICROSECONDS_PER_DAY)
+
+
+def _items(
+    axon: Axon,
+    now: int,
+    settings: Settings,
+    age: NDArray[np.float64],
+    decayed: NDArray[np.float64],
+    link_strength: NDArray[np.float64],
+    mean_link_strength: Any,
+    activity: Any,
+) -> Items:
+    table = axon.concepts
     only_fixes = table["fix_count"] == table["count"]
     return Items.of(
         age,
@@ -104,16 +144,24 @@ def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
 
 def standing(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Standing:
     """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs)."""
+    return _standing(axon, now, settings, agents, _strengths(axon, now, settings))
+
+
+def _standing(
+    axon: Axon, now: int, settings: Settings, agents: Sequence[str] | None, strengths: NDArray[np.float64]
+) -> Standing:
     law = law_of(settings)
     rows = axon.rows_of(agents)
-    items = items_of(axon, now, settings, law).take(rows)
+    items = _scored_items(axon, now, settings, law, strengths)
+    if len(rows) < len(items):
+        items = items.take(rows)
     raw = law.raw(items)
     importance = law.importance(raw)
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
-    tier[axon.concepts["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
     table = axon.concepts
-    order = rank_order(raw, table["count"][rows], table["last_seen"][rows], table["concept_id"][rows])
-    return Standing(rows, raw, importance, tier, order)
+    tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
+    among_equals = table["count"][rows], table["last_seen"][rows], table["concept_id"][rows]
+    return Standing(rows, raw, importance, tier, among_equals)
 
 
 def spread_activation(
@@ -167,16 +215,20 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | No
 
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
     """
-    now_standing = standing(axon, now, settings, agents=agents)
-    rows, tier = now_standing.rows, now_standing.tier.copy()
+    strengths = _strengths(axon, now, settings)
+    current = _standing(axon, now, settings, agents, strengths)
+    rows, tier = current.rows, current.tier.copy()
     age = (now - axon.concepts["last_seen"][rows]) / MICROSECONDS_PER_DAY
     tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
-    changed = tier != axon.concepts["tier"][rows]
+    changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
     by_agent: dict[str, dict[str, list[int]]] = {}
-    for row, code in zip(rows[changed].tolist(), tier[changed].tolist(), strict=True):
-        agent = axon.agents[int(axon.concepts["agent"][row])]
-        by_agent.setdefault(agent, {}).setdefault(Tier(code).name, []).append(int(axon.concepts["concept_id"][row]))
-    dropped = _weak_links(axon, now, settings, rows)
+    for agent, of_agent in _by_agent(axon, rows[changed]):
+        codes = tier[changed[of_agent]]
+        ids = axon.concepts["concept_id"][rows[changed[of_agent]]]
+        # In the order of their first appearance, as dictionaries keep it.
+        found = codes[np.sort(np.unique(codes, return_index=True)[1])].tolist()
+        by_agent[agent] = {Tier(code).name: ids[codes == code].tolist() for code in found}
+    dropped = _weak_links(axon, strengths, rows)
     if not by_agent and not dropped:
         return None
     body = {"tiers": by_agent, "dropped_links": dropped, "policy": policy(settings)}
@@ -212,16 +264,23 @@ def policy(settings: Settings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
 
 
-def _weak_links(axon: Axon, now: int, settings: Settings, rows: NDArray[np.int64]) -> dict[str, list[list[int]]]:
-    present, _ = links_now(axon, now, settings)
-    weak = axon.links["count"] > 0
-    weak[present] = False
-    weak &= np.isin(axon.links["a"], rows)
-    dropped: dict[str, list[list[int]]] = {}
-    for a, b in zip(axon.links["a"][weak].tolist(), axon.links["b"][weak].tolist(), strict=True):
-        agent = axon.agents[int(axon.concepts["agent"][a])]
-        dropped.setdefault(agent, []).append([int(axon.concepts["concept_id"][row]) for row in (a, b)])
-    return dropped
+def _weak_links(axon: Axon, strengths: NDArray[np.float64], rows: NDArray[np.int64]) -> dict[str, list[list[int]]]:
+    """agent -> pairs of concept ids: the links of these concepts that are still there and too weak to stay."""
+    among = np.zeros(len(axon.concepts), bool)
+    among[rows] = True
+    weak = np.flatnonzero((axon.links["count"] > 0) & (strengths == 0))
+    ends = np.stack([axon.links["a"][weak], axon.links["b"][weak]], axis=1)
+    ends = ends[among[ends[:, 0]]]
+    pairs = axon.concepts["concept_id"][ends]
+    return {agent: pairs[of_agent].tolist() for agent, of_agent in _by_agent(axon, ends[:, 0])}
+
+
+def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """(agent, positions in `rows` of its concepts), agents in the order of their first row."""
+    numbers = axon.concepts["agent"][rows]
+    found, first = np.unique(numbers, return_index=True)
+    for number in found[np.argsort(first)].tolist():
+        yield axon.agents[number], np.flatnonzero(numbers == number)
 
 
 def frame(axon: Axon, current: Standing) -> Any:

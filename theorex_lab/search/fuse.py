@@ -5,6 +5,7 @@ A list is a pair of arrays of equal length: ids (integers, each once) and scores
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,10 +59,13 @@ def fuse_standardised(lists: Sequence[RankedList], weights: Sequence[float] | No
     union = _union(checked)
     total = np.zeros(len(union))
     for (ids, scores), factor in zip(checked, factors, strict=True):
-        spread = scores.std() if len(scores) else 0.0
+        if not len(scores):
+            continue
+        centred = scores - scores.mean()
+        spread = math.sqrt(centred @ centred / len(scores))
         # Rounding gives equal scores a spread of some 1e-16 of their size.
-        if len(scores) and spread > 1e-12 * np.abs(scores).max():
-            standardised = (scores - scores.mean()) / spread
+        if spread > 1e-12 * np.abs(scores).max():
+            standardised = centred / spread
             column = np.full(len(union), standardised.min())
             column[np.searchsorted(union, ids)] = standardised
             total += factor * column
@@ -90,7 +94,8 @@ def fuse_reciprocal_rank(lists: Sequence[RankedList], k: int = 60) -> tuple[Ids,
 
 
 def _union(lists: Sequence[tuple[Ids, Scores]]) -> Ids:
-    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(ids for ids, _ in lists)]))
+    ids = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *(ids for ids, _ in lists)]))
+    return ids[np.append(True, ids[1:] != ids[:-1])] if len(ids) else ids
 
 
 def _checked(entry: RankedList) -> tuple[Ids, Scores]:
@@ -99,7 +104,8 @@ def _checked(entry: RankedList) -> tuple[Ids, Scores]:
         raise InvalidInput(f"got ids of the shape {ids.shape} and scores of {scores.shape}; allowed are two equal rows")
     if len(ids) and not np.issubdtype(ids.dtype, np.integer):
         raise InvalidInput(f"got ids of the type {ids.dtype}; allowed are integers")
-    if len(np.unique(ids)) != len(ids):
+    in_order = np.sort(ids)
+    if (in_order[1:] == in_order[:-1]).any():
         raise InvalidInput("got an id twice in one list; give each id once, with its best score")
     if not np.isfinite(scores).all():
         raise InvalidInput("got a score that is not finite; leave such an entry out of the list")

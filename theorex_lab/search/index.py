@@ -107,9 +107,10 @@ class ItemIndex(View):
             mask &= carries
         return mask
 
-    def keys(self, documents: NDArray[np.int64]) -> list[bytes]:
-        """The text hashes of these documents."""
-        return [key.tobytes() for key in self.documents["key"][documents]]
+    def keys(self, documents: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The text hashes of these documents, two halves each: (n, 2)."""
+        keys: NDArray[np.uint64] = self.documents["key"][documents]
+        return keys
 
     def _known_concepts(self) -> set[tuple[int, int]]:
         if self._concepts is None:

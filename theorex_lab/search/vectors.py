@@ -20,6 +20,7 @@ from theorex_lab.search.fuse import Ids, Scores, best_first
 
 Matrix = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
+Keys = Sequence[bytes] | npt.NDArray[np.uint64]  # of 16 bytes each, or their two halves, (n, 2)
 
 KEY_BYTES = 16
 _BLOCK_RECORDS = 256
@@ -227,7 +228,7 @@ class VectorCache:
         self._refresh()
         return len(self._records)
 
-    def get(self, keys: Sequence[bytes]) -> tuple[Mask, Matrix]:
+    def get(self, keys: Keys) -> tuple[Mask, Matrix]:
         """Which of the keys are held, (n,), and their vectors, (n, dimensions), zeros where not held."""
         self._refresh()
         wanted = _key_pairs(keys)
@@ -244,7 +245,7 @@ class VectorCache:
                 matrix[intact] = self._records["vector"][numbers[intact]]
         return found, matrix
 
-    def add(self, keys: Sequence[bytes], matrix: Matrix) -> None:
+    def add(self, keys: Keys, matrix: Matrix) -> None:
         """Append those that are not held yet; durable when this returns.
 
         Raises InvalidInput for keys not of 16 bytes or a matrix that is not finite and of shape (keys, dimensions),
@@ -342,7 +343,9 @@ def _checksums(records: npt.NDArray[Any], numbers: npt.NDArray[np.int64]) -> npt
     return np.array(sums, dtype=np.uint32)
 
 
-def _key_pairs(keys: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+def _key_pairs(keys: Keys) -> npt.NDArray[np.uint64]:
+    if isinstance(keys, np.ndarray):
+        return keys
     if any(len(key) != KEY_BYTES for key in keys):
         raise InvalidInput(f"got a key that is not of {KEY_BYTES} bytes; make keys with text_key()")
     return np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, 2)
