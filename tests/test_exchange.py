@@ -322,10 +322,10 @@ def test_an_unreadable_time_scores_zero_until_the_concept_is_seen_again(tmp_path
     folder = original(tmp_path / "theirs")
     with home(tmp_path / "home") as lab:
         take(lab, folder)
-        frame = lab.axon().frame().set_index("concept")
+        frame = lab.axon().frame().set_index("canonical_form")
         assert frame.loc["timeline", "importance_weight"] == 0
         lab.journal.append([observation("seen", labels=["timeline"], agent="sage")])
-        assert lab.axon().frame().set_index("concept").loc["timeline", "importance_weight"] == 1
+        assert lab.axon().frame().set_index("canonical_form").loc["timeline", "importance_weight"] == 1
 
 
 def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
         assert (again.changed, again.slept, again.links_dropped) == (0, 0, 0)
         assert lab.journal.last_seq() == last, "a second scan notes nothing"
         axon = lab.views.get(Axon)
-        frame = lab.agent("main").axon.frame().set_index("concept")
+        frame = lab.agent("main").axon.frame().set_index("canonical_form")
         assert frame.loc["cache", "last_seen"].timestamp() * 1e6 == NOW, "the latest mention, not the last one"
         assert frame.loc["cache", "frequency_count"] == 3
         assert (frame["importance_weight"] <= 1).all()
@@ -239,7 +239,7 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
     with opened(tmp_path, at=NOW + 1) as lab:
         assert lab.flush("d0").kept == 0
         lab.graduate()
-        frame = lab.agent("main").axon.frame().set_index("concept")
+        frame = lab.agent("main").axon.frame().set_index("canonical_form")
         assert frame.loc["upload worker", "frequency_count"] == 7, "graduated once, with each of its days"
         assert lab.verify().ok
 
@@ -322,8 +322,10 @@ def test_a_secret_that_went_all_the_way_is_erased_from_every_file(with_secret: P
     assert {"theorex.db", "theorex.db-wal", "SHARED_CONTEXT.md"} <= set(held)
     assert any(name.startswith("views/axon") for name in held)
     assert any(name.startswith("archive/") for name in held)
-    with opened(home) as lab:
+    with opened(home) as lab, opened(home) as other:
+        assert SECRET in other.context().text.lower()
         _erase(lab)
+        assert SECRET not in other.context().text.lower(), "who has the views open forgets it too"
         assert holding(home, SECRET) == [], "before the journal is closed"
     _expect_gone(home)
 
@@ -340,7 +342,7 @@ def test_what_is_left_after_an_erasure_may_graduate_again(tmp_path: Path) -> Non
         assert len(lab.agent("main").axon.frame()) == 0
         assert "upload worker" in lab.graduate()
         assert lab.graduate() == []
-        frame = lab.agent("main").axon.frame().set_index("concept")
+        frame = lab.agent("main").axon.frame().set_index("canonical_form")
         assert frame.loc["upload worker", "frequency_count"] == 7
         assert lab.verify().ok
 

@@ -25,7 +25,7 @@ from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.search.index import OBSERVATION, ItemIndex
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
-ROUNDS = 10
+ROUNDS = 6
 SENTENCE = "the upload worker met a database deadlock"
 
 

@@ -133,7 +133,7 @@ def test_a_graduate_enters_the_axon_once(lab: Lab, clock: FixedClock) -> None:
     lab.journal.append([kept_event(day, "cache") for day in range(7)])
     assert lab.graduate() == ["cache"]
     row = lab.agent("main").axon.frame().iloc[0]
-    assert (row["concept"], row["frequency_count"], row["tier"]) == ("cache", 7, "ACTIVE")
+    assert (row["canonical_form"], row["frequency_count"], row["relevance_tier"]) == ("cache", 7, "ACTIVE")
     assert row["first_seen"] < row["last_seen"]
     assert lab.graduate() == []
     clock.advance(days=1)
@@ -315,7 +315,7 @@ def test_sixty_days_of_a_simulated_team() -> None:
             "tool events": 3198, "kept": 3108, "let go": 90, "graduated": 14, "concepts": 903, "fell asleep": 327,
             "promoted": 436, "in context": 122, "fixes in context": 27, "tokens": 1850,
         }  # fmt: skip
-        assert set(graduated) <= set(lab.axon().frame()["concept"])
+        assert set(graduated) <= set(lab.axon().frame()["canonical_form"])
 
 
 def test_the_life_cycle_is_legible_in_one_file() -> None:

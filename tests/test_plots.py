@@ -56,7 +56,7 @@ def concept_graph(n: int = 24, *, agents: int = 1, order: list[int] | None = Non
     graph = nx.Graph()
     for number in order or range(n):
         graph.add_node(
-            number, concept=f"concept number {number}", agent=f"agent-{number % agents}", tier=tiers[3 * number // n],
+            number, canonical_form=f"concept number {number}", agent_id=f"agent-{number % agents}", relevance_tier=tiers[3 * number // n],
             importance_weight=1 - number / n, frequency_count=n - number,
         )  # fmt: skip
     for number in order or range(n):
@@ -291,7 +291,12 @@ class TestGraph:
     def test_long_or_mathematical_labels_stay_text(self) -> None:
         graph = nx.Graph()
         graph.add_node(
-            1, concept="$\\frac{" + "x" * 60, agent="main", tier="MILD", importance_weight=0.4, frequency_count=1
+            1,
+            canonical_form="$\\frac{" + "x" * 60,
+            agent_id="main",
+            relevance_tier="MILD",
+            importance_weight=0.4,
+            frequency_count=1,
         )
         ax = plots.plot_graph(graph, ax=own_axes())
         assert to_png(ax.figure)

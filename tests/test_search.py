@@ -50,7 +50,7 @@ def test_hits_name_the_event_or_the_concept(lab: Lab) -> None:
     }
     assert written.event_id in [hit.id for hit in hits]
     concept = next(hit for hit in hits if hit.kind == "concept")
-    assert lab.agent("main").axon.graph().nodes[int(concept.id)]["concept"] == "cache stampede"
+    assert lab.agent("main").axon.graph().nodes[int(concept.id)]["canonical_form"] == "cache stampede"
     assert list(hits.frame.columns) == ["id", "kind", "text", "agent", "score"]
     assert "&lt;" in lab.search("stampede <b>", limit=1)._repr_html_() or "<table" in hits._repr_html_()
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

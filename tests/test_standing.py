@@ -25,7 +25,7 @@ def lab(clock: FixedClock) -> Iterator[Lab]:
 
 def _tier(lab: Lab, label: str, agent: str = "main") -> str:
     frame = lab.agent(agent).axon.frame()
-    return str(frame.loc[frame["concept"] == label, "tier"].item())
+    return str(frame.loc[frame["canonical_form"] == label, "relevance_tier"].item())
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_one_mention_fades_as_the_formula_says(
     clock.advance(days=days)
     row = lab.agent("main").axon.frame().iloc[0]
     assert row["importance_weight"] == pytest.approx(importance, abs=1e-6)
-    assert row["tier"] == tier
+    assert row["relevance_tier"] == tier
 
 
 def test_ten_mentions_stay_longer(lab: Lab, clock: FixedClock) -> None:
@@ -71,7 +71,7 @@ def test_a_scan_puts_to_sleep_and_a_write_wakes_with_the_count_kept(lab: Lab, cl
     assert lab.journal.last_seq() == before, "a second scan at one time leaves no event"
     lab.journal.append([observation("back", labels=["cache"], at=clock.now())])
     frame = lab.agent("main").axon.frame()
-    assert (frame["tier"].item(), frame["frequency_count"].item()) == ("ACTIVE", 3)
+    assert (frame["relevance_tier"].item(), frame["frequency_count"].item()) == ("ACTIVE", 3)
 
 
 def test_a_less_item_unseen_for_exactly_thirty_days_sleeps(lab: Lab, clock: FixedClock) -> None:
@@ -96,7 +96,7 @@ def test_prune_takes_less_items_strictly_older_and_leaves_what_sleeps(clock: Fix
         assert lab.prune() == 0, "exactly the threshold is not older"
         clock.advance(seconds=0.000001)
         assert lab.prune() == 2
-        assert lab.agent("main").axon.frame()["concept"].tolist() == ["kept"]
+        assert lab.agent("main").axon.frame()["canonical_form"].tolist() == ["kept"]
         archived = next(lab.journal.tail(0, kinds=["prune"])).body["concepts"]["main"]
         assert {row["concept_id"] for row in archived} == {concept_id("cache"), concept_id("ttl")}
         clock.advance(days=10)
@@ -104,7 +104,7 @@ def test_prune_takes_less_items_strictly_older_and_leaves_what_sleeps(clock: Fix
         assert lab.prune() == 0, "what sleeps stays"
         lab.journal.append([observation("again", labels=["cache"], at=clock.now())])
         frame = lab.agent("main").axon.frame()
-        assert frame.loc[frame["concept"] == "cache", "frequency_count"].item() == 1
+        assert frame.loc[frame["canonical_form"] == "cache", "frequency_count"].item() == 1
         assert lab.verify().ok
 
 
@@ -171,4 +171,4 @@ def test_lists_are_ordered_by_raw_not_by_the_clamped_weight(lab: Lab) -> None:
     lab.journal.append(
         [observation("x", labels=["once"]), observation("y", labels=["thrice"]), observation("y", labels=["thrice"])]
     )
-    assert lab.agent("main").axon.frame()["concept"].tolist() == ["thrice", "once"]
+    assert lab.agent("main").axon.frame()["canonical_form"].tolist() == ["thrice", "once"]

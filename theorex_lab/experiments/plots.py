@@ -183,7 +183,7 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
         ends = np.array([at[first], at[second]])
         ax.plot(*ends.T, color="#7F7F7F", alpha=0.55, linewidth=0.6 + 4 * min(strength, 1.0), zorder=1)
     diameters = _draw_nodes(ax, list(shown.nodes.values()), places)
-    _place_labels(ax, places, diameters / 2, [_shortened(data["concept"]) for data in shown.nodes.values()])
+    _place_labels(ax, places, diameters / 2, [_shortened(data["canonical_form"]) for data in shown.nodes.values()])
     return ax
 
 
@@ -314,15 +314,15 @@ def _beside(ax: Axes, text: str, at: tuple[float, float], points: float) -> None
 
 def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:
     """Markers and their legend; returns the diameters in points."""
-    agents = sorted({data["agent"] for data in nodes})
+    agents = sorted({data["agent_id"] for data in nodes})
     shapes = {agent: _SHAPES[number % len(_SHAPES)] for number, agent in enumerate(agents)}
     diameters = np.array([6 + 14 * data["importance_weight"] for data in nodes])
     for data, place, diameter in zip(nodes, places, diameters, strict=True):
         ax.plot(
-            *place, marker=shapes[data["agent"]], color=TIER_COLOURS[data["tier"]], markersize=diameter,
+            *place, marker=shapes[data["agent_id"]], color=TIER_COLOURS[data["relevance_tier"]], markersize=diameter,
             markeredgecolor="white", zorder=2,
         )  # fmt: skip
-    found = {data["tier"] for data in nodes}
+    found = {data["relevance_tier"] for data in nodes}
     keys = [
         Line2D([], [], marker="o", ls="", ms=9, color=TIER_COLOURS[name], label=name)
         for name in TIER_COLOURS

@@ -292,10 +292,11 @@ def frame(axon: Axon, current: Standing) -> Any:
     return pd.DataFrame(
         {
             "concept_id": table["concept_id"][rows],
-            "agent": [axon.agents[number] for number in table["agent"][rows].tolist()],
-            "concept": [axon.labels[row] for row in rows.tolist()],
+            "agent_id": [axon.agents[number] for number in table["agent"][rows].tolist()],
+            "canonical_form": [axon.labels[row] for row in rows.tolist()],
             "surface_form": [axon.surfaces[row] for row in rows.tolist()],
-            "tier": [Tier(code).name for code in current.tier[current.order].tolist()],
+            "node_type": "concept",
+            "relevance_tier": [Tier(code).name for code in current.tier[current.order].tolist()],
             "importance_weight": current.importance[current.order],
             "raw": current.raw[current.order],
             "frequency_count": table["count"][rows],
@@ -326,9 +327,9 @@ def graph(axon: Axon, current: Standing, now: int, settings: Settings) -> Any:
     for position, row in enumerate(current.rows.tolist()):
         result.add_node(
             name(row),
-            concept=axon.labels[row],
-            agent=axon.agents[int(table["agent"][row])],
-            tier=Tier(int(current.tier[position])).name,
+            canonical_form=axon.labels[row],
+            agent_id=axon.agents[int(table["agent"][row])],
+            relevance_tier=Tier(int(current.tier[position])).name,
             importance_weight=float(current.importance[position]),
             frequency_count=int(table["count"][row]),
         )

@@ -1,0 +1,192 @@
+"""What the figures of the benchmarks rest on, without a clock: syncs, events read, bytes written, views opened, copies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import observation
+
+from theorex_lab import FixedClock, Lab
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.axon import Axon
+from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab.search.index import ItemIndex
+from theorex_lab.search.lexical import LexicalIndex, tokenize
+
+# Stands between a process and the C library, and counts what reaches the disk for good.
+SYNC_COUNTER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+static long calls;
+long sync_calls(void) { return calls; }
+int fsync(int file) { calls++; return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(file); }
+int fdatasync(int file) { calls++; return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(file); }
+"""
+WRITES = """
+import ctypes, sys
+from theorex_lab import Entry, Lab
+count = ctypes.CDLL(None).sync_calls
+with Lab(sys.argv[1]) as lab:
+    main = lab.agent("main")
+    main.write("the first write makes the log")
+    before = count()
+    for _ in range(5):
+        main.write("TTL invalidation prevents cache stampedes")
+    each = count()
+    lab.write_all([Entry(f"entry {n} of a batch", "main") for n in range(20)])
+    print(each - before, count() - each)
+"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path, clock: FixedClock) -> Any:
+    with Lab(tmp_path / "home", clock=clock, embedder=HashedNgramEmbedder()) as lab:
+        yield lab
+
+
+def _events(count: int) -> list[Event]:
+    return [observation(f"text {n} of caches", labels=[f"concept {n}", "shared"]) for n in range(count)]
+
+
+def test_a_durable_write_syncs_exactly_once(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("counting syncs needs a C compiler, and Linux, where a library can be put before the C library")
+    source, library = tmp_path / "count.c", tmp_path / "count.so"
+    source.write_text(SYNC_COUNTER)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", WRITES, tmp_path / "home"],
+        env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["5", "1"], "one a write, and one for a whole batch"
+
+
+def test_a_search_reads_no_more_events_than_it_returns(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.journal.append(_events(300))
+    lab.searcher.embed_pending()
+    lab.search("caches")
+    read: list[int] = []
+    selected: list[str] = []
+    real_read, real_select = Journal.read, Journal._select
+
+    def counted_read(journal: Journal, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
+        read.append(len(seqs) + len(ids))
+        return real_read(journal, seqs=seqs, ids=ids)
+
+    def noted_select(journal: Journal, where: str, parameters: Sequence[object]) -> list[Event]:
+        selected.append(where)
+        return real_select(journal, where, parameters)
+
+    monkeypatch.setattr(Journal, "read", counted_read)
+    monkeypatch.setattr(Journal, "_select", noted_select)
+    assert len(lab.search("caches", limit=7)) == 7
+    assert read == [7]
+    assert [where for where in selected if "seq >" in where] == [], "nothing is new, so no tail is folded"
+
+
+def test_a_view_that_is_current_folds_nothing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.journal.append(_events(3))
+    lab.views.get(Axon)
+    folded: list[int] = []
+    real = Axon.fold
+    monkeypatch.setattr(Axon, "fold", lambda view, events: (folded.append(len(events)), real(view, events))[1])
+    lab.views.get(Axon)
+    assert folded == []
+    lab.journal.append(_events(2))
+    lab.views.get(Axon)
+    assert folded == [2]
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="counts written bytes through /proc")
+def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
+    def written() -> int:
+        lines = Path("/proc/self/io").read_text().splitlines()
+        return int(next(line.split()[1] for line in lines if line.startswith("wchar")))
+
+    lab.journal.append(_events(500))
+    lab.scan()
+    before, seq = written(), lab.journal.last_seq()
+    lab.scan()
+    assert lab.journal.last_seq() == seq
+    assert written() == before
+
+
+@pytest.mark.parametrize(
+    ("act", "opened"),
+    [
+        (lambda lab: lab.agent("main").write("caches go stale"), set()),
+        (lambda lab: lab.scan(), {"axon"}),
+        (lambda lab: lab.prune(), {"axon"}),
+        (lambda lab: lab.boot_inject(), {"axon"}),
+        (lambda lab: lab.status(), {"axon"}),
+        (lambda lab: lab.search("caches"), {"items", "axon"}),
+        (lambda lab: lab.agent("main").search("caches"), {"items", "axon", "shared"}),
+        (lambda lab: lab.graduate(), {"short_term"}),
+        (lambda lab: lab.flush("a-session"), {"flash"}),
+        (lambda lab: lab.promote(), {"axon", "shared"}),
+        (lambda lab: lab.boot_aware(), {"axon", "shared"}),
+    ],
+    ids=["write", "scan", "prune", "boot-inject", "status", "search", "search of an agent", "graduate", "flush",
+         "promote", "boot-aware"],
+)  # fmt: skip
+def test_an_act_opens_only_the_views_that_it_needs(
+    tmp_path: Path, clock: FixedClock, act: Callable[[Lab], object], opened: set[str]
+) -> None:
+    with Lab(tmp_path, clock=clock, embedder=HashedNgramEmbedder()) as lab:
+        lab.journal.append(_events(3))
+        act(lab)
+        assert set(lab.views.opened() if "views" in vars(lab) else ()) == opened
+
+
+def test_a_scan_and_a_promotion_are_one_event_each(lab: Lab) -> None:
+    lab.journal.append(_events(200))
+    for act in (lab.scan, lab.promote):
+        before = lab.journal.last_seq()
+        act()
+        assert lab.journal.last_seq() == before + 1
+        act()
+        assert lab.journal.last_seq() == before + 1, "a second time changes nothing"
+
+
+def test_adding_to_the_lexical_index_leaves_its_segments_alone() -> None:
+    index = LexicalIndex()
+    index.add([tokenize(f"word{n} of a document about caches and {n % 97}") for n in range(2_000)])
+    segments = list(index._segments)
+    assert segments
+    for n in range(20):
+        index.add([tokenize(f"a new document {n} about caches")])
+        index.search(tokenize("caches"))
+    assert all(now is before for now, before in zip(index._segments, segments, strict=True))
+
+
+def test_opening_a_snapshot_maps_its_files(tmp_path: Path, lab: Lab) -> None:
+    lab.journal.append(_events(50))
+    for kind in (Axon, ItemIndex):
+        view = lab.views.get(kind)
+        write_snapshot(tmp_path / view.name, view.columns(), code=kind.code, seq=view.seq, event_id="one")
+        _, _, columns = next(open_snapshots(tmp_path / view.name, kind.code))
+        assert all(isinstance(array.base, np.memmap) for array in columns.values())
+        opened = kind()
+        opened.load(columns)
+        held = [array for array in _arrays(opened) if len(array) > 1]
+        maps = [array for array in columns.values() if len(array) > 1]
+        assert all(any(np.shares_memory(array, one) for one in maps) for array in held)
+
+
+def _arrays(view: Axon | ItemIndex) -> list[np.ndarray[Any, Any]]:
+    """The tables that a view holds, and the postings of the lexical index."""
+    if isinstance(view, Axon):
+        tables = [view.concepts, view.links, view.observations, view.mentions]
+        return [array for table in tables for array in table.columns("").values()]
+    return [*view.documents.columns("").values(), *view.lexical._segments[0], view.lexical._lengths.rows]
