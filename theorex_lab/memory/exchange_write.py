@@ -263,5 +263,5 @@ def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int6
     # Nine significant digits give every float32 back.
     pattern = ",".join(["%.9g"] * matrix.shape[1])
     for key, concept, seq, vector in zip(keys, concepts, seqs, matrix.tolist(), strict=True):
-        head = {"id": str(concept) if concept else ids[seq], "text_hash": key.hex(), "embedder": searcher.embedder.id}
+        head = {"id": str(concept) if concept else ids[seq], "text_hash": key.tobytes().hex(), "embedder": searcher.embedder.id}
         yield f'{encode(head)[:-1]},"vector":[{pattern % tuple(vector)}]}}'
