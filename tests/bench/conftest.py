@@ -1,5 +1,6 @@
 """Homes that several benchmarks share, made once a run."""
 
+# ruff: noqa: E402
 from __future__ import annotations
 
 import os
@@ -8,7 +9,7 @@ import os
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def million_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def home_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeOf]:
+def home_of(tmp_path_factory: pytest.TempPathFactory) -> HomeOf:
     """A home with so many observations, the same one for the same number."""
     made: dict[int, Path] = {}
 
@@ -43,4 +44,4 @@ def home_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeOf]:
             journal.close()
         return made[count]
 
-    yield make
+    return make

@@ -328,8 +328,11 @@ class Axon(View):
             for tier, concepts in tiers.items():
                 self.concepts["tier"][self._known(agent, concepts)] = Tier[tier]
         for agent, pairs in body["dropped_links"].items():
-            ends = [self._known(agent, pair) for pair in pairs]
-            self._drop_links(min(pair) << 32 | max(pair) for pair in ends if len(pair) == 2)
+            number, rows = self.agents.find(agent), self._rows()
+            ends = ((rows.get((number, one)), rows.get((number, other))) for one, other in pairs)
+            self._drop_links(
+                min(one, other) << 32 | max(one, other) for one, other in ends if one is not None and other is not None
+            )
 
     def _fold_prune(self, event: Event) -> None:
         for agent, concepts in event.body["concepts"].items():
