@@ -3,7 +3,7 @@
     tool event  →  flash  →  short-term  →  graduate  →  axon  →  promote  →  shared web  →  context
                                      write  ───────────┘
 
-Read this file first: each step is one function, leaves at most one transaction in the journal, and may be repeated.
+Read this file first: each step is one function, leaves whole transactions in the journal, and may be repeated.
 """
 
 from __future__ import annotations
