@@ -111,6 +111,10 @@ def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, m
     code, result = _run(arguments, monkeypatch, capsys)
     assert code == 0
     assert {"law", "params", "scores", "n_scored"} <= result.keys()
+    assert result["costs"].keys() == {"default", "fitted"}
+    for cost in result["costs"].values():
+        assert cost["mean_context_tokens"] > 0
+        assert 0 <= cost["asleep_rate"] <= cost["absent_rate"] <= 1
     assert load_settings(home / "config.json").decay_law == "product", "nothing is adopted unasked"
     _run([*arguments, "--write"], monkeypatch, capsys)
     adopted = load_settings(home / "config.json")

@@ -16,6 +16,9 @@ from theorex_lab.errors import StorageError, TheorexError
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 
 
+_SCANS = 60
+
+
 @command("tune")
 @click.option("--log", "log_file", metavar="FILE", required=True, help="The access log; a folder is a git repository.")
 @click.option(
@@ -25,20 +28,44 @@ EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap intervals.")
 @click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
 def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
-    """The last third of the events is scored; law and parameters are chosen on the part before it only."""
+    """The last third of the events is scored; law and parameters are chosen on the part before it only.
+
+    Then the whole log is replayed under the default and the fitted settings: what the context would have cost, and how
+    much of what was used again would have been absent from it.
+    """
     from theorex_lab.config import save_settings
     from theorex_lab.experiments.access import load_log
     from theorex_lab.experiments.access import tune as fit
 
-    tuning = fit(load_log(log_file, log_format), seed=seed)
+    log = load_log(log_file, log_format)
+    tuning = fit(log, seed=seed)
+    costs = _costs(log, tuning)
     lines = json.dumps(tuning.config_lines(), indent=2)
     adopted = ""
     if write:
         lab = open_lab()
         save_settings(lab.config_file, tuning.config_lines())
         adopted = f"\nadopted in {lab.config_file}"
-    result = {**tuning.result(), "config": tuning.config_lines(), "adopted": write}
-    emit(result, f"{_table(tuning)}\n\nfor config.json:\n{lines}{adopted}")
+    result = {**tuning.result(), "costs": costs, "config": tuning.config_lines(), "adopted": write}
+    spent = "\n".join(
+        f"  {name:<8} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
+        for name, cost in costs.items()
+    )
+    emit(result, f"{_table(tuning)}\n\nkeeping and forgetting:\n{spent}\n\nfor config.json:\n{lines}{adopted}")
+
+
+def _costs(log: Any, tuning: Any) -> dict[str, dict[str, float]]:
+    """What keeping and forgetting cost under the default and the fitted settings, over some sixty scans of the log."""
+    from theorex_lab.clock import MICROSECONDS_PER_DAY
+    from theorex_lab.config import Settings, check_settings
+    from theorex_lab.experiments.recorded import Recorded
+    from theorex_lab.experiments.replay import replay_all
+
+    every_days = max(1.0, int(log.time[-1] - log.time[0]) / MICROSECONDS_PER_DAY / _SCANS)
+    settings = {"default": Settings(), "fitted": check_settings(tuning.config_lines())}
+    replays = replay_all(Recorded.of(log), list(settings.values()), every_days=every_days)
+    shown = ("mean_context_tokens", "asked_again", "absent_rate", "asleep_rate")
+    return {name: {key: each.summary()[key] for key in shown} for name, each in zip(settings, replays, strict=True)}
 
 
 @command("tour")
