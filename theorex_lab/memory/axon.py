@@ -328,7 +328,8 @@ class Axon(View):
             for tier, concepts in tiers.items():
                 self.concepts["tier"][self._known(agent, concepts)] = Tier[tier]
         for agent, pairs in body["dropped_links"].items():
-            number, rows = self.agents.find(agent), self._rows()
+            found, rows = self.agents.find(agent), self._rows()
+            number = -1 if found is None else found
             ends = ((rows.get((number, one)), rows.get((number, other))) for one, other in pairs)
             self._drop_links(
                 min(one, other) << 32 | max(one, other) for one, other in ends if one is not None and other is not None

@@ -224,7 +224,7 @@ def _concept(record: Record, how: Importing) -> _Concept:
 def _canonical(surface: str) -> str:
     """The canonical form of a concept's surface form: what the extractor makes of the whole, else its lower case.
 
-    >>> _canonical("Cache Stampedes")
+    >>> _canonical("cache stampedes")
     'cache stampede'
     """
     words = " ".join(surface.split())

@@ -241,12 +241,17 @@ def _observation_of(event: Event, faded: list[int]) -> Record:
 
 
 def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:
-    """A line a text of these agents that has a vector of the embedder in use: texts first, then concepts, by id."""
-    index = searcher.views.get(ItemIndex)
+    """A line a text of these agents that has a vector of the embedder in use: texts first, then concepts, by id.
+
+    Of concepts only those that an axon holds: what was pruned is in no other file either.
+    """
+    index, axon = searcher.views.get(ItemIndex), searcher.views.get(Axon)
+    living = axon.concepts["concept_id"][axon.rows_of(agents := list(agents))]
     with index.lock:
-        wanted = np.flatnonzero(index.allowed(agents=list(agents)))
+        wanted = np.flatnonzero(index.allowed(agents=agents))
         texts = wanted[index.documents["kind"][wanted] == OBSERVATION]
         labels = wanted[index.documents["kind"][wanted] != OBSERVATION]
+        labels = labels[np.isin(index.documents["concept_id"][labels], living)]
         _, first = np.unique(index.documents["concept_id"][labels], return_index=True)
         groups = (texts, labels[first])
         for documents in groups:
@@ -263,5 +268,9 @@ def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int6
     # Nine significant digits give every float32 back.
     pattern = ",".join(["%.9g"] * matrix.shape[1])
     for key, concept, seq, vector in zip(keys, concepts, seqs, matrix.tolist(), strict=True):
-        head = {"id": str(concept) if concept else ids[seq], "text_hash": key.tobytes().hex(), "embedder": searcher.embedder.id}
+        head = {
+            "id": str(concept) if concept else ids[seq],
+            "text_hash": key.tobytes().hex(),
+            "embedder": searcher.embedder.id,
+        }
         yield f'{encode(head)[:-1]},"vector":[{pattern % tuple(vector)}]}}'

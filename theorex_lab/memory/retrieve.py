@@ -138,7 +138,7 @@ class Searcher:
             lists = [index.lexical.search(tokenize(query), allowed, wanted)]
             if vector is not None:
                 self._follow(index)
-                lists.append(self._near(vector, allowed, wanted))
+                lists.append(self._near(index, vector, allowed, wanted))
             documents, scores = self._fuse(lists)
             if now is not None:
                 documents, scores = self._fuse(
@@ -196,6 +196,9 @@ class Searcher:
 
         Raises ModelUnavailable where the embedder does not answer; what was computed before is kept.
         """
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            self._load(index)
         queued = self._pending(limit)
         for start in range(0, len(queued), _EMBEDDED_AT_ONCE):
             part = queued[start : start + _EMBEDDED_AT_ONCE]
@@ -206,7 +209,7 @@ class Searcher:
         """How many documents have a vector of the embedder in use, and how many are queued for one."""
         index = self.views.get(ItemIndex)
         with index.lock:
-            self._follow(index)
+            self._load(index)
             return {"covered": len(self._covered), "queued": len(self._queued)}
 
     def _vector(self, query: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
@@ -262,48 +265,71 @@ class Searcher:
             self._follow(index)
             self.cache.add(index.keys(documents), matrix)
             # What else is queued was not computed meanwhile: only these are looked up.
-            self._known_records = len(self.cache)
+            self._cache_state = len(self.cache), self.cache.file_number
             self._take_over(index, self._queued[np.isin(self._queued, documents)])
 
     def _forget(self) -> None:
+        # Vectors are loaded for a process' second search; the first reads them where they lie in the cache's file.
         self._vectors: VectorIndex | None = None
+        self._searched = False
         self._covered: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._records: NDArray[np.int64] = np.zeros(0, np.int64)  # of the covered documents, until they are loaded
         self._queued: NDArray[np.int64] = np.zeros(0, np.int64)
         self._followed = 0
-        self._known_records = 0
+        self._cache_state = 0, 0  # the cache's length and its file when it was last looked into
 
     def _follow(self, index: ItemIndex) -> None:
         """Take over vectors that the cache has got meanwhile."""
-        if self._table is not index.documents:  # the view was folded anew, its documents have other numbers
+        known = len(self.cache), self.cache.file_number
+        replaced = self._vectors is None and self._cache_state[1] not in (0, known[1])
+        # A view that was folded anew has other numbers for its documents, another file other ones for its records.
+        if self._table is not index.documents or replaced:
             self._forget()
             self._table = index.documents
         new = np.arange(self._followed, len(index.documents))
         self._followed = len(index.documents)
-        records = len(self.cache)
-        looked_up = np.concatenate([self._queued, new]) if records != self._known_records else new
         self._queued = np.concatenate([self._queued, new]) if len(new) else self._queued
-        self._known_records = records
-        self._take_over(index, looked_up)
+        self._take_over(index, new if known == self._cache_state else self._queued)
+        self._cache_state = known
 
     def _take_over(self, index: ItemIndex, documents: NDArray[np.int64]) -> None:
         """Move these queued documents, in rising order, to the covered ones where the cache holds their vectors."""
         if not len(documents):
             return
-        found, matrix = self.cache.get(index.keys(documents))
-        if not found.any():
-            return
         if self._vectors is None:
-            self._vectors = VectorIndex(matrix.shape[1], approximate=True)
-        self._vectors.add(matrix if found.all() else matrix[found])
+            numbers = self.cache.find(index.keys(documents))
+            found = numbers >= 0
+            self._records = np.concatenate([self._records, numbers[found]])
+        else:
+            found, matrix = self.cache.get(index.keys(documents))
+            self._vectors.add(matrix[found])
         self._covered = np.concatenate([self._covered, documents[found]])
         self._queued = np.delete(self._queued, np.searchsorted(self._queued, documents[found]))
 
-    def _near(
-        self, vector: NDArray[np.float32], allowed: NDArray[np.bool_], wanted: int
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _load(self, index: ItemIndex) -> None:
+        """Follow, and read the vectors into memory; a document whose vector is damaged is queued again."""
+        self._follow(index)
         if self._vectors is None:
+            found, matrix = self.cache.get(index.keys(self._covered))
+            self._vectors = VectorIndex(self.cache.dimensions, approximate=True)
+            self._vectors.add(matrix if found.all() else matrix[found])
+            self._queued = np.sort(np.concatenate([self._queued, self._covered[~found]]))
+            self._covered = self._covered[found]
+
+    def _near(
+        self, index: ItemIndex, vector: NDArray[np.float32], allowed: NDArray[np.bool_], wanted: int
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        if not len(self._covered):
             return np.zeros(0, np.int64), np.zeros(0)
-        rows, scores = self._vectors.search(vector, allowed[self._covered], wanted)
+        result = None
+        if self._vectors is None and not self._searched:
+            result = self.cache.nearest(self._records, vector, allowed[self._covered], wanted)
+            self._searched = True
+        if result is None:
+            self._load(index)
+            assert self._vectors is not None
+            result = self._vectors.search(vector, allowed[self._covered], wanted)
+        rows, scores = result
         near = scores >= _MIN_SIMILARITY
         return self._covered[rows[near]], scores[near].astype(float)
 
