@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import observation
+from conftest import NOW, observation
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.journal.event import Event
@@ -22,6 +22,7 @@ from theorex_lab.memory.axon import Axon
 from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import LexicalIndex, tokenize
+from theorex_lab.search.vectors import VectorCache
 
 # Stands between a process and the C library, and counts what reaches the disk for good.
 SYNC_COUNTER = """
@@ -190,3 +191,45 @@ def _arrays(view: Axon | ItemIndex) -> list[np.ndarray[Any, Any]]:
         tables = [view.concepts, view.links, view.observations, view.mentions]
         return [array for table in tables for array in table.columns("").values()]
     return [*view.documents.columns("").values(), *view.lexical._segments[0], view.lexical._lengths.rows]
+
+
+def _searched_anew(lab: Lab, limit: int = 5) -> tuple[Lab, list[tuple[str, float]]]:
+    """Another process' lab on the same home, and what its first search finds."""
+    other = Lab(lab.home, clock=FixedClock(NOW), embedder=HashedNgramEmbedder())
+    return other, [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=limit)]
+
+
+def test_a_single_search_does_not_load_the_vectors(lab: Lab) -> None:
+    lab.journal.append(_events(100))
+    lab.searcher.embed_pending()
+    other, first = _searched_anew(lab)
+    assert other.searcher._vectors is None
+    assert [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=5)] == first, "the same once loaded"
+    assert len(other.searcher._vectors or ()) == len(other.views.get(ItemIndex).documents)
+    other.close()
+
+
+def test_a_damaged_vector_is_seen_by_the_search_that_would_return_it(lab: Lab) -> None:
+    lab.journal.append(_events(100))
+    lab.searcher.embed_pending()
+    file = lab.searcher.cache.path
+    content = bytearray(file.read_bytes())
+    size = lab.searcher.cache._record.itemsize
+    for record in range(0, len(content), size):
+        content[record + 20] ^= 1
+    file.write_bytes(content)
+    other, found = _searched_anew(lab)
+    assert len(found) == 5, "by words alone"
+    assert other.searcher.coverage() == {"covered": 0, "queued": len(other.views.get(ItemIndex).documents)}
+    other.close()
+
+
+def test_embedding_looks_each_document_up_a_bounded_number_of_times(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch after batch, without going through the whole queue for each."""
+    lab.journal.append(_events(400))
+    looked_up: list[int] = []
+    real = VectorCache.find
+    monkeypatch.setattr(VectorCache, "find", lambda cache, keys: (looked_up.append(len(keys)), real(cache, keys))[1])
+    embedded = lab.searcher.embed_pending()
+    assert embedded == len(lab.views.get(ItemIndex).documents)
+    assert sum(looked_up) <= 4 * embedded

@@ -50,7 +50,7 @@ def test_durable_write(benchmark: BenchmarkFixture, tmp_path: Path, home_of: Hom
             six_rows,
             peer_name="a bare six-row SQLite transaction",
             at_most=3,
-            rounds=11,
+            rounds=7,
             calls=50,
         )
     peer.close()
@@ -66,7 +66,7 @@ def test_durable_write_in_a_large_memory(benchmark: BenchmarkFixture, tmp_path: 
         lambda: small.agent("main").write(TEXT),
         peer_name="at 1,000",
         at_most=1.5,
-        rounds=11,
+        rounds=7,
         calls=50,
     )
     small.close()
@@ -123,7 +123,7 @@ def test_fold_is_linear(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
         one = processor_seconds(lambda: [_fold(small) for _ in range(2)]) / 2 / small.last_seq()
         ratios.append(processor_seconds(lambda: _fold(large)) / large.last_seq() / one)
 
-    benchmark.pedantic(one_round, rounds=5, warmup_rounds=1)
+    benchmark.pedantic(one_round, rounds=5)
     note(benchmark, "fold of one of 100,000 events", "one of 20,000", ratios, at_most=1.3)
     small.close()
     large.close()

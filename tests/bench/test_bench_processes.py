@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 from conftest import HomeOf
+from corpus import NOW, texts
 from measure import PYTHON, child_seconds, compare, launcher, run
 from pytest_benchmark.fixture import BenchmarkFixture
+
+from theorex_lab import FixedClock, Lab
+from theorex_lab.memory.axon import Axon
+from theorex_lab.search.index import ItemIndex
 
 EVENT = json.dumps(
     {
@@ -88,9 +93,12 @@ def test_write(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
 def test_search(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
     """Snapshots and vectors are there already, as after the first search."""
     home = home_of(100_000)
-    text = json.loads(_command(home, "search", "--json", "-k", "1", "ba"))["hits"]
-    query = text[0]["text"] if text else "bada"
+    query = " ".join(texts(1)[0].split()[:3])
+    _command(home, "scan")
     _command(home, "embed")
+    with Lab(home, clock=FixedClock(NOW)) as lab:
+        for kind in (Axon, ItemIndex):
+            lab.views.snapshot(lab.views.get(kind))
     compare(
         benchmark,
         "theorex search, one-shot, 100,000 observations",
@@ -103,5 +111,5 @@ def test_search(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
 
 
 def _command(home: Path, *arguments: str) -> bytes:
-    program = f"import sys; sys.argv = ['theorex', *{list(arguments)!r}]; {WITHOUT_MODEL}{COMMAND_LINE}"
+    program = f"import sys; sys.argv = ['theorex', '--now', '2026-03-01T09:00:00Z', *{list(arguments)!r}]; {WITHOUT_MODEL}{COMMAND_LINE}"
     return run([PYTHON, "-c", program], home=home)

@@ -98,14 +98,14 @@ class Views:
 
         A snapshot is only a cache: where there is no room for it, the memory goes on without.
         """
-        events = self.journal.read(seqs=[view.seq])
-        if not events:
+        event_id = self._event_id(view.seq)
+        if event_id is None:
             return False
         folder = self.folder / view.name
         try:
             with exclusive(folder / "lock", wait=False) as held:
                 if held:
-                    write_snapshot(folder, view.columns(), code=view.code, seq=view.seq, event_id=events[0].id)
+                    write_snapshot(folder, view.columns(), code=view.code, seq=view.seq, event_id=event_id)
                 return held
         except OSError:
             return False
@@ -118,14 +118,19 @@ class Views:
 
     def _from_snapshot(self, kind: type[V]) -> V:
         for seq, event_id, columns in open_snapshots(self.folder / kind.name, kind.code):
-            at_seq = self.journal.read(seqs=[seq])
-            if not at_seq or at_seq[0].id != event_id:
+            if self._event_id(seq) != event_id:
                 continue  # the journal was replaced, by an older backup for instance
             view = kind()
             view.load(columns)
             view.seq = seq
             return view
         return kind()
+
+    def _event_id(self, seq: int) -> str | None:
+        """The id of the event at `seq`; its body, which may be a large scan's, is not read."""
+        with self.journal.explained():
+            row = self.journal.connection().execute("SELECT id FROM events WHERE seq = ?", [seq]).fetchone()
+        return None if row is None else str(row[0])
 
     def _refresh(self, view: View) -> int:
         """Fold what came since; an erasure among it means that what was folded before must be forgotten."""

@@ -33,7 +33,8 @@ def best_first(ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int) -> t
         ids, scores = ids[:0], scores[:0]
     elif limit < len(ids):
         threshold = np.partition(scores, len(ids) - limit)[len(ids) - limit]
-        above, equal = np.flatnonzero(scores > threshold), np.flatnonzero(scores == threshold)
+        likely = np.flatnonzero(scores >= threshold)
+        above, equal = likely[scores[likely] > threshold], likely[scores[likely] == threshold]
         missing = limit - len(above)
         newest = np.argpartition(ids[equal], len(equal) - missing)[len(equal) - missing :]
         chosen = np.concatenate((above, equal[newest]))

@@ -139,7 +139,7 @@ class VectorIndex:
         """Append rows, (n, dimensions), each of length one (or zero, which is near to nothing)."""
         if matrix.ndim != 2 or matrix.shape[1] != self.dimensions:
             raise InvalidInput(f"got vectors of the shape {matrix.shape}; allowed is (n, {self.dimensions})")
-        lengths = np.linalg.norm(matrix, axis=1)
+        lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
         wrong = np.flatnonzero(~((np.abs(lengths - 1.0) < 1e-3) | (lengths == 0.0)))
         if len(wrong):
             raise InvalidInput(f"got a vector of length {lengths[wrong[0]]} in row {wrong[0]}; allowed is 1 (or 0)")
@@ -230,20 +230,46 @@ class VectorCache:
 
     def get(self, keys: Keys) -> tuple[Mask, Matrix]:
         """Which of the keys are held, (n,), and their vectors, (n, dimensions), zeros where not held."""
+        numbers = self.find(keys)
+        found = np.zeros(len(numbers), dtype=np.bool_)
+        matrix = np.zeros((len(numbers), self.dimensions), dtype=np.float32)
+        likely = np.flatnonzero(numbers >= 0)
+        # In blocks, so that no second matrix is filled on the way.
+        for rows in np.array_split(likely, len(likely) // _BLOCK_RECORDS + 1):
+            intact = rows[self._intact(numbers[rows])]
+            found[intact] = True
+            matrix[intact] = self._records["vector"][numbers[intact]]
+        return found, matrix
+
+    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """The number of each key's record, -1 where there is none; whether a record is damaged shows when it is read."""
         self._refresh()
         wanted = _key_pairs(keys)
-        found = np.zeros(len(wanted), dtype=np.bool_)
-        matrix = np.zeros((len(wanted), self.dimensions), dtype=np.float32)
-        if len(self._records):
-            places = np.maximum(np.searchsorted(self._sorted_keys, wanted[:, 0], side="right") - 1, 0)
-            numbers = self._numbers[places]
-            likely = np.flatnonzero((self._records["key"][numbers] == wanted).all(axis=1))
-            # In blocks, so that no second matrix is filled on the way.
-            for rows in np.array_split(likely, len(likely) // _BLOCK_RECORDS + 1):
-                intact = rows[self._intact(numbers[rows])]
-                found[intact] = True
-                matrix[intact] = self._records["vector"][numbers[intact]]
-        return found, matrix
+        if not len(self._records):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        places = np.maximum(np.searchsorted(self._sorted_keys, wanted[:, 0], side="right") - 1, 0)
+        numbers = self._numbers[places]
+        return np.where((self._records["key"][numbers] == wanted).all(axis=1), numbers, -1)
+
+    def nearest(
+        self, numbers: npt.NDArray[np.int64], query: Matrix, allowed: Mask, limit: int
+    ) -> tuple[Ids, Scores] | None:
+        """As `exact_search` over these records, read where they lie in the file, without taking them into memory.
+
+        Only what is returned is checked for damage: None where some of it, or any score, is not sound.
+        """
+        with np.errstate(all="ignore"):
+            scores = (self._records["vector"] @ query)[numbers]
+        rows = np.flatnonzero(allowed)
+        if not np.isfinite(scores).all():
+            return None
+        best = best_first(rows, scores[rows], limit)
+        return best if self._intact(numbers[best[0]]).all() else None
+
+    @property
+    def file_number(self) -> int:
+        """Which file the numbers of records belong to; 0 where there is none."""
+        return self._file_number
 
     def add(self, keys: Keys, matrix: Matrix) -> None:
         """Append those that are not held yet; durable when this returns.
@@ -290,7 +316,7 @@ class VectorCache:
             known = len(self._records)
             if count > known:
                 self._records = np.asarray(np.memmap(file, dtype=self._record, mode="r", shape=(count,)))
-                self._sort_in(self._records["key"][known:, 0], known)
+                self._sort_in(np.ascontiguousarray(self._records["key"][known:, 0]), known)
             # The map keeps the file's number from being given to another file.
             self._file_number = status.st_ino
 
