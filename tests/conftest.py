@@ -6,12 +6,18 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
+
+# The gate draws the same examples each time, so that it says yes or no of the change alone; runs by hand explore.
+hypothesis.settings.register_profile("gate", derandomize=True)
+if os.environ.get("THEOREX_REQUIRE_ALL"):
+    hypothesis.settings.load_profile("gate")
 
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
