@@ -53,6 +53,8 @@ def test_an_archive_of_other_members_is_refused(own: Path, members: dict[str, by
         ("packed.tar.gz", gzip.compress(b"no tar" * 200)),
         ("packed.tar.gz", gzip.compress(archive({"a/1.json": b"x" * 2000})[:1200])),
     ],
+    # Named: by their bytes they would be called after the second in which they were compressed.
+    ids=["no gzip", "cut off", "overwritten", "no archive", "archive cut off"],
 )
 def test_damaged_files_are_named(own: Path, name: str, data: bytes) -> None:  # noqa: F811
     (own / "plain.txt").rename(own / "plain.txt.gz")
