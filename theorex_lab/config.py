@@ -15,11 +15,73 @@ from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically
 
 Weight = float
+Tier = Literal["small", "medium", "large"]
+QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
 
 
 def _tunable(default: Any, what: str, *, unit: str = "", **bounds: Any) -> Any:
     """A setting; `unit` is shown by `theorex config`."""
     return Field(default, description=what, json_schema_extra={"unit": unit}, **bounds)
+
+
+class ModelSettings(BaseModel):
+    """A language model: where it is asked, and how large it is.
+
+    `url`: base of an OpenAI-compatible endpoint (a host named here may be another machine); None: it can be advised,
+    not called. `api_key_env`: the environment variable that holds its key.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
+
+    tier: Tier
+    url: str | None = None
+    api_key_env: str | None = None
+    cost_per_million_tokens: float = Field(default=0.0, ge=0, le=1e6)
+
+
+class RoleSettings(BaseModel):
+    """An agent's role: which query types it takes and which model it prefers."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
+
+    agent_id: str
+    role: Literal["orchestrator", "operative"]
+    capabilities: list[QueryType]
+    model_preference: str | None = None
+    priority: int = 0
+    active: bool = True
+
+
+# Three sizes of model, as a small team runs them; the large one has no endpoint until one is named.
+DEFAULT_MODELS = {
+    "ministral-3b": ModelSettings(tier="small", url="http://localhost:1234"),
+    "qwen3-32b": ModelSettings(tier="medium", url="http://localhost:8082"),
+    "claude-sonnet": ModelSettings(tier="large"),
+}
+DEFAULT_ROLES = [
+    RoleSettings(
+        agent_id="main",
+        role="orchestrator",
+        capabilities=["synthesis", "general"],
+        model_preference="claude-sonnet",
+    ),
+    RoleSettings(
+        agent_id="qwen-sage",
+        role="operative",
+        capabilities=["retrieval", "code", "math"],
+        model_preference="qwen3-32b",
+    ),
+    RoleSettings(
+        agent_id="secretarius",
+        role="operative",
+        capabilities=["retrieval", "general"],
+        model_preference="ministral-3b",
+    ),
+]
 
 
 class Settings(BaseModel):
@@ -75,6 +137,28 @@ class Settings(BaseModel):
     onnx_model_path: str | None = _tunable(None, "local ONNX sentence model")
     onnx_tokenizer_path: str | None = _tunable(None, "tokenizer.json that belongs to it")
 
+    # Which model is asked, and how.
+    models: dict[str, ModelSettings] = _tunable(DEFAULT_MODELS, "models by name; the order decides within a tier")
+    roles: list[RoleSettings] = _tunable(DEFAULT_ROLES, "agents with their capabilities; the order breaks ties")
+    battery_threshold: float = _tunable(0.2, "charge below which no large model runs on battery", ge=0, le=1)
+    matrix_min_samples: int = _tunable(
+        5, "runs that a cell of the matrix needs to be usable", unit="runs", ge=1, le=1_000_000
+    )
+    matrix_success_weight: float = _tunable(0.6, "weight of success in a cell's score; the rest is speed", ge=0, le=1)
+    matrix_half_life_days: float | None = _tunable(
+        None, "time in which evidence for a model halves; none: it never ages", unit="days", gt=0, le=36_500
+    )
+    dispatch_context_pct: float = _tunable(
+        50.0, "share of the context in use from which a task is handed to a model", unit="percent", ge=0, le=100
+    )
+    model_timeout_seconds: float = _tunable(30.0, "longest wait for one model", unit="seconds", gt=0, le=3_600)
+    max_response_bytes: int = _tunable(
+        4_194_304, "longest answer of a model that is read", unit="bytes", ge=1_024, le=268_435_456
+    )
+    task_lease_seconds: float = _tunable(
+        300.0, "time a worker has for a task before it is queued again", unit="seconds", gt=0, le=864_000
+    )
+
     # Where import and export look by default.
     agent_axon_dir: str = _tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
     shared_axon_path: str = _tunable("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")
@@ -123,6 +207,13 @@ def check_settings(values: dict[str, Any], *, where: str = "settings") -> Settin
         check_agent(agent)
         if not 0 <= weight <= 1:
             raise ConfigError(f"{where}: sourceWeights.{agent} is {weight}; allowed is 0 to 1")
+    for position, role in enumerate(settings.roles):
+        check_agent(role.agent_id)
+        if settings.is_set("roles") and role.model_preference not in (None, *settings.models):
+            raise ConfigError(
+                f"{where}: roles.{position}.modelPreference is {role.model_preference!r}; allowed are the models "
+                f"{', '.join(settings.models)}"
+            )
     return settings
 
 
@@ -140,11 +231,12 @@ def save_settings(file: Path, changes: dict[str, Any]) -> Settings:
 
 def describe(settings: Settings) -> list[dict[str, Any]]:
     """One row a tunable: key, value, default, range, unit, source ('default' or 'config.json') and description."""
+    values, defaults = (each.model_dump(mode="json", by_alias=True) for each in (settings, Settings()))
     return [
         {
             "key": to_camel(name),
-            "value": getattr(settings, name),
-            "default": field.default,
+            "value": values[to_camel(name)],
+            "default": defaults[to_camel(name)],
             "range": _allowed(name),
             "unit": field.json_schema_extra["unit"] if isinstance(field.json_schema_extra, dict) else "",
             "source": "config.json" if settings.is_set(name) else "default",
@@ -186,8 +278,12 @@ def _allowed(name: str) -> str:
 def _complaint(item: dict[str, Any]) -> str:
     key = ".".join(str(part) for part in item["loc"])
     name = _snake(str(item["loc"][0]))
+    parts: dict[str, type[BaseModel]] = {"models": ModelSettings, "roles": RoleSettings}
+    inner = parts.get(name) if len(item["loc"]) > 1 else None
     if item["type"] == "extra_forbidden":
-        known = [to_camel(field) for field in Settings.model_fields]
-        near = difflib.get_close_matches(to_camel(name), known, n=1, cutoff=0)
+        known = [to_camel(field) for field in (inner or Settings).model_fields]
+        near = difflib.get_close_matches(to_camel(_snake(str(item["loc"][-1]))), known, n=1, cutoff=0)
         return f"{key} is {item['input']!r}, but there is no such setting; the nearest is {near[0]}"
+    if inner is not None:
+        return f"{key}: {item['msg'].lower()}; got {item['input']!r}"
     return f"{key} is {item['input']!r}; allowed is {_allowed(name)} ({item['msg'].lower()})"

@@ -29,6 +29,11 @@ VERSIONS: dict[str, int] = {
     "imported_links": 1,  # links between an agent's concepts, and its graduations, as a file stated them
     "imported_shared": 1,  # what an agent gave to the shared web, as a file stated it
     "archived": 1,  # raw events whose bodies were moved into segment files
+    "trace_started": 1,  # a model is about to be called: trace_id, task, route, owner process, outcome_id
+    "trace_ended": 1,  # how that call went, or that its process died: success, model, tokens, latency, attempts
+    "task_submitted": 1,  # an agent asks another for work
+    "task_claimed": 1,  # a worker took a task, for as long as its lease lasts
+    "task_ended": 1,  # a task was completed, or failed
 }
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "session_ended")
