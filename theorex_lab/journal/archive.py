@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.event import RAW_KINDS, encode, new_event
-from theorex_lab.journal.segments import (
-    ARCHIVE_FOLDER,
-    Archived,
-    read_segment,
-    segment_of,
-    stub,
-    write_segment,
-)
+from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, read_segment, stub, write_segment
 from theorex_lab.journal.sqlite import Journal, checksum, connect, insert, transaction
 
 SEGMENT_EVENTS = 10_000

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.ids import check_agent, check_session, new_event_id
 
-Body = dict[str, Any]
+TYPE_CHECKING = False  # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, NamedTuple
+
+    Body = dict[str, Any]
+
+    class _Fields(NamedTuple):
+        seq: int
+        id: str
+        at: int
+        agent: str
+        session: str
+        kind: str
+        lineage: tuple[str, ...]
+        body: Body
+
+else:
+    Body = dict
+    _Fields = namedtuple("_Fields", "seq id at agent session kind lineage body")
 
 # The version of each kind's body that this release writes. A kind that is not listed is skipped by every view.
 VERSIONS: dict[str, int] = {
@@ -41,7 +59,7 @@ RAW_KINDS = ("tool_used", "prompt", "turn_ended", "session_ended")
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {}
 
 
-class Event(NamedTuple):
+class Event(_Fields):
     """One event.
 
     seq: the order in the journal, from 1 (0 before it was appended).  id: UUIDv7, unique.
@@ -49,19 +67,17 @@ class Event(NamedTuple):
     kind: a key of VERSIONS.  lineage: ids of the events it was derived from.  body: JSON, with its version `v`.
     """
 
-    seq: int
-    id: str
-    at: int
-    agent: str
-    session: str
-    kind: str
-    lineage: tuple[str, ...]
-    body: Body
+    __slots__ = ()
 
     @property
     def erased(self) -> bool:
         """Whether the body was erased: then it holds only `erased` and `sha256`."""
         return "erased" in self.body
+
+
+def segment_of(body: Body) -> str | None:
+    """The segment file that the body was moved to, where it is only a stub; None for a whole body."""
+    return str(body["archived"]) if body.keys() == {"v", "archived", "sha256"} else None
 
 
 def new_event(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,21 +51,15 @@ class Segments:
 def stub(body: Body, segment: str) -> Body:
     """What stands in the journal for a body that lies in `segment`.
 
+    >>> from theorex_lab.journal.event import segment_of
     >>> segment_of(stub({"v": 1, "text": "x"}, "000000000001-000000000009.jsonl.gz"))
     '000000000001-000000000009.jsonl.gz'
     """
     return {"v": body.get("v", 1), "archived": segment, "sha256": body_hash(body)}
 
 
-def segment_of(body: Body) -> str | None:
-    """The segment that a stub names; None for a whole body."""
-    return str(body["archived"]) if body.keys() == {"v", "archived", "sha256"} else None
-
-
 def body_hash(body: Body) -> str:
     """SHA-256 of a body as the journal writes it, in hexadecimal digits."""
-    import hashlib  # not above: the hook reads this module at every start, and hashes nothing
-
     return hashlib.sha256(encode(body).encode()).hexdigest()
 
 
@@ -72,9 +68,6 @@ def write_segment(path: Path, events: Iterable[Archived]) -> str:
 
     The same events give the same bytes.
     """
-    import gzip
-    import hashlib
-
     data = gzip.compress("".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,8 +79,6 @@ def write_segment(path: Path, events: Iterable[Archived]) -> str:
 
 def read_segment(path: Path) -> Iterator[Archived]:
     """The events of a segment, in journal order. Raises CorruptJournal for a file that is gone or damaged."""
-    import gzip
-
     try:
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             yield Archived(**json.loads(line))
