@@ -247,9 +247,13 @@ class VectorCache:
         wanted = _key_pairs(keys)
         if not len(self._records):
             return np.full(len(wanted), -1, dtype=np.int64)
-        places = np.maximum(np.searchsorted(self._sorted_keys, wanted[:, 0], side="right") - 1, 0)
-        numbers = self._numbers[places]
-        return np.where((self._records["key"][numbers] == wanted).all(axis=1), numbers, -1)
+        # In rising order the search runs through the sorted keys once, instead of jumping about in them.
+        order = np.argsort(wanted[:, 0])
+        places = np.empty(len(wanted), np.int64)
+        places[order] = np.searchsorted(self._sorted_keys, wanted[order, 0], side="right") - 1
+        numbers = self._numbers[np.maximum(places, 0)]
+        held = self._keys[numbers]
+        return np.where((held[:, 0] == wanted[:, 0]) & (held[:, 1] == wanted[:, 1]), numbers, -1)
 
     def nearest(
         self, numbers: npt.NDArray[np.int64], query: Matrix, allowed: Mask, limit: int
@@ -296,6 +300,7 @@ class VectorCache:
     def _forget(self) -> None:
         self._file_number = 0
         self._records = np.zeros(0, dtype=self._record)
+        self._keys = np.zeros((0, 2), dtype=np.uint64)  # copied from the records, which lie far apart
         self._sorted_keys = np.zeros(0, dtype=np.uint64)
         self._numbers = np.zeros(0, dtype=np.int64)
 
@@ -316,12 +321,16 @@ class VectorCache:
             known = len(self._records)
             if count > known:
                 self._records = np.asarray(np.memmap(file, dtype=self._record, mode="r", shape=(count,)))
-                self._sort_in(np.ascontiguousarray(self._records["key"][known:, 0]), known)
+                self._keys = np.concatenate([self._keys, self._records["key"][known:]])
+                self._sort_in(np.ascontiguousarray(self._keys[known:, 0]), known)
             # The map keeps the file's number from being given to another file.
             self._file_number = status.st_ino
 
     def _sort_in(self, keys: npt.NDArray[np.uint64], first_number: int) -> None:
         order = np.argsort(keys, kind="stable")
+        if not first_number:
+            self._sorted_keys, self._numbers = keys[order], order
+            return
         places = np.searchsorted(self._sorted_keys, keys[order], side="right")
         self._sorted_keys = np.insert(self._sorted_keys, places, keys[order])
         self._numbers = np.insert(self._numbers, places, order + first_number)
