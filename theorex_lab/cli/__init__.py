@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "a2a-claim": ("tasks", "Take the oldest task that waits."),
     "a2a-complete": ("tasks", "Report a task as done."),
     "a2a-fail": ("tasks", "Report a task as failed."),
+    "mcp-start": ("serve", "Serve the memory over the Model Context Protocol."),
     "verify": ("home", "Read the whole journal, fold every view anew, compare."),
     "erase": ("home", "Erase events and all that was derived from them."),
     "config": ("home", "Show every setting with its value, default, range and unit."),

@@ -1,0 +1,48 @@
+"""Commands of the servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.ids import check_agent
+
+
+@command("mcp-start")
+@click.option("--port", type=click.IntRange(0, 65_535), default=18_800, show_default=True, help="0: any free one.")
+@click.option("--agent", default="main", show_default=True, help="Whose memory it is where a call names nobody.")
+@click.option("--stdio", is_flag=True, help="Speak over standard input and output instead of HTTP.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach.")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
+@click.option("--token-file", default=None, metavar="FILE", help="The bearer token; default mcp-token in the home.")
+def mcp_start(
+    port: int, agent: str, stdio: bool, host: str, allow_remote: bool, hosts: tuple[str, ...], token_file: str | None
+) -> None:
+    """Runs until it is stopped. Over HTTP every request needs the token, which is made at the first start."""
+    lab, name = open_lab(), check_agent(agent)
+    if stdio:
+        from theorex_lab.serve.mcp import serve_stdio
+
+        serve_stdio(lab, agent=name)
+        return
+    from theorex_lab.serve.auth import TOKEN_FILE, read_token
+    from theorex_lab.serve.mcp import serve_http
+
+    file = Path(token_file).expanduser() if token_file else lab.home / TOKEN_FILE
+    token = read_token(file)
+    if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
+        click.echo(
+            f"theorex: warning: whoever reaches {host} and has the token reads and writes this memory, and the "
+            "connection is not encrypted",
+            err=True,
+        )
+
+    def started(address: str) -> None:
+        emit({"url": address, "agent": name, "token_file": str(file)}, f"{address}  (agent {name}, token in {file})")
+
+    serve_http(
+        lab, token, agent=name, host=host, port=port, allow_remote=allow_remote, hosts=list(hosts), started=started
+    )

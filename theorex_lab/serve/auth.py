@@ -1,0 +1,266 @@
+"""Who may speak to a server of this machine: a token kept in the home, and a guard in front of the application.
+
+The guard needs nothing of the protocol behind it but that requests are JSON-RPC in a POST body.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.errors import InvalidInput, StorageError
+
+TOKEN_FILE = "mcp-token"
+_TOKEN_BYTES = 32
+_SHORTEST_TOKEN, _LONGEST_TOKEN = 16, 512
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600  # JSON-RPC 2.0, section 5.1
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def read_token(file: Path) -> str:
+    """The token in `file`; made at first use, readable by its owner alone.
+
+    Several processes may start at once: one of them makes it, and all get the same. Raises StorageError where the
+    file cannot be made or read, InvalidInput where its content is no token.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     token = read_token(Path(folder) / "mcp-token")
+    ...     read_token(Path(folder) / "mcp-token") == token, len(token)
+    (True, 43)
+    """
+    try:
+        if not file.exists():
+            _make_token(file)
+        text = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(
+            f"cannot read or make the token file {file}: {error}; choose one with --token-file"
+        ) from error
+    if (
+        not _SHORTEST_TOKEN <= len(text) <= _LONGEST_TOKEN
+        or not text.isascii()
+        or not text.isprintable()
+        or " " in text
+    ):
+        raise InvalidInput(
+            f"{file} holds no token; allowed are {_SHORTEST_TOKEN} to {_LONGEST_TOKEN} ASCII characters without spaces: "
+            "remove the file, and a new one is made"
+        )
+    return text
+
+
+def _make_token(file: Path) -> None:
+    """Write the file complete under another name, then link it: it is never seen half written."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as opened:
+            opened.write(secrets.token_urlsafe(_TOKEN_BYTES) + "\n")
+            opened.flush()
+            os.fsync(opened.fileno())
+        with suppress(FileExistsError):  # another process was first
+            os.link(draft, file)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class Bucket:
+    """A token bucket: `per_second` requests in the long run, up to `burst` at once."""
+
+    def __init__(self, per_second: float, burst: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._burst, self._now = per_second, burst, now
+        self._level, self._at = burst, now()
+
+    def wait_seconds(self) -> float:
+        """0 where a request may pass, which is then counted; else the seconds until the next one may."""
+        now = self._now()
+        self._level = min(self._burst, self._level + (now - self._at) * self._rate)
+        self._at = now
+        if self._level >= 1:
+            self._level -= 1
+            return 0.0
+        return (1 - self._level) / self._rate
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the guard lets through.
+
+    `hosts`: values of the Host header, a port of `*` standing for any. `max_body_bytes` and `body_seconds` bound one
+    request's body; `per_second` and `burst` its rate, over all clients.
+    """
+
+    token: str
+    hosts: Sequence[str]
+    max_body_bytes: int = 1 << 20
+    body_seconds: float = 10.0
+    per_second: float = 100.0
+    burst: float = 1_000.0
+
+
+class Refused(Exception):
+    """A request that the guard answers itself."""
+
+    def __init__(
+        self, status: int, text: str, *, code: int = INVALID_REQUEST, identity: Any = None, **headers: str
+    ) -> None:
+        super().__init__(text)
+        self.status, self.code, self.identity = status, code, identity
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class Guard:
+    """An ASGI application in front of another: host, origin, token, rate, size and form of each request."""
+
+    def __init__(
+        self, application: Application, rules: Rules, *, path: str = "/mcp", now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.application, self.rules, self.path = application, rules, path
+        self._admitted = Bucket(rules.per_second, rules.burst, now)
+        # Failed attempts have a bucket of their own, so that a stranger cannot use up the owner's.
+        self._rejected = Bucket(rules.per_second / 10, rules.burst / 10, now)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """As ASGI has it."""
+        if scope["type"] != "http":
+            await self.application(scope, receive, send)
+            return
+        try:
+            headers = _headers(scope)
+            self._check_host(headers)
+            if (scope["method"], scope["path"]) == ("GET", "/health"):
+                await _answer(send, 200, {"status": "ok"})
+                return
+            self._check_token(headers)
+            if scope["path"] != self.path:
+                raise Refused(404, f"there is nothing here; the server's path is {self.path}")
+            if scope["method"] == "POST":
+                body = await self._body(headers, receive)
+                check_message(body)
+                receive = _replay(body, receive)
+        except Refused as refusal:
+            error = {"code": refusal.code, "message": str(refusal)}
+            content = {"jsonrpc": "2.0", "id": refusal.identity, "error": error}
+            await _answer(send, refusal.status, content, refusal.headers)
+            return
+        await self.application(scope, receive, send)
+
+    def _check_host(self, headers: dict[str, str]) -> None:
+        """DNS rebinding: a page of another site reaches this server under that site's name."""
+        host = headers.get("host", "")
+        if not _is_listed(host, self.rules.hosts):
+            raise Refused(421, "the Host header names another server")
+        origin = headers.get("origin")
+        if origin is not None:
+            scheme, separator, name = origin.partition("://")
+            if not separator or scheme not in ("http", "https") or not _is_listed(name, self.rules.hosts):
+                raise Refused(403, "requests from pages of other origins are refused")
+
+    def _check_token(self, headers: dict[str, str]) -> None:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        known = hmac.compare_digest(given.strip().encode(), self.rules.token.encode()) and scheme.lower() == "bearer"
+        wait = (self._admitted if known else self._rejected).wait_seconds()
+        if wait:
+            raise Refused(429, "too many requests", Retry_After=str(int(wait) + 1))
+        if not known:
+            raise Refused(401, "a bearer token is needed: see the token file in the home", WWW_Authenticate="Bearer")
+
+    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
+        import anyio
+
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Refused(415, "the Content-Type must be application/json")
+        limit = self.rules.max_body_bytes
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > limit:
+            raise Refused(413, f"a request may hold up to {limit} bytes", Connection="close")
+        body = bytearray()
+        with anyio.move_on_after(self.rules.body_seconds):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise Refused(400, "the request was broken off")
+                body += message.get("body", b"")
+                if len(body) > limit:
+                    raise Refused(413, f"a request may hold up to {limit} bytes", Connection="close")
+                if not message.get("more_body", False):
+                    return bytes(body)
+        raise Refused(408, f"the request did not arrive within {self.rules.body_seconds:g} s", Connection="close")
+
+
+def check_message(body: bytes | str) -> None:
+    """Refuse what is no single JSON-RPC 2.0 message: -32700 where it is not JSON, -32600 where it has another form.
+
+    >>> check_message('{"jsonrpc": "2.0", "id": "a", "method": "ping"}')
+    """
+    try:
+        message = json.loads(body, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "the request is not JSON", code=PARSE_ERROR) from error
+    if not isinstance(message, dict):
+        raise Refused(400, "a request is one JSON object; batches are not taken")
+    identity = message.get("id")
+    named = "id" in message
+    if named and (isinstance(identity, bool) or not isinstance(identity, str | int)):
+        raise Refused(400, "an id is a text or a whole number")
+    if message.get("jsonrpc") != "2.0":
+        raise Refused(400, 'the member jsonrpc must be "2.0"', identity=identity)
+    if "method" not in message:
+        if not named or ("result" in message) == ("error" in message):
+            raise Refused(400, "the member method is missing", identity=identity)
+    elif not isinstance(message["method"], str):
+        raise Refused(400, "the member method must be a text", identity=identity)
+    if "params" in message and not isinstance(message["params"], dict):
+        raise Refused(400, "the member params must be an object", identity=identity)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _headers(scope: Message) -> dict[str, str]:
+    """Headers by lower-case name; one that stands twice is refused where it decides anything."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key = name.decode("latin-1").lower()
+        if key in found and key in ("host", "origin", "authorization", "content-type", "content-length"):
+            raise Refused(400, f"the header {key} stands there twice")
+        found[key] = value.decode("latin-1")
+    return found
+
+
+def _is_listed(host: str, allowed: Sequence[str]) -> bool:
+    name, _, port = host.rpartition(":")
+    any_port = f"{name}:*" if port.isdecimal() else f"{host}:*"
+    return host in allowed or any_port in allowed
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    held: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return held.pop() if held else await receive()
+
+    return replay
+
+
+async def _answer(send: Send, status: int, content: object, headers: dict[str, str] | None = None) -> None:
+    body = json.dumps(content).encode()
+    sent = {"Content-Type": "application/json", "Content-Length": str(len(body)), **(headers or {})}
+    pairs = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
