@@ -159,6 +159,26 @@ class Settings(BaseModel):
         300.0, "time a worker has for a task before it is queued again", unit="seconds", gt=0, le=864_000
     )
 
+    # How failures are learnt from.
+    reviewers: list[str] = _tunable(
+        ["qwen3-32b", "ministral-3b"], "models that review failures, in the order they are asked"
+    )
+    review_timeout_seconds: float = _tunable(45.0, "longest wait for one reviewer", unit="seconds", gt=0, le=3_600)
+    review_threshold: float = _tunable(0.3, "score up to which a failure is reviewed", ge=0, le=1)
+    gate_margin: float = _tunable(0.02, "relative gain that a new policy must show", ge=0, le=10)
+    gate_min_samples: int = _tunable(
+        5, "held-back outcomes below which the gate holds", unit="outcomes", ge=1, le=1_000_000
+    )
+    context_alert_pct: float = _tunable(
+        50.0, "use of the context from which it is summed up", unit="percent", ge=0, le=100
+    )
+    context_cooldown_calls: int = _tunable(
+        20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000
+    )
+    drift_window_days: float = _tunable(
+        7.0, "time in which anchors that faded count as drift", unit="days", gt=0, le=36_500
+    )
+
     # Where import and export look by default.
     agent_axon_dir: str = _tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
     shared_axon_path: str = _tunable("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")

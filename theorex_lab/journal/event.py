@@ -52,6 +52,15 @@ VERSIONS: dict[str, int] = {
     "task_submitted": 1,  # an agent asks another for work
     "task_claimed": 1,  # a worker took a task, for as long as its lease lasts
     "task_ended": 1,  # a task was completed, or failed
+    "outcome": 1,  # how something that an agent decided went, with the scores that were given at once
+    "outcome_scored": 1,  # a later score of an outcome: a judge's, or a person's correction
+    "reviewed": 1,  # a failure was reviewed: decisive step, class, fix, and the observation that holds it
+    "review_failed": 1,  # a reviewer did not answer, or said nothing that could be used; the failure waits on
+    "refined": 1,  # what a look at many outcomes reinforced, and what it wrote to avoid
+    "policy": 1,  # a policy was kept whole: its number, settings and metrics
+    "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
+    "context_checked": 1,  # how full an agent's context was, and whether that called for a summary
+    "nightly": 1,  # the steps of one night and how each ended
 }
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "session_ended")

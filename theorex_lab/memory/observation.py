@@ -18,6 +18,7 @@ from theorex_lab.memory.extract import EXTRACTOR_VERSION, Mention, extract, sent
 TRUST = {"import": 0, "tool": 0, "model": 1, "agent": 2, "user": 3}
 DEFAULT_TYPE = "discovery"
 FIX_TYPE = "trace_fix"
+AVOID_TYPE = "avoid"  # what lost: found by its words, but it makes none of its concepts more important
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
 
@@ -84,12 +85,12 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
     # A fix is usually announced as one; the announcement is no concept.
-    mentions = extract(text.removeprefix(f"{FIX_TYPE}:"))
+    mentions = [] if entry.observation_type == AVOID_TYPE else extract(text.removeprefix(f"{FIX_TYPE}:"))
     body = {
         "text": text,
         "type": entry.observation_type,
         "source": source,
-        "tags": _check_tags(entry.tags),
+        "tags": check_tags(entry.tags),
         "concepts": [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in mentions],
         "extractor": EXTRACTOR_VERSION,
         "sentiment": sentiment(text),
@@ -100,7 +101,12 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
     return event, mentions
 
 
-def _check_tags(tags: Sequence[str]) -> list[str]:
+def check_tags(tags: Sequence[str]) -> list[str]:
+    """The tags without repetition. Raises InvalidInput where they are too many, too long or no texts.
+
+    >>> check_tags(["deploy", "deploy"])
+    ['deploy']
+    """
     if isinstance(tags, str) or len(tags) > _MAX_TAGS:
         raise InvalidInput(f"got the tags {tags!r}; allowed is a list of up to {_MAX_TAGS}")
     for tag in tags:

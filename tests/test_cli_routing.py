@@ -1,0 +1,180 @@
+"""Commands of routing: stable JSON keys, exit codes, tables for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+from conftest import NOW
+from test_route import ended_call
+
+from theorex_lab import FixedClock, Lab, cli
+from theorex_lab.cli import routing
+from theorex_lab.routing import energy
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process, on mains, in a home of its own."""
+    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("THEOREX_AGENT", raising=False)
+    monkeypatch.setattr(energy, "read_power", lambda: energy.Power(None, False))
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> None:
+    """A home with ten calls of one model on code, of which two failed, and three of another."""
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
+        lab.journal.append([ended_call(number, success=number > 1) for number in range(10)])
+        lab.journal.append([ended_call(number, model="ministral-3b") for number in range(10, 13)])
+
+
+def test_route(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run("route", "debug", "this", "parser", "--json").json
+    assert found.keys() == {"query_type", "tier", "model", "confidence", "reasons", "fallbacks"}
+    assert (found["query_type"], found["tier"], found["model"], found["confidence"]) == (
+        "code", "large", "claude-sonnet", 0.8,
+    )  # fmt: skip
+    assert len(found["reasons"]) == 4
+    assert run("route", "hello", "--urgent", "--json").json["tier"] == "small"
+    assert run("route", "hello", "--context", "50", "--json").json["confidence"] == 0.9
+    assert run("route", "hello", "--tokens", "501", "--json").json["confidence"] == 0.85
+    assert run("route", "debug this", "--agent", "qwen-sage", "--json").json["model"] == "qwen3-32b"
+    shown = run("route", "debug this").out
+    assert shown.startswith("claude-sonnet  (large, code, confidence 0.80)\n  role preference: ")
+    assert shown.endswith("  then: qwen3-32b, ministral-3b\n")
+    monkeypatch.setenv("THEOREX_AGENT", "qwen-sage")
+    assert run("route", "debug this", "--json").json["confidence"] == 1.0
+
+
+def test_route_goes_by_what_was_recorded(run: Run, recorded: None) -> None:
+    assert run("route", "debug this", "--json").json["model"] == "qwen3-32b"
+
+
+def test_route_refuses(run: Run) -> None:
+    for arguments in (["route", " "], ["route", "x", "--context", "101"], ["route", "x", "--agent", "A"]):
+        ended = run(*arguments, "--json")
+        assert (ended.code, ended.json.keys()) == (1, {"error"})
+    assert run("route").code == 2
+
+
+def test_role_route(run: Run, tmp_path: Path) -> None:
+    assert run("role-route", "debug", "this", "--json").json == {
+        "agent": "qwen-sage",
+        "role": "operative",
+        "model": "qwen3-32b",
+        "query_type": "code",
+        "reason": "operative that takes code, priority 0",
+    }
+    assert run("role-route", "a poem").out == (
+        "main (orchestrator, claude-sonnet): no active operative takes creative; main orchestrates\n"
+    )
+    (tmp_path / "home" / "config.json").write_text('{"roles": []}')
+    ended = run("role-route", "a poem", "--json")
+    assert ended.code == 1
+    assert "no active agent takes" in ended.json["error"]
+
+
+def test_roles(run: Run, tmp_path: Path) -> None:
+    rows = run("roles", "--json").json["roles"]
+    assert [row["agent_id"] for row in rows] == ["main", "qwen-sage", "secretarius"]
+    assert rows[1] == {
+        "agent_id": "qwen-sage", "role": "operative", "capabilities": ["retrieval", "code", "math"],
+        "model_preference": "qwen3-32b", "priority": 0, "active": True,
+    }  # fmt: skip
+    assert (
+        run("roles").out.splitlines()[2] == "qwen-sage    operative     0         qwen3-32b      retrieval, code, math"
+    )
+    role = {"agentId": "x", "role": "operative", "capabilities": ["code"], "active": False}
+    (tmp_path / "home" / "config.json").write_text(json.dumps({"roles": [role]}))
+    assert run("roles").out.splitlines()[1].endswith("any    code  (not active)")
+    (tmp_path / "home" / "config.json").write_text('{"roles": []}')
+    assert run("roles").out == "no roles\n"
+
+
+def test_energy_check(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("energy-check", "--json").json == {
+        "percent": None, "on_battery": False, "source": "given",
+        "allowed": {"small": True, "medium": True, "large": True}, "reason": "mains: every size may run",
+    }  # fmt: skip
+    monkeypatch.setattr(energy, "read_power", lambda: energy.Power(50.0, True, "pmset"))
+    assert run("energy-check", "--json").json["allowed"]["large"] is True
+    low = run("energy-check", "--complexity", "low", "--json").json
+    assert (low["allowed"]["large"], low["reason"]) == (False, "on battery, and the query is of low complexity")
+    monkeypatch.setattr(energy, "read_power", lambda: energy.Power(8.0, True, "pmset"))
+    assert run("energy-check").out == "small, medium  (battery at 8 %, below 20 %; source: pmset)\n"
+    assert run("route", "debug this", "--json").json["model"] == "qwen3-32b"
+    assert run("energy-check", "--complexity", "some").code == 2
+
+
+def test_the_matrix(run: Run, recorded: None) -> None:
+    assert run("matrix-build", "--json").json == {"records": 13, "cells": 2}
+    assert run("matrix-build").out == "13 runs in 2 cells\n"
+    starved, usable = run("matrix-show", "--json").json["cells"]
+    keys = {"query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "score", "usable"}
+    assert keys <= usable.keys()
+    assert (usable["model"], usable["n"], usable["success_rate"], usable["latency_ms"]) == ("qwen3-32b", 10, 0.8, 200)
+    assert (usable["score"], usable["usable"]) == (pytest.approx(0.88), True)
+    assert (starved["score"], starved["usable"]) == (None, False)
+    assert run("matrix-show").out.splitlines() == [
+        "type  model         runs  success  95 % interval  ms   score",
+        "code  ministral-3b  3     100%     44% – 100%     200  –",
+        "code  qwen3-32b     10    80%      49% – 94%      200  0.88",
+    ]
+    assert [row["usable"] for row in run("matrix-show", "--min-samples", "3", "--json").json["cells"]] == [True, True]
+    later = run("matrix-show", "--half-life", "1", "--now", "2026-03-02T09:00:00Z", "--json").json["cells"]
+    assert [row["n"] for row in later] == [1.5, 5.0]
+    assert run("matrix-show", "--half-life", "0").code == 1
+    assert run("matrix-show", "--min-samples", "0").code == 2
+
+
+def test_unusable_cells_are_dimmed_in_a_terminal(recorded: None, tmp_path: Path) -> None:
+    made = cli.theorex.get_command(click.Context(cli.theorex), "matrix-show")
+    from click.testing import CliRunner
+
+    assert made is routing.matrix_show
+    arguments = ["matrix-show", "--home", str(tmp_path / "home")]
+    head, starved, usable = CliRunner().invoke(cli.theorex, arguments, color=True).output.splitlines()
+    assert starved.startswith("\x1b[2m")
+    assert "\x1b" not in head + usable
+    assert "\x1b" not in CliRunner().invoke(cli.theorex, arguments).output
+
+
+def test_the_matrix_is_kept_for_the_next_start(run: Run, recorded: None, tmp_path: Path) -> None:
+    run("matrix-build")
+    assert list((tmp_path / "home" / "views" / "evidence").glob("*/manifest*"))
+
+
+def test_without_evidence(run: Run) -> None:
+    assert run("matrix-build", "--json").json == {"records": 0, "cells": 0}
+    assert run("matrix-show").out == "no evidence yet\n"
+    assert run("matrix-show", "--json").json == {"cells": []}
+    assert run("trace-stats", "--json").json == {"stats": [], "open": 0}
+    assert run("trace-stats").out == "no call has ended\n0 calls are open\n"

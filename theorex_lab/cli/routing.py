@@ -1,0 +1,140 @@
+"""Commands of routing: route, role-route, roles, energy-check, trace-stats, matrix-build, matrix-show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+
+if TYPE_CHECKING:
+    from theorex_lab.routing.heuristic import Complexity
+
+
+@command("route")
+@click.option("--agent", default=None, help="Who asks, for its role's preference; default $THEOREX_AGENT, else nobody.")
+@click.option("--urgent", is_flag=True, help="A small model, unless a role prefers otherwise.")
+@click.option("--context", "context_pct", type=float, default=0.0, help="Percent of the context in use.")
+@click.option("--tokens", "query_tokens", type=int, default=0, help="Length of the query; default: estimated.")
+@click.argument("query", nargs=-1, required=True)
+def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
+    """Role preference, energy, confidence matrix, heuristic, in that order; each says what it did. Nothing is called."""
+    asker = agent or os.environ.get("THEOREX_AGENT") or None
+    decision = open_lab().route(" ".join(query), agent=asker, **details)
+    head = f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type}, confidence {decision.confidence:.2f})"
+    then = f"  then: {', '.join(decision.fallbacks) or 'nothing'}"
+    emit(asdict(decision), "\n".join([head, *(f"  {reason}" for reason in decision.reasons), then]))
+
+
+@command("role-route")
+@click.argument("query", nargs=-1, required=True)
+def role_route(query: tuple[str, ...]) -> None:
+    """The operative with the highest priority that takes this type of query, else the orchestrator."""
+    from theorex_lab.routing.heuristic import classify
+    from theorex_lab.routing.roles import route_to_agent
+
+    query_type = classify(" ".join(query)).query_type
+    choice = route_to_agent(query_type, open_lab().settings.roles)
+    result = {
+        "agent": choice.agent_id,
+        "role": choice.role,
+        "model": choice.model_preference,
+        "query_type": query_type,
+        "reason": choice.reason,
+    }
+    emit(result, f"{choice.agent_id} ({choice.role}, {choice.model_preference or 'any model'}): {choice.reason}")
+
+
+@command("roles")
+def roles() -> None:
+    """They are set in config.json, under roles."""
+    found = [role.model_dump() for role in open_lab().settings.roles]
+    table = [["agent", "role", "priority", "model", "takes"]]
+    for each in found:
+        takes = ", ".join(each["capabilities"]) + ("" if each["active"] else "  (not active)")
+        table.append([each["agent_id"], each["role"], str(each["priority"]), each["model_preference"] or "any", takes])
+    emit({"roles": found}, "\n".join(_aligned(table)) if found else "no roles")
+
+
+@command("energy-check")
+@click.option(
+    "--complexity", type=click.Choice(["low", "high"]), default="high", show_default=True, help="How hard the query is."
+)
+def energy_check(complexity: Complexity) -> None:
+    """On battery no large model runs for what is of low complexity, nor below batteryThreshold."""
+    from theorex_lab.routing import energy
+
+    settings, power = open_lab().settings, energy.read_power()
+    allowed = {
+        "small": energy.allows("small", power, complexity, settings),
+        "medium": energy.allows("medium", power, complexity, settings),
+        "large": energy.allows("large", power, complexity, settings),
+    }
+    reason = energy.veto(power, complexity, settings) or f"{energy.describe_power(power)}: every size may run"
+    names = ", ".join(tier for tier, may in allowed.items() if may)
+    emit({**asdict(power), "allowed": allowed, "reason": reason}, f"{names}  ({reason}; source: {power.source})")
+
+
+@command("trace-stats")
+@click.option("--agent", default=None, help="Only this agent's calls.")
+def trace_stats(agent: str | None) -> None:
+    """By query type and model: success with its 95 % interval, latency, tokens; lost calls are counted apart."""
+    found = open_lab().trace_stats(agent=agent)
+    rows = found.rows()
+    table = [["type", "model", "calls", "success", "95 % interval", "median ms", "p95 ms", "tokens", "lost"]]
+    for row in rows:
+        success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
+        amounts = [_shown(row[name], "{:.0f}") for name in ("median_latency_ms", "p95_latency_ms", "mean_tokens")]
+        table.append([row["query_type"], row["model"] or "–", str(row["n"]), *success, *amounts, str(row["lost"])])
+    lines = _aligned(table) if rows else ["no call has ended"]
+    emit({"stats": rows, "open": found.open}, "\n".join([*lines, f"{found.open} calls are open"]))
+
+
+@command("matrix-build")
+def matrix_build() -> None:
+    """Takes in what other processes have recorded since, and keeps the result for the next start."""
+    from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Evidence
+
+    lab = open_lab()
+    view = lab.views.get(Evidence)
+    with view.lock:
+        cells = view.table.cells(QUERY_TYPE_PREFIX)
+        lab.views.snapshot(view)
+    result = {"records": int(cells.n.sum()), "cells": len(cells)}
+    emit(result, f"{result['records']} runs in {result['cells']} cells")
+
+
+@command("matrix-show")
+@click.option(
+    "--half-life", "half_life_days", type=float, default=None, metavar="DAYS",
+    help="Time in which evidence halves; default matrixHalfLifeDays.",
+)  # fmt: skip
+@click.option(
+    "--min-samples", type=click.IntRange(min=1), default=None, help="Runs that make a cell usable; default matrixMinSamples."
+)  # fmt: skip
+def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
+    """Cells without enough runs are dimmed: they have no score and are not used."""
+    rows = open_lab().matrix(half_life_days=half_life_days, min_samples=min_samples).rows()
+    table = [["type", "model", "runs", "success", "95 % interval", "ms", "score"]]
+    for row in rows:
+        success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
+        amounts = [_shown(row["latency_ms"], "{:.0f}"), _shown(row["score"], "{:.2f}")]
+        table.append([row["query_type"], row["model"], f"{row['n']:.4g}", *success, *amounts])
+    head, *lines = _aligned(table)
+    # click leaves the style out where the output is no terminal.
+    styled = [line if row["usable"] else click.style(line, dim=True) for line, row in zip(lines, rows, strict=True)]
+    emit({"cells": rows}, "\n".join([head, *styled]) if rows else "no evidence yet")
+
+
+def _shown(value: float | None, pattern: str) -> str:
+    return "–" if value is None else pattern.format(value)
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with the columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table]

@@ -1,0 +1,101 @@
+"""Commands of tasks between agents: a2a-send, a2a-tasks, a2a-claim, a2a-complete, a2a-fail."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+
+if TYPE_CHECKING:
+    from theorex_lab.dispatch.tasks import Task
+
+_STATES = ("submitted", "working", "completed", "failed")  # the module that defines them imports numpy
+_SHOWN_CHARACTERS = 100
+_WORKER = click.option(
+    "--worker", default=None, help="Who works on it; default $THEOREX_WORKER, else the agent's name."
+)
+_ID = click.argument("task_id", metavar="ID")
+
+
+def _named(agent: str | None) -> str:
+    return agent or os.environ.get("THEOREX_AGENT") or "main"
+
+
+def _working(worker: str | None) -> str | None:
+    """None where nobody was named: the board then takes the agent's name."""
+    return worker if worker is not None else os.environ.get("THEOREX_WORKER") or None
+
+
+def _json_or_text(words: tuple[str, ...]) -> Any:
+    text = " ".join(words)
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _no_constant(name: str) -> NoReturn:
+    """NaN and Infinity are words, not JSON."""
+    raise ValueError(name)
+
+
+def _line(task: Task) -> str:
+    what = json.dumps(task.payload, ensure_ascii=False)
+    cut = what if len(what) <= _SHOWN_CHARACTERS else what[:_SHOWN_CHARACTERS] + "…"
+    holder = f" by {task.worker}" if task.worker else ""
+    return f"{task.id}  {task.state}{holder}  {task.type} from {task.sender}: {cut}"
+
+
+@command("a2a-send")
+@click.option("--from", "sender", default=None, help="Who asks; default $THEOREX_AGENT, else main.")
+@click.option("--to", required=True, help="The agent that is asked.")
+@click.option("--type", "task_type", required=True, help="Such as review or summary: a-z 0-9 _.")
+@click.argument("payload", nargs=-1, required=True)
+def a2a_send(sender: str | None, to: str, task_type: str, payload: tuple[str, ...]) -> None:
+    """PAYLOAD is JSON, or else a text; several words are one text. One that begins with a dash goes after `--`."""
+    task_id = open_lab().tasks.send(_named(sender), to, task_type, _json_or_text(payload))
+    emit({"task_id": task_id}, task_id)
+
+
+@command("a2a-tasks")
+@click.option("--agent", default=None, help="The agent that was asked; default $THEOREX_AGENT, else main.")
+@click.option("--state", type=click.Choice(_STATES), default=None, help="Only those in this state.")
+def a2a_tasks(agent: str | None, state: str | None) -> None:
+    """Oldest first. A task whose lease ran out is submitted again."""
+    found = open_lab().tasks.tasks(_named(agent), state=state)
+    emit({"tasks": [task.as_dict() for task in found]}, "\n".join(map(_line, found)) or "no tasks")
+
+
+@command("a2a-claim")
+@click.option("--agent", default=None, help="The agent that was asked; default $THEOREX_AGENT, else main.")
+@_WORKER
+@click.option("--lease", type=float, default=None, metavar="SECONDS", help="Default: the setting taskLeaseSeconds.")
+def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> None:
+    """When the lease is over the task may be claimed again. Workers at one time need names of their own."""
+    task = open_lab().tasks.claim(_named(agent), worker=_working(worker), lease_seconds=lease)
+    emit({"task": task.as_dict() if task else None}, _line(task) if task else "nothing waits")
+
+
+@command("a2a-complete")
+@_WORKER
+@_ID
+@click.argument("result", nargs=-1)
+def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> None:
+    """RESULT is JSON, or else a text. Accepted from the worker who claimed it, unless another has claimed it since."""
+    value = _json_or_text(result) if result else None
+    task = open_lab().tasks.complete(task_id, value, worker=_working(worker))
+    emit({"task": task.as_dict()}, _line(task))
+
+
+@command("a2a-fail")
+@_WORKER
+@_ID
+@click.argument("reason", nargs=-1, required=True)
+def a2a_fail(task_id: str, reason: tuple[str, ...], worker: str | None) -> None:
+    """REASON says why; it becomes the task's result."""
+    task = open_lab().tasks.fail(task_id, " ".join(reason), worker=_working(worker))
+    emit({"task": task.as_dict()}, _line(task))

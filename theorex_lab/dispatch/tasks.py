@@ -1,0 +1,443 @@
+"""Tasks from agent to agent: sent, claimed for as long as a lease lasts, completed or failed.
+
+The steps of one task form a chain: step 0 sends it, and the event of step k has an id made of the task's id and k. So
+whichever process appends step k first has taken it, and every other one is told that it came too late.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorex_lab.clock import LATEST, Clock, to_iso
+from theorex_lab.config import Settings
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.ids import check_agent, derived_event_id, new_event_id
+from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.event import Body, Event, encode, new_event
+from theorex_lab.journal.view import ERASURE, View, Views
+
+STATES = ("submitted", "working", "completed", "failed")
+SUBMITTED, WORKING, COMPLETED, FAILED = range(4)
+_ERASED = -1
+MAX_LEASE_SECONDS = 864_000.0
+_MAX_NESTING = 64  # what was written at a shallow point of a program must be readable at a deep one
+_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_WORKER = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_TASK_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TIMES = ("created_at", "claimed_at", "lease_until", "completed_at")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Work that one agent asked of another, as it stands now.
+
+    state: a name in STATES; a task whose lease ran out is submitted again.  payload, result: JSON values; the result
+    of a failed task is the reason.  attempt: how often it was claimed.  *_at, lease_until: microseconds UTC.
+    claimed_at, lease_until, worker: None while nobody holds it.  completed_at: when it was completed or failed.
+    """
+
+    id: str
+    sender: str
+    to: str
+    type: str
+    payload: Any
+    state: str
+    attempt: int
+    created_at: int
+    claimed_at: int | None = None
+    lease_until: int | None = None
+    completed_at: int | None = None
+    worker: str | None = None
+    result: Any = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the sender is `from`, times are ISO 8601."""
+        values = {
+            ("from" if field.name == "sender" else field.name): getattr(self, field.name) for field in fields(self)
+        }
+        return values | {name: to_iso(values[name]) for name in _TIMES if values[name] is not None}
+
+
+class _Standing(NamedTuple):
+    """Columns of one task."""
+
+    state: int
+    step: int
+    attempt: int
+    seq: int
+    step_seq: int
+    claimed_at: int
+    lease_until: int
+
+
+class Tasks(View):
+    """Where every task stands: the seqs of its first and latest step, attempt, lease; no texts.
+
+    What is open is indexed, so that neither a claim nor a fold has to do with tasks that are finished.
+    """
+
+    name = "tasks"
+    code = 1
+    kinds = ("task_submitted", "task_claimed", "task_ended", ERASURE)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.agents = Names()
+        self.table = Table(
+            id="S36", to="i4", state="i1", step="i4", attempt="i4",
+            seq="i8", step_seq="i8", claimed_at="i8", lease_until="i8",
+        )  # fmt: skip
+        self._open: dict[str, int] = {}  # task id -> row, of those that are not finished
+        self._waiting: dict[int, OrderedDict[int, None]] = {}  # agent -> rows never claimed, oldest first
+        self._held: dict[int, dict[int, int]] = {}  # agent -> row -> end of its lease
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in steps of tasks; a task of which a step was erased is gone."""
+        erased: set[str] = set()
+        for event in events:
+            if event.kind == ERASURE:
+                erased.update(event.body["ids"])
+            elif event.kind == "task_submitted":
+                self._submit(event)
+            else:
+                self._advance(event)
+        if erased:  # the end of the batch will do, since a step after an erased one is not taken in
+            self._forget(erased)
+
+    def columns(self) -> Columns:
+        """See View."""
+        return {**self.agents.columns("agents"), **self.table.columns("tasks")}
+
+    def load(self, columns: Columns) -> None:
+        """See View."""
+        self.agents.load("agents", columns)
+        self.table.load("tasks", columns)
+        for row in np.flatnonzero((self.table["state"] == SUBMITTED) | (self.table["state"] == WORKING)).tolist():
+            self._open[self.id_of(row)] = row
+            self._index(row)
+
+    def id_of(self, row: int) -> str:
+        """The id of the task in this row."""
+        return bytes(self.table["id"][row]).decode()
+
+    def find(self, seq: int) -> int | None:
+        """The row of the task that was sent at this seq; None where there is none, or a step of it was erased."""
+        row = int(np.searchsorted(self.table["seq"], seq))
+        known = row < len(self.table) and self.table["seq"][row] == seq and self.table["state"][row] != _ERASED
+        return row if known else None
+
+    def rows_of(self, agent: str) -> list[int]:
+        """Rows of the tasks that were sent to an agent, oldest first."""
+        mine = self.table["to"] == self.agents.find(agent)
+        found: list[int] = np.flatnonzero(mine & (self.table["state"] != _ERASED)).tolist()
+        return found
+
+    def claimable(self, agent: str, now: int) -> Iterator[int]:
+        """Rows of the agent's tasks that wait, or whose lease is over at `now` (µs UTC), oldest first."""
+        owner = self.agents.find(agent)
+        if owner is None:
+            return iter(())
+        expired = sorted(row for row, lease_until in self._held.get(owner, {}).items() if lease_until <= now)
+        return heapq.merge(self._waiting.get(owner, ()), expired)
+
+    def standing(self, row: int, now: int) -> _Standing:
+        """How the task in this row stands at `now` (µs UTC): once its lease is over it is submitted again."""
+        found = _Standing(*(int(self.table[name][row]) for name in _Standing._fields))
+        if found.state == WORKING and found.lease_until <= now:
+            return found._replace(state=SUBMITTED)
+        return found
+
+    def _submit(self, event: Event) -> None:
+        row = self.table.grow(1).start
+        task_id = event.body["task_id"]
+        self._set(row, id=task_id.encode(), to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
+        self._open[task_id] = row
+        self._index(row)
+
+    def _advance(self, event: Event) -> None:
+        body = event.body
+        row = self._open.get(body["task_id"])
+        if row is None or body["step"] != self.table["step"][row] + 1:
+            return  # a step before it was erased
+        self._unindex(row)
+        self._set(row, step=body["step"], step_seq=event.seq)
+        if event.kind == "task_ended":
+            self._set(row, state=STATES.index(body["state"]))
+            del self._open[body["task_id"]]
+            return
+        if body["attempt"] != self.table["attempt"][row]:
+            self._set(row, attempt=body["attempt"], claimed_at=event.at)
+        self._set(row, state=WORKING, lease_until=body["lease_until"])
+        self._index(row)
+
+    def _forget(self, erased: set[str]) -> None:
+        for task_id, row in list(self._open.items()):
+            if derived_event_id("task", task_id, int(self.table["step"][row]) + 1) in erased:
+                self._unindex(row)
+                self._set(row, state=_ERASED)
+                del self._open[task_id]
+
+    def _set(self, row: int, **values: object) -> None:
+        for name, value in values.items():
+            self.table[name][row] = value
+
+    def _index(self, row: int) -> None:
+        owner = int(self.table["to"][row])
+        if self.table["state"][row] == SUBMITTED:
+            self._waiting.setdefault(owner, OrderedDict())[row] = None
+        else:
+            self._held.setdefault(owner, {})[row] = int(self.table["lease_until"][row])
+
+    def _unindex(self, row: int) -> None:
+        owner = int(self.table["to"][row])
+        rows: dict[int, Any] = self._waiting[owner] if self.table["state"][row] == SUBMITTED else self._held[owner]
+        del rows[row]
+
+
+class TaskBoard:
+    """Send, claim and finish the tasks of one home; any number of processes may do so at once.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     board = TaskBoard(lab.views, lab.settings, lab.clock)
+    ...     task_id = board.send("main", "sage", "summary", {"of": "the week"})
+    ...     task = board.claim("sage", worker="sage-1")
+    ...     done = board.complete(task.id, "a quiet week", worker="sage-1")
+    >>> task.payload, task.state, done.state, done.result
+    ({'of': 'the week'}, 'working', 'completed', 'a quiet week')
+    """
+
+    def __init__(self, views: Views, settings: Settings, clock: Clock) -> None:
+        self._views, self._settings, self._clock = views, settings, clock
+
+    def send(self, sender: str, to: str, task_type: str, payload: Any) -> str:
+        """Ask the agent `to` for work; the task is on disk when its id is returned.
+
+        task_type: 1 to 32 of a-z 0-9 _ starting with a letter.  payload: a JSON value of up to maxTextBytes.
+        Raises InvalidInput for anything outside the rules, and then nothing was written.
+        """
+        if not isinstance(task_type, str) or not _TYPE.fullmatch(task_type):
+            raise InvalidInput(
+                f"got the task type {task_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
+            )
+        self._check_json(payload, "payload")
+        now = self._clock.now()
+        task_id = new_event_id(now)
+        body = {"from": check_agent(sender), "to": check_agent(to), "type": task_type, "payload": payload}
+        self._views.journal.append([_step("task_submitted", task_id, 0, body, agent=sender, at=now)])
+        return task_id
+
+    def task(self, task_id: str) -> Task:
+        """One task as it stands now. Raises InvalidInput for an unknown id."""
+        return self._task(task_id, self._clock.now())
+
+    def tasks(self, agent: str, *, state: str | None = None) -> list[Task]:
+        """The tasks that were sent to an agent, oldest first: all of them, or those in one of STATES."""
+        if state is not None and state not in STATES:
+            raise InvalidInput(f"got the task state {state!r}; allowed are {', '.join(STATES)}")
+        check_agent(agent)
+        now = self._clock.now()
+        view = self._views.get(Tasks)
+        with view.lock:
+            found = [view.standing(row, now) for row in view.rows_of(agent)]
+        return self._read([each for each in found if state in (None, STATES[each.state])])
+
+    def claim(self, agent: str, *, worker: str | None = None, lease_seconds: float | None = None) -> Task | None:
+        """Take the agent's oldest task that is submitted; None where there is none.
+
+        worker: who takes it, by default the agent; workers that share a name are one to the board, and each of them
+        may finish what another holds.  lease_seconds: above 0 up to 864,000, by default the setting taskLeaseSeconds;
+        when it is over the task may be claimed again.  Raises InvalidInput for anything outside the rules.
+        """
+        name = check_agent(agent) if worker is None else _check_worker(worker)
+        lease = _lease_microseconds(self._settings.task_lease_seconds if lease_seconds is None else lease_seconds)
+        lost: set[str] = set()  # steps that others took, or that were erased
+        while True:
+            now = self._clock.now()
+            event = self._next_claim(check_agent(agent), now, lost, worker=name, lease=lease)
+            if event is None:
+                return None
+            if self._append_once(event):
+                return self._task(event.body["task_id"], now)
+            lost.add(event.id)
+
+    def renew(self, task_id: str, worker: str | None = None) -> Task:
+        """Let the lease on a task begin anew, as long as it was. Also after its end, as in `complete`.
+
+        Raises InvalidInput for an unknown id, or where the worker does not hold the task.
+        """
+
+        def renewed(claim: Event, now: int) -> Body:
+            lease_until = min(now + claim.body["lease_until"] - claim.at, LATEST)
+            return {"attempt": claim.body["attempt"], "lease_until": lease_until}
+
+        return self._follow(task_id, worker, "task_claimed", renewed)
+
+    def complete(self, task_id: str, result: Any = None, *, worker: str | None = None) -> Task:
+        """Report a task as done. result: a JSON value of up to maxTextBytes.  worker: by default the agent asked.
+
+        After the end of the lease this is accepted as long as nobody has claimed the task anew: the work is done, and
+        to refuse it would only have it done twice. Raises InvalidInput for an unknown id, or where the worker does not
+        hold the task; then nothing was written.
+        """
+        self._check_json(result, "result")
+        return self._end(task_id, worker, "completed", result)
+
+    def fail(self, task_id: str, reason: str, *, worker: str | None = None) -> Task:
+        """Report a task as failed; the reason is its result. Otherwise as `complete`."""
+        if not isinstance(reason, str) or not reason.strip():
+            raise InvalidInput(f"got the reason {reason!r}; allowed is a text that says why the task failed")
+        self._check_json(reason, "reason")
+        return self._end(task_id, worker, "failed", reason)
+
+    def _end(self, task_id: str, worker: str | None, state: str, result: Any) -> Task:
+        body = {"state": state, "result": result}
+        return self._follow(task_id, worker, "task_ended", lambda _claim, _now: body)
+
+    def _follow(self, task_id: str, worker: str | None, kind: str, body: Callable[[Event, int], Body]) -> Task:
+        """Append the step that follows the worker's claim; where that step was taken, look again who holds the task."""
+        lost = ""
+        while True:
+            now = self._clock.now()
+            claim = self._claim_of(task_id, worker, now)
+            whole = {"worker": claim.body["worker"], **body(claim, now)}
+            event = _step(kind, task_id, claim.body["step"] + 1, whole, agent=claim.agent, at=now)
+            if event.id == lost:
+                raise _unknown(task_id)  # the step that stands in the way was erased
+            if self._append_once(event):
+                return self._task(task_id, now)
+            lost = event.id
+
+    def _next_claim(self, agent: str, now: int, lost: set[str], *, worker: str, lease: int) -> Event | None:
+        view = self._views.get(Tasks)
+        with view.lock:
+            for row in view.claimable(agent, now):
+                standing = view.standing(row, now)
+                lease_until = min(now + lease, LATEST)
+                body = {"worker": worker, "attempt": standing.attempt + 1, "lease_until": lease_until}
+                event = _step("task_claimed", view.id_of(row), standing.step + 1, body, agent=agent, at=now)
+                if event.id not in lost:
+                    return event
+        return None
+
+    def _claim_of(self, task_id: str, worker: str | None, now: int) -> Event:
+        """The latest step of a task, where it is a claim by this worker. Raises InvalidInput where it is not."""
+        standing = self._standing(task_id, now)
+        if standing.state in (COMPLETED, FAILED):
+            raise InvalidInput(f"the task {task_id} is {STATES[standing.state]}; what is finished stays as it is")
+        if not standing.attempt:
+            raise InvalidInput(f"the task {task_id} is submitted and nobody holds it; claim it first")
+        claim = self._views.journal.read(seqs=[standing.step_seq])[0]
+        if claim.erased:
+            raise _unknown(task_id)
+        name = claim.agent if worker is None else _check_worker(worker)
+        if claim.body["worker"] != name:
+            what = "claim it first" if standing.state == SUBMITTED else "leave it to that worker"
+            raise InvalidInput(
+                f"got the worker {name!r}; the task {task_id} was claimed by {claim.body['worker']!r}: {what}"
+            )
+        return claim
+
+    def _standing(self, task_id: str, now: int) -> _Standing:
+        if not isinstance(task_id, str) or not _TASK_ID.fullmatch(task_id):
+            raise _unknown(task_id)
+        sent = self._views.journal.read(ids=[derived_event_id("task", task_id, 0)])
+        view = self._views.get(Tasks)
+        with view.lock:
+            row = view.find(sent[0].seq) if sent else None
+            if row is None:
+                raise _unknown(task_id)
+            return view.standing(row, now)
+
+    def _task(self, task_id: str, now: int) -> Task:
+        found = self._read([self._standing(task_id, now)])
+        if not found:
+            raise _unknown(task_id)
+        return found[0]
+
+    def _read(self, found: Sequence[_Standing]) -> list[Task]:
+        """The tasks with their texts, without those erased meanwhile."""
+        seqs = {seq for each in found for seq in (each.seq, each.step_seq)}
+        events = {event.seq: event for event in self._views.journal.read(seqs=sorted(seqs)) if not event.erased}
+        return [
+            _as_task(each, events[each.seq], events[each.step_seq])
+            for each in found
+            if each.seq in events and each.step_seq in events
+        ]
+
+    def _append_once(self, event: Event) -> bool:
+        """Append a step unless another process has taken it."""
+        try:
+            self._views.journal.append([event])
+        except AlreadyThere:
+            return False
+        return True
+
+    def _check_json(self, value: Any, what: str) -> None:
+        size, allowed = len(encode(value).encode()), self._settings.max_text_bytes
+        if size > allowed:
+            raise InvalidInput(
+                f"got a {what} of {size} bytes as JSON; allowed are up to {allowed} (setting maxTextBytes): shorten it, or "
+                "name a file in it"
+            )
+        level = [value]
+        for _ in range(_MAX_NESTING + 1):
+            level = [each for held in level if isinstance(held, dict | list | tuple) for each in _inside(held)]
+            if not level:
+                return
+        raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")
+
+
+def _inside(held: dict[str, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
+    return held.values() if isinstance(held, dict) else held
+
+
+def _step(kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int) -> Event:
+    """The event of a task's step, derived from the step before it."""
+    lineage = [derived_event_id("task", task_id, step - 1)] if step else []
+    whole = {"task_id": task_id, "step": step, **body}
+    event_id = derived_event_id("task", task_id, step)
+    return new_event(kind, whole, agent=agent, at=at, lineage=lineage, event_id=event_id)
+
+
+def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
+    held, ended = standing.state == WORKING, standing.state in (COMPLETED, FAILED)
+    body = sent.body
+    return Task(
+        id=body["task_id"],
+        sender=body["from"],
+        to=body["to"],
+        type=body["type"],
+        payload=body["payload"],
+        state=STATES[standing.state],
+        attempt=standing.attempt,
+        created_at=sent.at,
+        claimed_at=standing.claimed_at if held or ended else None,
+        lease_until=standing.lease_until if held else None,
+        completed_at=last.at if ended else None,
+        worker=last.body["worker"] if held or ended else None,
+        result=last.body["result"] if ended else None,
+    )
+
+
+def _check_worker(worker: str) -> str:
+    if not isinstance(worker, str) or not _WORKER.fullmatch(worker):
+        raise InvalidInput(f"got the worker {worker!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
+    return worker
+
+
+def _lease_microseconds(seconds: float) -> int:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_LEASE_SECONDS:
+        raise InvalidInput(f"got a lease of {seconds!r} seconds; allowed is above 0 up to {MAX_LEASE_SECONDS:,.0f}")
+    return max(1, round(seconds * 1_000_000))
+
+
+def _unknown(task_id: object) -> InvalidInput:
+    return InvalidInput(f"got the task id {task_id!r}, which is not known; `theorex a2a-tasks` lists an agent's tasks")

@@ -1,0 +1,339 @@
+"""Outcomes: how what an agent decided went, on up to three channels, and which failures wait for a review."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import Clock, to_iso
+from theorex_lab.config import Settings
+from theorex_lab.errors import InvalidInput
+from theorex_lab.ids import check_agent, check_session
+from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.view import View, Views
+from theorex_lab.memory.extract import extract
+from theorex_lab.memory.observation import check_tags, check_text
+
+WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
+SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0
+
+
+def composite_score(
+    success: bool, *, explicit: float | None = None, thumbs: float | None = None, judge: float | None = None
+) -> float:
+    """The weighted mean of the channels that are there (explicit .4, thumbs .2, judge .4), each cut to 0..1.
+
+    Without any channel a success counts .6 and a failure 0.
+
+    >>> round(composite_score(True, explicit=0.9, thumbs=1.0, judge=0.8), 6)
+    0.88
+    >>> round(composite_score(True, explicit=0.8, thumbs=0.0), 6)
+    0.533333
+    >>> composite_score(False)
+    0.0
+    """
+    given = {"explicit": explicit, "thumbs": thumbs, "judge": judge}
+    present = {name: min(1.0, max(0.0, value)) for name, value in given.items() if value is not None}
+    if not present:
+        return SUCCESS_WITHOUT_SCORE if success else FAILURE_WITHOUT_SCORE
+    return sum(WEIGHTS[name] * value for name, value in present.items()) / sum(WEIGHTS[name] for name in present)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One outcome as it stands now, corrections and later scores taken in.
+
+    Scores are 0..1 or None; `thumbs_up` is None where nobody raised or lowered one. `trace_id`: of the last call that
+    was made for it. `reviewed`: whether its failure was reviewed.
+    """
+
+    outcome_id: str
+    agent_id: str
+    decision: str
+    result: str
+    success: bool
+    at: str
+    concept_ids: list[int] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    explicit_score: float | None = None
+    thumbs_up: bool | None = None
+    judge_score: float | None = None
+    trace_id: str | None = None
+    score: float = 0.0
+    reviewed: bool = False
+    session: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as JSON holds it; concept ids as texts, since they exceed what some readers keep exact."""
+        return {**asdict(self), "concept_ids": [str(each) for each in self.concept_ids]}
+
+
+class Outcomes(View):
+    """The outcomes of all agents: scores by channel, the last trace, whether a review was written."""
+
+    name = "outcomes"
+    code = 1
+    kinds = ("outcome", "outcome_scored", "trace_started", "reviewed")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids, self.agents = Names(), Names()
+        self.rows = _new_table()
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in outcomes, their later scores, the calls made for them and their reviews."""
+        for event in events:
+            if event.kind == "outcome":
+                self._take(event)
+            elif event.kind == "outcome_scored":
+                self._score(self._row(event.body["outcome_id"]), event.body)
+            elif event.kind == "reviewed":
+                self.rows["reviewed"][self._row(event.body["outcome_id"])] = True
+            elif event.body.get("outcome_id"):
+                self.rows["trace_seq"][self._row(event.body["outcome_id"])] = event.seq
+
+    def columns(self) -> Columns:
+        """See View."""
+        return {**self.ids.columns("ids"), **self.agents.columns("agents"), **self.rows.columns("rows")}
+
+    def load(self, columns: Columns) -> None:
+        """See View."""
+        self.ids.load("ids", columns)
+        self.agents.load("agents", columns)
+        self.rows.load("rows", columns)
+
+    def scores(self) -> NDArray[np.float64]:
+        """The composite score of each row."""
+        channels = np.stack([self.rows[name] for name in WEIGHTS], axis=1).clip(0.0, 1.0)
+        weights = np.where(np.isnan(channels), 0.0, np.array(list(WEIGHTS.values())))
+        total = weights.sum(axis=1)
+        mean = np.divide(
+            (np.nan_to_num(channels) * weights).sum(axis=1), total, out=np.zeros(len(total)), where=total > 0
+        )
+        plain = np.where(self.rows["success"], SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE)
+        return np.where(total > 0, mean, plain)
+
+    def select(self, *, agent: str | None = None, since: int | None = None) -> NDArray[np.int64]:
+        """Rows of outcomes (of an agent, from a time on), oldest first."""
+        mask = self.rows["seq"] > 0
+        if agent is not None:
+            owner = self.agents.find(agent)
+            mask &= self.rows["agent"] == (-1 if owner is None else owner)
+        if since is not None:
+            mask &= self.rows["at"] >= since
+        rows = np.flatnonzero(mask)
+        return rows[np.argsort(self.rows["seq"][rows], kind="stable")]
+
+    def queue(self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False) -> NDArray[np.int64]:
+        """Rows of failures scored up to `threshold` that were not reviewed (or, `again`, of all of them)."""
+        rows = self.select(agent=agent)
+        waits = ~self.rows["success"][rows] & (self.scores()[rows] <= threshold)
+        return rows[waits & (again | ~self.rows["reviewed"][rows])]
+
+    def _row(self, outcome_id: str) -> int:
+        # A call may name an outcome before it is recorded; its row waits with seq 0.
+        row = self.ids.number(outcome_id)
+        if row == len(self.rows):
+            where = self.rows.grow(1)
+            for name in WEIGHTS:
+                self.rows[name][where] = math.nan
+        return row
+
+    def _take(self, event: Event) -> None:
+        row, rows = self._row(event.id), self.rows
+        rows["seq"][row], rows["at"][row] = event.seq, event.at
+        rows["agent"][row] = self.agents.number(event.agent)
+        self._score(row, event.body)
+
+    def _score(self, row: int, body: Body) -> None:
+        if body.get("success") is not None:
+            self.rows["success"][row] = body["success"]
+        for name in WEIGHTS:
+            if body.get(name) is not None:
+                self.rows[name][row] = body[name]
+
+
+def _new_table() -> Table:
+    return Table(
+        seq="i8", at="i8", agent="i4", success="?", explicit="f8", thumbs="f8", judge="f8", trace_seq="i8", reviewed="?"
+    )
+
+
+def outcome_event(
+    *,
+    agent: str,
+    decision: str,
+    result: str,
+    success: bool,
+    settings: Settings,
+    at: int,
+    tags: Sequence[str] = (),
+    concept_ids: Sequence[int] = (),
+    explicit_score: float | None = None,
+    thumbs_up: bool | None = None,
+    session: str = "",
+    source: str = "agent",
+) -> Event:
+    """The event of one outcome; the concepts of its texts are added to those given.
+
+    Raises InvalidInput for anything outside the rules.
+    """
+    for text in (decision, result):
+        check_text(text, settings.max_text_bytes)
+    if not isinstance(success, bool):
+        raise InvalidInput(f"got the success {success!r}; allowed are True and False")
+    found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]
+    body = {
+        "decision": decision,
+        "result": result,
+        "success": success,
+        "tags": check_tags(tags),
+        "concepts": list(dict.fromkeys([*map(int, concept_ids), *found])),
+        "explicit": check_score(explicit_score, "explicit score"),
+        "thumbs": None if thumbs_up is None else float(bool(thumbs_up)),
+        "source": source,
+    }
+    return new_event("outcome", body, agent=check_agent(agent), session=check_session(session), at=at)
+
+
+def check_score(score: float | None, what: str) -> float | None:
+    """The score cut to 0..1; None stays. Raises InvalidInput for what is no finite number.
+
+    >>> check_score(1.4, "explicit score")
+    1.0
+    """
+    if score is None:
+        return None
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise InvalidInput(f"got the {what} {score!r}; allowed is a number, 0 to 1")
+    return min(1.0, max(0.0, float(score)))
+
+
+class OutcomeLog:
+    """The outcomes of a home: record, correct, list.
+
+    Every change is a new event; what was recorded stands for ever.
+    """
+
+    def __init__(self, views: Views, settings: Settings, clock: Clock) -> None:
+        self.views, self.settings, self.clock = views, settings, clock
+
+    def record(self, agent: str, decision: str, result: str, *, success: bool, **more: Any) -> Outcome:
+        """Record one outcome and return it; see `outcome_event` for `more`. Raises InvalidInput."""
+        event = outcome_event(
+            agent=agent,
+            decision=decision,
+            result=result,
+            success=success,
+            settings=self.settings,
+            at=self.clock.now(),
+            **more,
+        )
+        self.views.journal.append([event])
+        return self.get(event.id)
+
+    def correct(
+        self,
+        outcome_id: str,
+        *,
+        success: bool | None = None,
+        explicit_score: float | None = None,
+        thumbs_up: bool | None = None,
+        judge_score: float | None = None,
+        reason: str = "",
+        model: str = "",
+    ) -> Outcome:
+        """Give an outcome later scores, or set right what was recorded; what is None stays as it was.
+
+        Raises InvalidInput for an unknown outcome or a score that is no number.
+        """
+        known = self.get(outcome_id)
+        body = {
+            "outcome_id": outcome_id,
+            "success": success,
+            "explicit": check_score(explicit_score, "explicit score"),
+            "thumbs": None if thumbs_up is None else float(thumbs_up),
+            "judge": check_score(judge_score, "judge's score"),
+            "reason": reason[:500],
+            "model": model,
+        }
+        event = new_event("outcome_scored", body, agent=known.agent_id, at=self.clock.now(), lineage=[outcome_id])
+        self.views.journal.append([event])
+        return self.get(outcome_id)
+
+    def get(self, outcome_id: str) -> Outcome:
+        """One outcome. Raises InvalidInput where there is none of that id."""
+        view = self.views.get(Outcomes)
+        with view.lock:
+            row = view.ids.find(outcome_id)
+            found = self._outcomes(view, [] if row is None or not view.rows["seq"][row] else [row])
+        if not found:
+            raise InvalidInput(
+                f"got the outcome id {outcome_id!r}; there is no such outcome: `theorex outcome` gives one"
+            )
+        return found[0]
+
+    def outcomes(self, *, agent: str | None = None, since: int | None = None, limit: int | None = None) -> list[Outcome]:
+        """The outcomes of an agent (or all) from a time on (µs), oldest first; the newest `limit` of them."""
+        view = self.views.get(Outcomes)
+        with view.lock:
+            rows = view.select(agent=check_agent(agent) if agent is not None else None, since=since)
+            return self._outcomes(view, (rows if limit is None else rows[-limit:] if limit else rows[:0]).tolist())
+
+    def queue(self, *, agent: str | None = None, again: bool = False) -> list[Outcome]:
+        """Failures that wait for a review, oldest first (`again`: also those that were reviewed)."""
+        view = self.views.get(Outcomes)
+        with view.lock:
+            rows = view.queue(
+                agent=check_agent(agent) if agent is not None else None,
+                threshold=self.settings.review_threshold,
+                again=again,
+            )
+            return self._outcomes(view, rows.tolist())
+
+    def pending(self, *, agent: str | None = None) -> list[Outcome]:
+        """Outcomes that no judge has scored, oldest first."""
+        return [each for each in self.outcomes(agent=agent) if each.judge_score is None]
+
+    def _outcomes(self, view: Outcomes, rows: Iterable[int]) -> list[Outcome]:
+        chosen = list(rows)
+        seqs = [int(view.rows["seq"][row]) for row in chosen]
+        traces = [int(view.rows["trace_seq"][row]) for row in chosen]
+        events = {event.seq: event for event in self.views.journal.read(seqs=sorted({*seqs, *traces} - {0}))}
+        scores = view.scores()
+        return [
+            self._outcome(view, row, events[seq], events.get(trace), float(scores[row]))
+            for row, seq, trace in zip(chosen, seqs, traces, strict=True)
+            if not events[seq].erased
+        ]
+
+    def _outcome(self, view: Outcomes, row: int, event: Event, trace: Event | None, score: float) -> Outcome:
+        rows, body = view.rows, event.body
+        thumbs = rows["thumbs"][row]
+        return Outcome(
+            outcome_id=event.id,
+            agent_id=event.agent,
+            decision=body["decision"],
+            result=body["result"],
+            success=bool(rows["success"][row]),
+            at=to_iso(event.at),
+            concept_ids=list(body["concepts"]),
+            tags=list(body["tags"]),
+            explicit_score=_or_none(rows["explicit"][row]),
+            thumbs_up=None if np.isnan(thumbs) else bool(thumbs),
+            judge_score=_or_none(rows["judge"][row]),
+            trace_id=None if trace is None or trace.erased else trace.body["trace_id"],
+            score=round(score, 6),
+            reviewed=bool(rows["reviewed"][row]),
+            session=event.session,
+        )
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,109 @@
+"""What kind of query it is, told from its words, and which size of model suits the kind."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple, get_args
+from unicodedata import normalize
+
+from theorex_lab.config import QueryType, Tier
+from theorex_lab.routing.signs import SIGNS
+
+Complexity = Literal["low", "high"]
+QUERY_TYPES: tuple[QueryType, ...] = get_args(QueryType)
+LONG_QUERY_CHARACTERS = 200
+MANY_TOKENS = 500
+CROWDED_CONTEXT_PCT = 50.0
+_READ_CHARACTERS = 4_000
+_SIGN_CHARACTERS = 40
+
+
+class Classified(NamedTuple):
+    """A query's type, and the word or sign that told it ('' where none did)."""
+
+    query_type: QueryType
+    sign: str
+
+
+class Advice(NamedTuple):
+    """A size of model, how sure the rule is (0 to 1), and the rule in words."""
+
+    tier: Tier
+    confidence: float
+    reason: str
+
+
+_WORD = re.compile(r"\w+")
+
+
+def classify(query: str) -> Classified:
+    """The type of a query: the first, in this order, of which it shows a sign.
+
+    safety, code, math, retrieval, creative, synthesis; a query without a sign is synthesis above 200 characters, else
+    general. Words count whole, in any case; English, with the commonest signs in German, French and Spanish.
+
+    >>> classify("search the code for the number").query_type
+    'code'
+    >>> classify("What is 17 * 23?")
+    Classified(query_type='math', sign='17 * 23')
+    """
+    text = normalize("NFC", _excerpt(query))
+    lower = text.lower()
+    words = _WORD.findall(lower)
+    distinct = frozenset(words)
+    for query_type, signs in SIGNS.items():
+        if not signs.words.isdisjoint(distinct):
+            return Classified(query_type, next(word for word in words if word in signs.words))
+        found = signs.phrases.search(lower) or (signs.marks.search(text) if signs.marks else None)
+        if found:
+            return Classified(query_type, " ".join(found[0].split())[:_SIGN_CHARACTERS])
+    if len(query) > LONG_QUERY_CHARACTERS:
+        return Classified("synthesis", f"{len(query)} characters")
+    return Classified("general", "")
+
+
+def _excerpt(query: str) -> str:
+    """What a query asks stands at its beginning or its end; between them may be a pasted book."""
+    if len(query) <= _READ_CHARACTERS:
+        return query
+    return query[: _READ_CHARACTERS // 2] + "\n" + query[-_READ_CHARACTERS // 2 :]
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens of a text, at four characters a token.
+
+    >>> estimated_tokens("twelve signs")
+    3
+    """
+    return len(text) // 4
+
+
+def advise(query_type: QueryType, *, urgent: bool = False, context_pct: float = 0.0, query_tokens: int = 0) -> Advice:
+    """The size of model for a query: the first rule that holds.
+
+    Urgent: small (0.95). `context_pct` (0 to 100) of at least 50: large (0.9). More than 500 `query_tokens`: large
+    (0.85). Code or math: large (0.8). Retrieval: medium (0.75). Else medium (0.6).
+
+    >>> advise("code")
+    Advice(tier='large', confidence=0.8, reason='code')
+    """
+    if urgent:
+        return Advice("small", 0.95, "urgent")
+    if context_pct >= CROWDED_CONTEXT_PCT:
+        return Advice("large", 0.9, f"{context_pct:g} % of the context is in use")
+    if query_tokens > MANY_TOKENS:
+        return Advice("large", 0.85, f"{query_tokens} tokens")
+    if query_type in ("code", "math"):
+        return Advice("large", 0.8, query_type)
+    if query_type == "retrieval":
+        return Advice("medium", 0.75, query_type)
+    return Advice("medium", 0.6, query_type)
+
+
+def complexity_of(query_type: QueryType, *, context_pct: float = 0.0, query_tokens: int = 0) -> Complexity:
+    """High where a large model is asked for, urgent or not; else low.
+
+    >>> complexity_of("math"), complexity_of("retrieval")
+    ('high', 'low')
+    """
+    return "high" if advise(query_type, context_pct=context_pct, query_tokens=query_tokens).tier == "large" else "low"

@@ -1,0 +1,55 @@
+"""Which agent a query goes to, by the agents' roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from theorex_lab.config import QueryType, RoleSettings
+from theorex_lab.errors import InvalidInput
+
+
+class RoleChoice(NamedTuple):
+    """The agent that was chosen, with its role and the model it prefers (None: any), and why."""
+
+    agent_id: str
+    role: str
+    model_preference: str | None
+    reason: str
+
+
+def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings]) -> RoleChoice:
+    """The active operative that takes this type of query and has the highest priority; list order breaks ties.
+
+    Without one, the active orchestrator: one that takes the type before others, then by priority and list order.
+    Raises InvalidInput where there is neither.
+
+    >>> from theorex_lab.config import DEFAULT_ROLES
+    >>> route_to_agent("code", DEFAULT_ROLES)[:3]
+    ('qwen-sage', 'operative', 'qwen3-32b')
+    >>> route_to_agent("safety", DEFAULT_ROLES).reason
+    'no active operative takes safety; main orchestrates'
+    """
+    active = [role for role in roles if role.active]
+    operatives = [role for role in active if role.role == "operative" and query_type in role.capabilities]
+    if operatives:
+        chosen = highest_priority(operatives)
+        others = f", before {len(operatives) - 1} other" if len(operatives) > 1 else ""
+        return _choice(chosen, f"operative that takes {query_type}, priority {chosen.priority}{others}")
+    orchestrators = [role for role in active if role.role == "orchestrator"]
+    if not orchestrators:
+        raise InvalidInput(
+            f"got a query of type {query_type}, which no active agent takes; allowed are types that an operative has among "
+            "its capabilities, or any with an orchestrator: add one to roles in config.json"
+        )
+    chosen = highest_priority([role for role in orchestrators if query_type in role.capabilities] or orchestrators)
+    return _choice(chosen, f"no active operative takes {query_type}; {chosen.agent_id} orchestrates")
+
+
+def highest_priority(roles: Sequence[RoleSettings]) -> RoleSettings:
+    """The first of those with the highest priority; there must be one."""
+    return max(roles, key=lambda role: role.priority)
+
+
+def _choice(role: RoleSettings, reason: str) -> RoleChoice:
+    return RoleChoice(role.agent_id, role.role, role.model_preference, reason)
