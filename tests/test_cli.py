@@ -80,7 +80,9 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
     verified = run("verify", "--json").json
     assert verified["ok"] is True
     assert verified["events"] == 2
-    assert verified["views"] == dict.fromkeys(["axon", "items", "flash", "short_term", "shared"], True)
+    assert verified["views"] == dict.fromkeys(
+        ["axon", "items", "flash", "short_term", "shared", "traces", "evidence", "tasks", "outcomes"], True
+    )
     assert run("erase", "--match", "stampedes", "--dry-run", "--json").json["erased"] == []
     assert run("erase", "--match", "stampedes", "--json").json["erased"] == [written.json["event_id"]]
     assert run("search", "stampede", "--json").json["hits"] == []

@@ -334,6 +334,7 @@ def test_an_endpoint_that_hangs_up_is_named(endpoint: Endpoint) -> None:
 
 
 def test_nobody_listening_is_named(endpoint: Endpoint) -> None:
+    endpoint.server.shutdown()
     endpoint.server.server_close()
     with pytest.raises(ModelUnavailable, match="ConnectError"):
         HttpEmbedder(endpoint.url, "model").embed(["text"])

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.dispatch.tasks import Tasks
+from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
@@ -22,9 +24,11 @@ from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.flash import Flash
 from theorex_lab.memory.shared import SharedWeb
 from theorex_lab.memory.short_term import ShortTerm
+from theorex_lab.memory.traces import Traces
+from theorex_lab.routing.evidence import Evidence
 from theorex_lab.search.index import ItemIndex
 
-VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb)
+VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
 LABELS = ["cache", "cache stampede", "ttl", "postgres", "парсер", "缓存"]
 AGENTS = ["main", "sage"]
 
@@ -108,9 +112,59 @@ promotions = st.builds(
     ),
     st.sampled_from(AGENTS), concept_ids, st.integers(1, 9),
 )  # fmt: skip
+traces = st.sampled_from(["t1", "t2", "t3"])
+called = st.builds(
+    lambda agent, session, trace, outcome: new_event(
+        "trace_started",
+        {
+            "trace_id": trace, "task": "mend the cache", "query_type": "code", "tags": ["code"], "model": "small",
+            "reasons": [], "context_pct": 60, "query_tokens": 4, "outcome_id": outcome, "owner": "o",
+        },
+        agent=agent, session=session, at=NOW,
+    ),
+    st.sampled_from(AGENTS), sessions, traces, st.none() | st.sampled_from(["o1", "o2"]),
+)  # fmt: skip
+answered = st.builds(
+    lambda agent, trace, success, latency: new_event(
+        "trace_ended",
+        {
+            "trace_id": trace, "query_type": "code", "success": success, "lost": latency is None and not success,
+            "model": "small", "tokens": 7, "latency_ms": latency, "error": None, "response": "done",
+            "attempts": [
+                {"model": "large", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "gone"},
+                {"model": "small", "success": success, "latency_ms": latency, "tokens": 7, "cost": 0.1, "error": None},
+            ],
+        },
+        agent=agent, at=NOW,
+    ),
+    st.sampled_from(AGENTS), traces, st.booleans(), st.none() | st.sampled_from([10.5, 900.0]),
+)  # fmt: skip
+concluded = st.builds(
+    lambda agent, success, explicit, thumbs: new_event(
+        "outcome",
+        {
+            "decision": "raised the TTL", "result": "stale", "success": success, "tags": ["cache"], "concepts": [],
+            "explicit": explicit, "thumbs": thumbs, "source": "agent",
+        },
+        agent=agent, at=NOW,
+    ),
+    st.sampled_from(AGENTS), st.booleans(), st.none() | st.floats(0, 1), st.none() | st.sampled_from([0.0, 1.0]),
+)  # fmt: skip
+looked_back = st.builds(
+    lambda kind, outcome, judge: new_event(
+        kind,
+        {"outcome_id": outcome, "judge": judge, "success": None, "explicit": None, "thumbs": None},
+        agent="main", at=NOW,
+    ),
+    st.sampled_from(["outcome_scored", "reviewed"]), st.sampled_from(["o1", "o2", "o3"]), st.floats(0, 1),
+)  # fmt: skip
 streams = st.lists(
-    st.one_of(observations, observations, scans, prunes, hooked, flushes, kept, graduations, promotions), max_size=40
-)
+    st.one_of(
+        observations, observations, scans, prunes, hooked, flushes, kept, graduations, promotions,
+        called, answered, concluded, looked_back,
+    ),
+    max_size=40,
+)  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

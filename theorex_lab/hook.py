@@ -163,12 +163,25 @@ def _show_context(home: str) -> str:
 
 
 def _tool_used(event: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+    body = {
         "tool": _preview(event.get("tool_name"), TOOL_CHARACTERS),
         "input": _preview(event.get("tool_input"), INPUT_CHARACTERS),
         "response": _preview(event.get("tool_response"), RESPONSE_CHARACTERS),
         "source": "tool",
     }
+    trace_id = _trace_id()
+    return {**body, "trace_id": trace_id} if trace_id else body
+
+
+def _trace_id() -> str:
+    """The trace that the agent was started for, '' where there is none or its id is outside the rule."""
+    from theorex_lab.errors import InvalidInput
+    from theorex_lab.ids import check_session
+
+    try:
+        return check_session(os.environ.get("THEOREX_TRACE_ID", ""))
+    except InvalidInput:
+        return ""
 
 
 def _prompt(event: Mapping[str, Any]) -> dict[str, Any]:

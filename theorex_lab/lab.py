@@ -13,19 +13,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from theorex_lab.clock import Clock, SystemClock
 from theorex_lab.config import Settings, check_settings, load_settings
 from theorex_lab.errors import StorageError
-from theorex_lab.ids import check_agent
+from theorex_lab.ids import check_agent, new_event_id
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory import lifecycle
 from theorex_lab.memory.lifecycle import CONTEXT_FILE, Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 
 if TYPE_CHECKING:
+    from theorex_lab.dispatch.tasks import TaskBoard
+    from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
     from theorex_lab.journal.view import Verification, Views
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
     from theorex_lab.memory.shared import SharedConcept
     from theorex_lab.memory.standing import Scanned
+    from theorex_lab.memory.traces import Trace, TraceStatistics
+    from theorex_lab.routing.confidence import MatrixResult
+    from theorex_lab.routing.energy import Power
+    from theorex_lab.routing.router import Decision
     from theorex_lab.search.embed import Embedder
 
 DEFAULT_HOME = "~/.theorex"
@@ -113,6 +119,20 @@ class Lab:
         from theorex_lab.memory.retrieve import Searcher
 
         return Searcher(self.views, self.settings, self.clock, self.chosen_embedder[0], self.home / "vectors")
+
+    @cached_property
+    def dispatcher(self) -> Dispatcher:
+        """Hands tasks to models; opening it closes the traces of processes that have died."""
+        from theorex_lab.dispatch.worker import Dispatcher
+
+        return Dispatcher(self.views, self.settings, self.clock, self.home)
+
+    @property
+    def tasks(self) -> TaskBoard:
+        """Tasks that agents send to each other."""
+        from theorex_lab.dispatch.tasks import TaskBoard
+
+        return TaskBoard(self.views, self.settings, self.clock)
 
     def agent(self, name: str) -> Agent:
         """An agent of this home. Raises InvalidInput for a name outside the rule."""
@@ -243,16 +263,77 @@ class Lab:
             "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": self.searcher.backend},
         }
 
+    def route(
+        self,
+        query: str,
+        *,
+        agent: str | None = None,
+        urgent: bool = False,
+        context_pct: float = 0.0,
+        query_tokens: int = 0,
+        power: Power | None = None,
+    ) -> Decision:
+        """Which model a query should go to, and why; `power` None: read from the machine. Nothing is called.
+
+        See `theorex_lab.routing.router.route`.
+        """
+        from theorex_lab.routing.energy import read_power
+        from theorex_lab.routing.evidence import Evidence
+        from theorex_lab.routing.router import route
+
+        evidence = self.views.get(Evidence)
+        with evidence.lock:
+            return route(
+                query,
+                self._settings_with_local_model(),
+                evidence=evidence.table,
+                power=power or read_power(),
+                now=self.clock.now(),
+                agent=agent,
+                urgent=urgent,
+                context_pct=context_pct,
+                query_tokens=query_tokens,
+            )
+
+    def matrix(self, *, half_life_days: float | None = None, min_samples: int | None = None) -> MatrixResult:
+        """How well each model did on each type of query; None: as the settings say. See `routing.confidence.matrix`."""
+        from theorex_lab.routing.confidence import matrix
+        from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Evidence
+
+        evidence, settings = self.views.get(Evidence), self.settings
+        half_life = settings.matrix_half_life_days if half_life_days is None else half_life_days
+        needed = settings.matrix_min_samples if min_samples is None else min_samples
+        with evidence.lock:
+            cells = evidence.table.cells(QUERY_TYPE_PREFIX, now=self.clock.now(), half_life_days=half_life)
+        return matrix(cells, min_samples=needed, success_weight=settings.matrix_success_weight)
+
+    def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
+        """How calls of models went, of all agents or of one."""
+        from theorex_lab.memory.traces import trace_stats
+
+        return trace_stats(self.views, agent=check_agent(agent) if agent is not None else None)
+
+    def trace(self, trace_id: str) -> Trace:
+        """One call of a model, step by step. Raises InvalidInput for an unknown id, naming the nearest."""
+        from theorex_lab.memory.traces import trace
+
+        return trace(self.views, trace_id)
+
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare."""
+        from theorex_lab.dispatch.tasks import Tasks
+        from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.axon import Axon
         from theorex_lab.memory.flash import Flash
         from theorex_lab.memory.shared import SharedWeb
         from theorex_lab.memory.short_term import ShortTerm
+        from theorex_lab.memory.traces import Traces
+        from theorex_lab.routing.evidence import Evidence
         from theorex_lab.search.index import ItemIndex
 
-        return verify(self.views, (Axon, ItemIndex, Flash, ShortTerm, SharedWeb))
+        views = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
+        return verify(self.views, views)
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
@@ -277,7 +358,9 @@ class Lab:
         return reached
 
     def close(self) -> None:
-        """Close the journal; a temporary home is removed."""
+        """Close the journal, after the calls of models that are under way; a temporary home is removed."""
+        if "dispatcher" in self.__dict__:
+            self.dispatcher.close()
         self.journal.close()
         if self._folder is not None:
             self._folder.cleanup()
@@ -292,6 +375,15 @@ class Lab:
 
     def __repr__(self) -> str:
         return f"Lab({str(self.home)!r}, events={self.journal.last_seq()})"
+
+    def _settings_with_local_model(self) -> Settings:
+        """The settings, with the offline model after the configured ones where it runs."""
+        from theorex_lab.dispatch.local_model import MODEL, local_endpoint
+
+        local = local_endpoint(self.home)
+        if local is None:
+            return self.settings
+        return self.settings.model_copy(update={"models": {**self.settings.models, MODEL: local}})
 
     def _axon(self) -> Axon:
         from theorex_lab.memory.axon import Axon
@@ -339,6 +431,26 @@ class Agent:
     ) -> Hits:
         """Search what this agent remembers and what is shared, never what another keeps to itself."""
         return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag, spread=spread)
+
+    def dispatch(
+        self,
+        task: str,
+        *,
+        context_pct: float = 50.0,
+        query_tokens: int | None = None,
+        tags: Sequence[str] = (),
+        outcome_id: str | None = None,
+        trace_id: str | None = None,
+        session: str = "",
+    ) -> DispatchResult:
+        """Give a task to a model and keep a trace of it; see `theorex_lab.dispatch.worker.Dispatcher.dispatch`."""
+        from theorex_lab.dispatch.worker import DispatchTask
+
+        number = new_event_id(self.lab.clock.now())
+        given = DispatchTask(
+            number, self.name, task, context_pct, query_tokens, tags, outcome_id, trace_id=trace_id, session=session
+        )
+        return self.lab.dispatcher.dispatch(given)
 
     @property
     def axon(self) -> AxonView:

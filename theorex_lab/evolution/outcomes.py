@@ -94,9 +94,11 @@ class Outcomes(View):
             elif event.kind == "outcome_scored":
                 self._score(self._row(event.body["outcome_id"]), event.body)
             elif event.kind == "reviewed":
-                self.rows["reviewed"][self._row(event.body["outcome_id"])] = True
+                row = self._row(event.body["outcome_id"])
+                self.rows["reviewed"][row] = True
             elif event.body.get("outcome_id"):
-                self.rows["trace_seq"][self._row(event.body["outcome_id"])] = event.seq
+                row = self._row(event.body["outcome_id"])
+                self.rows["trace_seq"][row] = event.seq
 
     def columns(self) -> Columns:
         """See View."""

@@ -9,21 +9,19 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
-import ipaddress
 import json
 import re
-import time
 import unicodedata
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
+from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt
 
 if TYPE_CHECKING:
     import httpx
@@ -223,7 +221,7 @@ class HttpEmbedder:
             raise ConfigError("got an empty embedding model name; give the name that the endpoint knows")
         if timeout_seconds <= 0 or response_limit_bytes <= 0:
             raise ConfigError("got a timeout or a response limit of 0 or less; allowed is more than 0")
-        self.url = _endpoint(url, allow_remote)
+        self.url = endpoint_url(url, "embeddings", what="embedding", allow_remote=allow_remote)
         self.model = model
         self.id = f"http:{model}@{self.url}"
         self._timeout_seconds = timeout_seconds
@@ -239,46 +237,31 @@ class HttpEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
-        import httpx
+        from theorex_lab.search.wire import new_client
 
         checked = _checked_texts(texts)
         if not checked:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        try:
-            with httpx.Client(timeout=self._timeout_seconds, follow_redirects=False, trust_env=False) as client:
-                batches = [
-                    self._batch(client, checked[start : start + _HTTP_BATCH])
-                    for start in range(0, len(checked), _HTTP_BATCH)
-                ]
-        except httpx.HTTPError as error:
-            raise ModelUnavailable(f"{self.url} did not answer: {type(error).__name__} {error}") from error
+        with new_client() as client:
+            batches = [
+                self._batch(client, checked[start : start + _HTTP_BATCH])
+                for start in range(0, len(checked), _HTTP_BATCH)
+            ]
         return np.concatenate(batches)
 
     def _batch(self, client: httpx.Client, texts: Sequence[str]) -> Matrix:
-        body = {"model": self.model, "input": list(texts), "encoding_format": "float"}
-        with client.stream("POST", self.url, json=body) as response:
-            if response.is_redirect:
-                self._refuse("redirects, which are not followed; configure the address that it leads to")
-            content = self._limited(response)
-        if response.status_code != 200:
-            self._refuse(f"the status {response.status_code}: {_excerpt(content)}")
-        matrix = self._parse(content, len(texts))
+        from theorex_lab.search.wire import Deadline, post
+
+        body = json.dumps({"model": self.model, "input": list(texts), "encoding_format": "float"}).encode()
+        deadline = Deadline(self._timeout_seconds)
+        reply = post(client, self.url, body, deadline=deadline, limit_bytes=self._response_limit_bytes)
+        if reply.status != 200:
+            self._refuse(f"the status {reply.status}: {excerpt(reply.content)}")
+        matrix = self._parse(reply.content, len(texts))
         if self._dimensions not in (None, matrix.shape[1]):
             self._refuse(f"vectors of {matrix.shape[1]} dimensions; before they had {self._dimensions}")
         self._dimensions = matrix.shape[1]
         return matrix
-
-    def _limited(self, response: httpx.Response) -> bytes:
-        # httpx limits each read; only a deadline over all of them ends a reply that trickles.
-        deadline = time.monotonic() + self._timeout_seconds
-        content = bytearray()
-        for part in response.iter_bytes():
-            content += part
-            if len(content) > self._response_limit_bytes:
-                self._refuse(f"more than {self._response_limit_bytes} bytes")
-            if time.monotonic() > deadline:
-                self._refuse(f"no whole reply within {self._timeout_seconds} s")
-        return bytes(content)
 
     def _parse(self, content: bytes, count: int) -> Matrix:
         try:
@@ -288,7 +271,7 @@ class HttpEmbedder:
                 self._refuse(f"{len(entries)} vectors for {count} texts, or indexes other than 0 to {count - 1}")
             matrix = np.array([vectors[index] for index in range(count)], dtype=np.float64)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            self._refuse(f"something other than a list of vectors: {_excerpt(content)}", error)
+            self._refuse(f"something other than a list of vectors: {excerpt(content)}", error)
         if matrix.ndim != 2 or matrix.shape[1] == 0:
             self._refuse(f"vectors of the shape {matrix.shape}; allowed is ({count}, dimensions)")
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
@@ -369,42 +352,7 @@ def _normalised(matrix: npt.NDArray[Any]) -> Matrix:
 def _checked_texts(texts: Sequence[str]) -> list[str]:
     if isinstance(texts, str):
         raise InvalidInput("got one string; allowed is a sequence of texts, so put it into a list")
-    return [_encodable(text) for text in texts]
-
-
-def _encodable(text: str) -> str:
-    # A lone surrogate cannot be sent or tokenised.
-    return text.encode(errors="replace").decode()
-
-
-def _endpoint(url: str, allow_remote: bool) -> str:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.port != 0 and not (parts.username or parts.query)
-    except ValueError:  # of a port past 65535 or an unclosed bracket
-        usable = False
-    if not usable or not parts.hostname:
-        raise ConfigError(f"got the embedding url {url!r}; allowed is http(s)://host:port, without user or query")
-    if not (allow_remote or _is_loopback(parts.hostname)):
-        raise ConfigError(
-            f"got the embedding url {url!r}, which is not on this machine; use a loopback address, or allow remote"
-            " endpoints if texts of the memory may be sent there"
-        )
-    path = parts.path.rstrip("/")
-    if not path.endswith("/embeddings"):
-        path = (path if path.endswith("/v1") else f"{path}/v1") + "/embeddings"
-    return f"{parts.scheme}://{parts.netloc}{path}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _excerpt(content: bytes) -> str:
-    return repr(content[:200].decode(errors="replace"))
+    return [encodable(text) for text in texts]
 
 
 def _package_folder(name: str) -> Path | None:

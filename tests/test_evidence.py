@@ -1,0 +1,250 @@
+"""Evidence: sums that are the same however they came in, ageing on reading, intervals with golden values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import DAY, NOW
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theorex_lab.clock import FixedClock
+from theorex_lab.journal.erase import erase
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
+from theorex_lab.routing.evidence import Coded, Evidence, EvidenceTable, wilson
+
+amounts = st.none() | st.floats(0, 1e6)
+runs = st.tuples(
+    st.sampled_from(["query_type/code", "query_type/math", "signal/slow", ""]),
+    st.sampled_from(["small", "large", "大"]),
+    st.booleans(),
+    st.integers(NOW - 300 * DAY, NOW + DAY),
+    amounts,
+    amounts,
+    amounts,
+)
+Run = tuple[str, str, bool, int, float | None, float | None, float | None]
+
+
+def one_by_one(given_runs: Sequence[Run]) -> EvidenceTable:
+    table = EvidenceTable()
+    for key, option, success, at, latency_ms, tokens, cost in given_runs:
+        table.add(key, option, success, at=at, latency_ms=latency_ms, tokens=tokens, cost=cost)
+    return table
+
+
+def at_once(table: EvidenceTable, given_runs: Sequence[Run], *, coded: bool) -> None:
+    keys, options, success, at, *rest = map(list, zip(*given_runs, strict=True))
+    columns = [np.array([math.nan if each is None else each for each in column], float) for column in rest]
+    table.add_columns(Coded.of(keys) if coded else keys, Coded.of(options) if coded else options, success, at, *columns)
+
+
+def content(table: EvidenceTable, **how: float) -> dict[tuple[str, str], list[float]]:
+    cells = table.cells(**how)
+    names = zip(cells.keys, cells.options, strict=True)
+    columns = (cells.n, cells.successes, cells.latency_ms, cells.tokens, cells.cost, cells.last)
+    return dict(zip(names, np.column_stack(columns).tolist(), strict=True)) if len(cells) else {}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(runs, min_size=1, max_size=40), st.integers(0, 40), st.booleans())
+def test_columns_and_single_runs_give_the_same_table(given_runs: list[Run], cut: int, coded: bool) -> None:
+    expected = content(one_by_one(given_runs))
+    table = one_by_one(given_runs[:cut])
+    if given_runs[cut:]:
+        at_once(table, given_runs[cut:], coded=coded)
+    found = content(table)
+    assert found.keys() == expected.keys()
+    for cell, values in expected.items():
+        assert found[cell] == pytest.approx(values, rel=1e-9, nan_ok=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(runs, max_size=20), st.lists(runs, max_size=20))
+def test_a_table_goes_on_from_its_columns(before: list[Run], after: list[Run]) -> None:
+    table = one_by_one(before)
+    opened = EvidenceTable()
+    opened.load(table.columns())
+    for key, option, success, at, latency_ms, tokens, cost in after:
+        opened.add(key, option, success, at=at, latency_ms=latency_ms, tokens=tokens, cost=cost)
+    np.testing.assert_equal(content(opened), content(one_by_one([*before, *after])))
+
+
+def test_many_more_names_than_runs_take_no_room() -> None:
+    names = [f"name {number}" for number in range(300_000)]
+    keys, options = Coded(np.array([299_999, 7, 299_999]), names), Coded(np.array([5, 299_998, 5]), names)
+    table = EvidenceTable()
+    table.add_columns(keys, options, [True, False, False], [NOW, NOW, NOW + 1], [10.0, 20.0, 30.0])
+    assert content(table) == {
+        ("name 299999", "name 5"): pytest.approx([2, 1, 20, math.nan, math.nan, NOW + 1], nan_ok=True),
+        ("name 7", "name 299998"): pytest.approx([1, 0, 20, math.nan, math.nan, NOW], nan_ok=True),
+    }
+
+
+def test_names_that_stand_twice_in_a_coding_are_one_cell() -> None:
+    table = EvidenceTable()
+    codes = np.array([0, 1, 1], np.uint64)
+    table.add_columns(Coded(codes, ["k", "k"]), Coded(codes, ["m", "m"]), [1, 0, 1], [3, 1, 2])
+    assert content(table) == {("k", "m"): pytest.approx([3, 2, *[math.nan] * 3, 3], nan_ok=True)}
+
+
+def test_many_runs_over_several_chunks() -> None:
+    generator = np.random.default_rng(0)
+    count = 100_000
+    key, option = generator.integers(0, 3, count), generator.integers(0, 2, count)
+    success, at = generator.random(count) < 0.3, generator.integers(0, NOW, count)
+    latency = np.where(generator.random(count) < 0.1, np.nan, generator.gamma(2, 500, count))
+    table = EvidenceTable()
+    table.add_columns(Coded(key, ["a", "b", "c"]), Coded(option, ["x", "y"]), success, at, latency, tokens=None)
+    found = content(table)
+    for number, name in enumerate("abc"):
+        for other, model in enumerate("xy"):
+            mask = (key == number) & (option == other)
+            expected = [mask.sum(), success[mask].sum(), np.nanmean(latency[mask]), np.nan, np.nan, at[mask].max()]
+            assert found[name, model] == pytest.approx(expected, nan_ok=True)
+
+
+def test_an_amount_that_was_not_stated_is_not_nought() -> None:
+    table = EvidenceTable()
+    table.add("k", "m", False, at=NOW)
+    table.add("k", "m", True, at=NOW, latency_ms=0.0, tokens=math.nan)
+    table.add("k", "m", True, at=NOW, latency_ms=300.0, cost=0.5)
+    cells = table.cells()
+    assert (cells.latency_ms.tolist(), cells.cost.tolist(), cells.n.tolist()) == ([150.0], [0.5], [3.0])
+    assert np.isnan(cells.tokens).all()
+
+
+def test_evidence_halves_with_each_half_life_since_the_last_run() -> None:
+    table = EvidenceTable()
+    for at in (NOW - 90 * DAY, NOW - 20 * DAY):
+        table.add("old", "m", True, at=at, latency_ms=10)
+    for success in (True, False, False):
+        table.add("new", "m", success, at=NOW + DAY)
+    aged = table.cells(now=NOW, half_life_days=10)
+    assert aged.n.tolist() == [0.5, 3.0], "two runs after two half-lives; a run of the future has no age"
+    assert aged.successes.tolist() == [0.5, 1.0]
+    assert aged.latency_ms[0] == 10
+    assert aged.success_rate.tolist() == [1.0, 1 / 3]
+    assert table.cells(now=NOW).n.tolist() == table.cells().n.tolist() == [2.0, 3.0]
+    gone = table.cells(now=NOW, half_life_days=1e-3)
+    assert gone.n[0] == 0
+    assert np.isnan(gone.success_rate[0])
+    assert gone.laplace[0] == 0.5
+
+
+def test_what_is_read_is_a_copy() -> None:
+    table = EvidenceTable()
+    table.add("k", "m", True, at=NOW)
+    for column in (table.cells().n, table.cells().last, table.cells().successes):
+        column[:] = 77
+    assert content(table)["k", "m"][:2] == [1, 1]
+    assert table.cells().last.tolist() == [NOW]
+
+
+def test_only_keys_of_the_prefix() -> None:
+    table = EvidenceTable()
+    for key in ("query_type/code", "signal/code", "query_type/math"):
+        table.add(key, "m", True, at=NOW)
+    assert table.cells("query_type/").keys == ["query_type/code", "query_type/math"]
+    assert table.cells("nothing").keys == []
+    assert len(table) == 3
+
+
+def test_laplace_golden_values() -> None:
+    table = EvidenceTable()
+    for success in (True, True, False):
+        table.add("k", "m", success, at=NOW)
+    assert table.cells().laplace.tolist() == [0.6]
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "expected"),
+    [
+        (0, 10, (0.0, 0.27754)),
+        (10, 10, (0.72246, 1.0)),
+        (9, 10, (0.59584, 0.98212)),
+        (50, 100, (0.40383, 0.59617)),
+        (0, 0, (0.0, 1.0)),
+        (0.25, 0.5, (0.02967, 0.97033)),
+    ],
+)
+def test_wilson_golden_values(successes: float, n: float, expected: tuple[float, float]) -> None:
+    assert [float(bound) for bound in wilson(successes, n)] == pytest.approx(expected, abs=1e-5)
+
+
+@given(st.floats(0, 1), st.floats(0, 1e9), st.floats(0.01, 8))
+def test_wilson_bounds_hold_the_rate_and_are_the_roots_of_its_equation(share: float, n: float, z: float) -> None:
+    successes = min(share * n, n)
+    low, high = (float(bound) for bound in wilson(successes, n, z))
+    assert 0 <= low <= high <= 1
+    if n > 1e-6:
+        rate = successes / n
+        assert low <= rate + 1e-9
+        assert rate <= high + 1e-9
+        for bound in (low, high):
+            assert (rate - bound) ** 2 == pytest.approx(z * z * bound * (1 - bound) / n, abs=1e-6)
+
+
+def ended(model: str, success: bool, *, lost: bool = False, at: int = NOW, query_type: str = "code") -> Event:
+    """A trace's END after `other` failed without answering."""
+    attempts = [
+        {"model": "other", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "timed out"},
+        {"model": model, "success": success, "latency_ms": 120.5, "tokens": 30, "cost": 0.01, "error": None},
+    ]
+    body = {
+        "trace_id": "t", "query_type": query_type, "success": success, "lost": lost, "model": model, "tokens": 30,
+        "latency_ms": 120.5, "error": None, "response": "", "attempts": [] if lost else attempts,
+    }  # fmt: skip
+    return new_event("trace_ended", body, agent="main", at=at)
+
+
+ends = st.builds(
+    ended,
+    st.sampled_from(["a", "b"]),
+    st.booleans(),
+    lost=st.booleans(),
+    at=st.integers(NOW - 30 * DAY, NOW),
+    query_type=st.sampled_from(["code", "math"]),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(stream=st.lists(ends, max_size=20), cuts=st.lists(st.integers(0, 20), max_size=4))
+def test_the_view_does_not_depend_on_the_cuts(stream: list[Event], cuts: list[int]) -> None:
+    whole, cut = Evidence(), Evidence()
+    whole.fold(stream)
+    for start, end in pairwise(sorted({0, len(stream), *(each for each in cuts if each < len(stream))})):
+        cut.fold(stream[start:end])
+        reopened = Evidence()
+        reopened.load(cut.columns())
+        cut = reopened
+    assert differing_columns(whole, cut) == []
+
+
+def test_every_attempt_of_a_trace_counts_and_lost_ones_do_not(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    stream = [ended("a", True), ended("a", False), ended("a", False, lost=True), ended("b", True, query_type="math")]
+    journal.append(stream)
+    views = Views(journal, tmp_path / "views")
+    assert views.snapshot(views.get(Evidence))
+    found = content(views.get(Evidence).table)
+    assert found == {
+        ("query_type/code", "other"): pytest.approx([2, 0, *[math.nan] * 3, NOW], nan_ok=True),
+        ("query_type/code", "a"): pytest.approx([2, 1, 120.5, 30, 0.01, NOW]),
+        ("query_type/math", "other"): pytest.approx([1, 0, *[math.nan] * 3, NOW], nan_ok=True),
+        ("query_type/math", "b"): pytest.approx([1, 1, 120.5, 30, 0.01, NOW]),
+    }
+    erase(journal, [stream[3].id], agent="main", at=NOW)
+    assert views.get(Evidence).table.cells("query_type/math").keys == []
+    assert verify(views, [Evidence]).ok
+    fresh = Evidence()
+    fold_into(fresh, journal, journal.last_seq())
+    assert differing_columns(fresh, views.get(Evidence)) == []
+    journal.close()

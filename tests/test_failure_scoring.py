@@ -1,0 +1,300 @@
+"""Measures of failure review on small samples, its experiments on small sets, and the figures on the public ones."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theorex_lab.cli.evaluate_failures import report
+from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution.decisive import WEIGHTS
+from theorex_lab.evolution.failure_scoring import (
+    BetaPrior,
+    bootstrap_mean,
+    brier_scores,
+    fit_beta_prior,
+    fit_choice,
+    fit_logistic,
+    mcnemar,
+)
+from theorex_lab.experiments.failures import (
+    cross_validate,
+    effect_of_fixes,
+    fit_weights,
+    half_of,
+    predict_trial,
+    score_failures,
+)
+from theorex_lab.experiments.parsing.runs import Action, FailedRun, Message, Reflexion, TauBench, TauRun
+from theorex_lab.experiments.parsing.runs import Step as SpokenStep
+
+PUBLIC = pytest.mark.skipif(
+    not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA is not set: the recorded runs are not part of the project"
+)
+
+
+def failed(name: str, step: int, *texts: str) -> FailedRun:
+    steps = tuple(SpokenStep(f"agent{k % 3}", "user", text) for k, text in enumerate(texts))
+    return FailedRun(
+        name, name, "How long is the bridge over the river?", "7", "1", {}, steps, f"agent{step % 3}", step, ""
+    )
+
+
+def few_runs() -> list[FailedRun]:
+    """Twenty runs, in each of which the one step with simulated data is at fault."""
+    plain, invented = (
+        "The archive of the city was opened and read. " * 8,
+        "We take a simulated bridge of the city here. " * 8,
+    )
+    where = [1 + k % 3 for k in range(20)]
+    asked = "How long is the bridge over the river? " * 10
+    return [
+        failed(f"q{k}", at, asked, *[invented if n == at else plain for n in range(1, 5)]) for k, at in enumerate(where)
+    ]
+
+
+def bench(rewards: list[list[float]], changes: Callable[[int], int] = lambda _: 0) -> TauBench:
+    runs = [
+        TauRun(
+            task,
+            trial,
+            reward,
+            "u",
+            "i",
+            (),
+            (),
+            (Action("book_flight", {}),) * changes(task),
+            (Message("user", "x"),),
+            math.nan,
+        )
+        for task, row in enumerate(rewards)
+        for trial, reward in enumerate(row)
+    ]
+    return TauBench(tuple(runs), np.array(rewards), "none")
+
+
+# Measures.
+
+
+def test_interval_holds_the_mean_and_narrows_with_more_values() -> None:
+    few, many = bootstrap_mean([0, 1] * 10), bootstrap_mean([0, 1] * 1000)
+    assert few.low < few.mean == many.mean == 0.5 < few.high
+    assert many.high - many.low < (few.high - few.low) / 5
+    assert few.high - few.low == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 20), rel=0.15)
+    uneven = np.random.default_rng(2).normal(size=50)
+    assert bootstrap_mean(uneven) == bootstrap_mean(uneven) != bootstrap_mean(uneven, seed=1)
+
+
+def test_groups_are_drawn_whole() -> None:
+    values = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0] * 5
+    groups = [k // 4 for k in range(40)]
+    alone, grouped = bootstrap_mean(values), bootstrap_mean(values, groups=groups)
+    assert grouped.mean == alone.mean
+    assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
+
+
+def test_brier() -> None:
+    assert brier_scores([0.2, 0.9], [0, 1]).tolist() == pytest.approx([0.04, 0.01])
+
+
+def test_beta_prior() -> None:
+    assert BetaPrior(0.5, 2.0).posterior_mean([0, 3], 3).tolist() == [0.2, 0.8]
+    tight = fit_beta_prior([1, 2, 1, 2, 1, 2], 3)
+    assert tight.mean == 0.5
+    assert tight.strength > 50
+    drawn = np.random.default_rng(3)
+    rates = drawn.beta(2.0, 3.0, size=4000)
+    prior = fit_beta_prior(drawn.binomial(4, rates), 4)
+    assert prior.mean == pytest.approx(0.4, abs=0.02)
+    assert prior.strength == pytest.approx(5.0, rel=0.2)
+
+
+@pytest.mark.parametrize(("one", "other", "p"), [(0, 0, 1.0), (3, 3, 1.0), (1, 7, 0.0703125), (0, 10, 0.001953125)])
+def test_mcnemar(one: int, other: int, p: float) -> None:
+    assert mcnemar(one, other) == mcnemar(other, one) == p
+
+
+def test_choice_weights_find_what_was_chosen_by() -> None:
+    random = np.random.default_rng(0)
+    options = [random.normal(size=(6, 2)) for _ in range(600)]
+    true = np.array([1.5, -0.5])
+    chosen = [int(np.argmax(each @ true + random.gumbel(size=6))) for each in options]
+    assert fit_choice(options, chosen, 0.1).tolist() == pytest.approx(true.tolist(), abs=0.2)
+    assert np.abs(fit_choice(options, chosen, 1e6)).max() < 1e-3
+
+
+def test_logistic() -> None:
+    random = np.random.default_rng(0)
+    features = random.normal(size=(3000, 2))
+    outcomes = (random.random(3000) < 1 / (1 + np.exp(-(0.5 + features @ [1.0, 0.0])))).astype(float)
+    intercept, weights = fit_logistic(features, outcomes, 0.1)
+    assert [intercept, *weights.tolist()] == pytest.approx([0.5, 1.0, 0.0], abs=0.15)
+    assert np.isfinite(fit_logistic(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), 1.0)[1]).all()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
+def test_shrunken_rates_keep_their_order_and_range(successes: list[int]) -> None:
+    prior = fit_beta_prior(successes, 3)
+    rates = prior.posterior_mean([0, 1, 2, 3], 3)
+    assert (np.diff(rates) > 0).all()
+    assert 0 < rates[0] < rates[-1] < 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bootstrap_mean([]),
+        lambda: bootstrap_mean([1.0, math.nan]),
+        lambda: bootstrap_mean([1.0], groups=[1, 2]),
+        lambda: brier_scores([0.1], [0, 1]),
+        lambda: brier_scores([1.1], [1]),
+        lambda: brier_scores([0.1], [0.5]),
+        lambda: fit_beta_prior([], 3),
+        lambda: fit_beta_prior([4], 3),
+        lambda: fit_beta_prior([0], 0),
+        lambda: mcnemar(-1, 0),
+        lambda: fit_choice([], [], 1.0),
+        lambda: fit_choice([np.ones((2, 1))], [2], 1.0),
+        lambda: fit_choice([np.ones((2, 1))], [0], 0.0),
+        lambda: fit_logistic(np.ones((2, 1)), np.ones(3), 1.0),
+        lambda: fit_logistic(np.ones((2, 1)), np.ones(2), -1.0),
+        lambda: score_failures([]),
+        lambda: score_failures([each for each in few_runs() if half_of(each.question_id) == "development"]),
+        lambda: predict_trial(bench([[1, 0, 1, 1]] * 9), trial=4),
+        lambda: predict_trial(bench([[1, 0, 1, 1]] * 9), trial=2),
+        lambda: effect_of_fixes(Reflexion(("a",), np.array([[True]]), np.array([[False]]), (), "none")),
+        lambda: effect_of_fixes(Reflexion(("a",), np.array([[True]]), np.array([[True]]), (), "none")),
+        lambda: report("qmsum"),
+    ],
+)
+def test_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(InvalidInput, match="got"):
+        call()
+
+
+# Experiments on small sets.
+
+
+def test_scores_of_small_runs() -> None:
+    scores = score_failures(few_runs(), half="all")
+    table = scores.frame.set_index("method")
+    assert table["step_accuracy"]["find_decisive"] == 1
+    assert table["step_accuracy"]["random"] == pytest.approx(0.2)
+    assert table["step_gain"]["random"] == pytest.approx(0.8)
+    assert table["step_gain"]["find_decisive"] == 0
+    assert scores.n == 20
+
+
+def test_weights_are_fitted_on_the_development_half_alone() -> None:
+    runs = few_runs()
+    development = [each for each in runs if half_of(each.question_id) == "development"]
+    assert 0 < len(development) < len(runs)
+    assert fit_weights(runs) == fit_weights(development)
+    assert fit_weights(runs)["made_up"] > 0.5
+    folded = cross_validate(runs, n_folds=3)
+    assert folded.n == len(development)
+    assert folded.frame["step_accuracy"].item() == 1
+
+
+def test_forecast_never_sees_the_trial_it_foretells() -> None:
+    random = np.random.default_rng(1)
+    rates = random.beta(0.8, 0.8, size=40)
+    rewards = (random.random((40, 4)) < rates[:, None]).astype(float)
+    other = rewards.copy()
+    other[:, 3] = 1 - other[:, 3]
+    one, two = predict_trial(bench(rewards.tolist())), predict_trial(bench(other.tolist()))
+    assert (one.chosen, one.earlier) == (two.chosen, two.earlier)
+    assert all(np.array_equal(one.chances[name], two.chances[name]) for name in one.chances)
+    assert one.brier.mean < two.brier.mean
+
+
+def test_forecast_uses_a_trace_that_tells() -> None:
+    random = np.random.default_rng(5)
+    hard = np.arange(200) % 2 == 0
+    rewards = (random.random((200, 4)) < np.where(hard, 0.25, 0.75)[:, None]).astype(float)
+    forecast = predict_trial(bench(rewards.tolist(), lambda task: 5 if hard[task] else 0))
+    assert "changes" in forecast.chosen
+    table = forecast.frame.set_index("design")
+    assert table["brier"][forecast.chosen] < table["brier"]["beta_binomial"] < table["brier"]["task_mean"]
+
+
+def test_effect_counts_only_shared_failures() -> None:
+    solved = np.array([[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]], dtype=bool)
+    plain = np.array([[1, 0, 0, 0], [1, 0, 1, 0]], dtype=bool)
+    effect = effect_of_fixes(Reflexion(("a", "b", "c", "d"), solved, plain, (), "none"))
+    row = effect.frame.iloc[0]
+    assert (row["trial"], row["solved_with"], row["solved_without"], row["only_with"], row["only_without"]) == (
+        1,
+        2,
+        1,
+        1,
+        0,
+    )
+    assert row["difference"] == pytest.approx(1 / 3)
+    assert row["p_value"] == 1.0
+    assert len(effect.frame) == 1
+
+
+def test_results_are_drawn_and_shown() -> None:
+    results = [
+        score_failures(few_runs(), half="all"),
+        predict_trial(bench([[1, 0, 1, 1], [0, 0, 1, 0]] * 10)),
+        effect_of_fixes(Reflexion(("a", "b"), np.array([[0, 0], [1, 0]], bool), np.zeros((2, 2), bool), (), "none")),
+    ]
+    import matplotlib.pyplot as plt
+
+    for result in results:
+        axes = result.plot()
+        assert axes.get_title()
+        assert result.plot(axes) is axes
+        assert "<table" in result._repr_html_()
+        assert repr(result) in result._repr_html_().replace("&#x27;", "'").replace("&lt;", "<").replace("&gt;", ">")
+        plt.close(axes.figure)
+
+
+def test_halves_are_by_question() -> None:
+    halves = [half_of(f"question {k}") for k in range(400)]
+    assert half_of("question 1") == halves[1]
+    assert 160 < halves.count("report") < 240
+
+
+# The public sets.
+
+
+@PUBLIC
+def test_weights_are_those_that_the_development_half_gives() -> None:
+    assert fit_weights() == pytest.approx(WEIGHTS, abs=0.011)
+
+
+@PUBLIC
+@pytest.mark.parametrize(
+    ("dataset", "n", "bounds"),
+    [
+        ("whoandwhen", 59, {"step_accuracy": (0.36, 1), "agent_accuracy": (0.58, 1)}),
+        ("taubench_airline", 50, {"brier": (0, 0.160)}),
+        ("reflexion_alfworld", 50, {"difference": (0.3, 0.6), "difference_low": (0.2, 0.5), "p_value": (0, 1e-4)}),
+    ],
+)
+def test_reports(dataset: str, n: int, bounds: dict[str, tuple[float, float]]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result, text = report(dataset)
+    assert (result["dataset"], result["n"]) == (dataset, n)
+    for name, (low, high) in bounds.items():
+        assert low <= result["metrics"][name] <= high
+    assert json.loads(json.dumps(result)) == result
+    assert text.startswith(f"{dataset}, n = {n}\n")
+    assert result["published"]
+    assert result["baselines"]

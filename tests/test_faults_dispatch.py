@@ -1,0 +1,405 @@
+"""Models that misbehave and processes that die: every call leaves one trace with one end, and no harm in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import NOW
+from faults import VIEWS, Boundaries, forked, opened, quick_folder
+from hostile_server import FAILURES, HostileServer, after, completion, hang, slowly
+
+from theorex_lab import Lab
+from theorex_lab.config import ModelSettings
+from theorex_lab.dispatch import bus, local_model
+from theorex_lab.dispatch.bus import LOST, Owner, Start, close_lost
+from theorex_lab.errors import StorageError
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import verify
+from theorex_lab.memory.axon import Axon
+from theorex_lab.routing.evidence import Evidence
+
+needs_flock = pytest.mark.skipif(os.name == "nt", reason="needs flock")
+CODE = "refactor the python function"
+# Run in a process of its own, on a home with one model at the url; prints what the last expression gives.
+PROGRAM = """
+import sys
+from theorex_lab import Lab
+from theorex_lab.config import check_settings
+home, url, trace_id = sys.argv[1:]
+settings = check_settings({{"models": {{"only": {{"tier": "medium", "url": url}}}}, "roles": []}})
+lab = Lab(home, settings=settings)
+{rest}
+"""
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder / "home"
+
+
+def at_server(home: Path, url: str, **settings: Any) -> Lab:
+    """The home with one model, at `url`."""
+    models = {"only": {"tier": "medium", "url": url}}
+    return opened(home, models=models, roles=[], **{"modelTimeoutSeconds": 0.4, **settings})
+
+
+def started(home: Path, url: str, trace_id: str, rest: str) -> subprocess.Popen[str]:
+    program = PROGRAM.format(rest=rest)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(home), url, trace_id], stdout=subprocess.PIPE, text=True
+    )
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait for another process or thread, at most half a minute."""
+    for _ in range(6_000):
+        if condition():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it did not happen")
+
+
+def events(lab: Lab, *kinds: str) -> list[Event]:
+    return [event for event in lab.journal.tail(0) if not kinds or event.kind in kinds]
+
+
+def check(lab: Lab) -> None:
+    """Each trace has one end at most, after its start; what is remembered has a trace that succeeded; views are sound."""
+    report = verify(lab.views, VIEWS)
+    assert report.ok, report.problems
+    starts = Counter(event.body["trace_id"] for event in events(lab, "trace_started"))
+    ends = Counter(event.body["trace_id"] for event in events(lab, "trace_ended"))
+    assert set(starts.values()) | set(ends.values()) <= {1}
+    assert ends.keys() <= starts.keys()
+    successes = {event.id for event in events(lab, "trace_ended") if event.body["success"]}
+    assert successes == {event.lineage[0] for event in events(lab, "observation")}
+
+
+# Models that misbehave
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_hostile_reply_leaves_a_trace_and_memory_as_it_was(home: Path, name: str) -> None:
+    with HostileServer(FAILURES[name]) as server, at_server(home, server.url) as lab:
+        result = lab.agent("main").dispatch(CODE, trace_id="mine", outcome_id="o")
+        assert (result.success, result.written_to_axon, result.latency_ms) == (False, False, None)
+        assert result.error
+        assert [event.kind for event in events(lab)] == ["trace_started", "trace_ended"]
+        trace = lab.trace("mine").to_dict()
+        assert (trace["success"], trace["lost"], trace["latency_ms"], trace["outcome_id"]) == (False, False, None, "o")
+        assert [(each["model"], each["success"]) for each in trace["attempts"]] == [("only", False)]
+        assert len(lab.views.get(Axon).observations) == 0
+        assert len(trace["error"]) <= 1_000
+        check(lab)
+
+
+def test_a_connection_that_is_refused_is_a_failure_like_another(home: Path) -> None:
+    with HostileServer() as server:
+        url = server.url
+    with at_server(home, url) as lab:
+        assert not lab.agent("main").dispatch(CODE).success
+        check(lab)
+
+
+def test_calls_that_overlap_at_a_real_server(home: Path) -> None:
+    second_done = threading.Event()
+    replies = after(second_done, completion("the first")), completion("the second")
+    with HostileServer(*replies) as server, at_server(home, server.url, modelTimeoutSeconds=20.0) as lab:
+        given: dict[str, Any] = {}
+        first = threading.Thread(
+            target=lambda: given.update(first=lab.agent("main").dispatch("one", trace_id="a", session="s"))
+        )
+        first.start()
+        until(lambda: server.requests)
+        given["second"] = lab.agent("main").dispatch("two", trace_id="b", session="s")
+        assert first.is_alive()
+        second_done.set()
+        first.join()
+        for trace_id, name, task in (("a", "first", "one"), ("b", "second", "two")):
+            trace = lab.trace(trace_id).to_dict()
+            assert (trace["task"], trace["response"], trace["success"]) == (task, f"the {name}", True)
+            assert given[name].response == f"the {name}"
+        check(lab)
+
+
+def test_the_local_model_is_asked_where_it_runs_now(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running: list[str] = []
+
+    def endpoint(_: Path) -> ModelSettings | None:
+        return ModelSettings(tier="small", url=running[0]) if running else None
+
+    monkeypatch.setattr(local_model, "local_endpoint", endpoint)
+    with HostileServer() as first, HostileServer() as second, opened(home, models={}, roles=[]) as lab:
+        main = lab.agent("main")
+        assert not main.dispatch(CODE).success
+        for server in (first, second):
+            running[:] = [server.url]
+            assert main.dispatch(CODE).model_used == local_model.MODEL
+            assert len(server.requests) == 1
+        check(lab)
+
+
+# Processes that die
+
+
+@needs_flock
+def test_a_killed_call_is_closed_as_lost_once_and_a_living_one_is_left_alone(home: Path) -> None:
+    answer = threading.Event()
+    # Whoever asks, waits; the killed one's connection is of no consequence.
+    with HostileServer(after(answer, completion("late"))) as server:
+        rest = "print(lab.agent('main').dispatch('add 2 and 2', trace_id=trace_id).success); lab.close()"
+        dying, living = (started(home, server.url, name, rest) for name in ("dying", "living"))
+        until(lambda: len(server.requests) == 2)
+        dying.kill()
+        dying.communicate()
+        with at_server(home, server.url) as lab:
+            lab.clock.advance(days=3_650)  # type: ignore[attr-defined]
+            assert {event.body["trace_id"] for event in events(lab, "trace_started")} == {"dying", "living"}
+            assert lab.dispatcher.close_lost() == [], "opening it has closed the lost one"
+            (ended,) = events(lab, "trace_ended")
+            assert ended.id == derived_event_id("trace ended", "dying")
+            body = {
+                name: ended.body[name] for name in ("trace_id", "success", "lost", "latency_ms", "error", "attempts")
+            }
+            assert body == {
+                "trace_id": "dying", "success": False, "lost": True, "latency_ms": None, "error": LOST, "attempts": [],
+            }  # fmt: skip
+            assert [path.stem for path in (home / "calls").glob("*.lock")] == [
+                event.body["owner"] for event in events(lab, "trace_started") if event.body["trace_id"] == "living"
+            ]
+            assert lab.trace("dying").lost
+            assert len(lab.views.get(Evidence).table) == 0, "a lost call says nothing of the model"
+            answer.set()
+            assert living.communicate()[0] == "True\n"
+            assert lab.trace("living").success
+            assert list((home / "calls").iterdir()) == []
+            check(lab)
+
+
+def lost_trace(lab: Lab, trace_id: str) -> None:
+    """A trace as a process leaves it that dies in the call, with its lock file."""
+    folder = lab.home / "calls"
+    with Owner(folder).alive(NOW) as owner:
+        lab.journal.append([Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()])
+    (folder / f"{owner}.lock").touch()  # what is left once the system has given back the lock of the dead
+
+
+@needs_flock
+def test_two_that_close_a_lost_trace_at_once_write_one_end(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(home) as lab, opened(home) as other:
+        lost_trace(lab, "t")
+        inner, results = bus._close, []
+
+        def late(journal: Any, trace_id: str, at: int) -> bool:
+            """The other one comes after this one has decided, and does not see the lock, its file being gone."""
+            monkeypatch.setattr(bus, "_close", inner)
+            for path in (home / "calls").glob("*.lock"):
+                path.unlink()
+            results.append(close_lost(other.views, home / "calls", NOW))
+            return inner(journal, trace_id, at)
+
+        monkeypatch.setattr(bus, "_close", late)
+        results.append(close_lost(lab.views, home / "calls", NOW))
+        assert results == [["t"], []]
+        assert len(events(lab, "trace_ended")) == 1
+
+
+@needs_flock
+def test_a_trace_of_a_living_dispatcher_of_this_process_is_left_alone(home: Path) -> None:
+    with HostileServer(hang) as server, at_server(home, server.url, modelTimeoutSeconds=0.3) as lab:
+        pending = lab.dispatcher.submit(_task("mine"))
+        until(lambda: server.requests)
+        with opened(home) as other:
+            assert other.dispatcher.close_lost() == []
+        assert lab.dispatcher.close_lost() == []
+        assert not pending.wait(10).success
+        check(lab)
+
+
+@needs_flock
+@pytest.mark.parametrize("owner", ["", "../../etc/passwd", "a" * 36, "/tmp/x"])
+def test_an_owner_that_names_no_lock_is_dead_and_names_no_file(home: Path, owner: str) -> None:
+    with opened(home) as lab:
+        before = sorted(home.parent.rglob("*"))
+        lab.journal.append([Start("t", "main", NOW, "a task", "general", owner=owner).event()])
+        assert close_lost(lab.views, home / "calls", NOW) == ["t"]
+        assert {path for path in {*home.parent.rglob("*")} - {*before} if "calls" not in path.parts} == set()
+        assert [path for path in (home / "calls").rglob("*") if path.is_file()] == []
+
+
+@needs_flock
+def test_an_erased_start_is_not_closed(home: Path) -> None:
+    with opened(home) as lab:
+        lost_trace(lab, "t")
+        lab.erase(ids=[derived_event_id("trace started", "t")])
+        assert close_lost(lab.views, home / "calls", NOW) == []
+        assert events(lab, "trace_ended") == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+def test_killed_at_any_boundary_a_call_has_no_trace_or_one_with_one_end(home: Path) -> None:
+    noted = home.parent / "boundaries.json"
+    with opened(home) as lab:
+        lab.agent("main").write("an old observation")
+
+    def run(folder: Path, kill_at: int) -> None:
+        seen = Boundaries(folder, kill_at)
+        seen.install()
+        with opened(folder, models={"only": {"tier": "medium", "url": "http://localhost:9"}}, roles=[]) as lab:
+            lab.dispatcher._given_ask = _answered
+            assert lab.dispatcher.dispatch(_task("mine")).success
+            seen.reach("end")
+            noted.write_text(json.dumps(seen.passed))
+
+    counted = shutil.copytree(home, home.parent / "counted")
+    assert forked(lambda: run(counted, 0)) == 0
+    passed = json.loads(noted.read_text())
+    assert sum(name.startswith("COMMIT") for name in passed) >= 2
+    outcomes: Counter[str] = Counter()
+    for number in range(1, len(passed) + 1):
+        copy = shutil.copytree(home, home.parent / f"killed-{number}")
+        assert forked(lambda copy=copy, number=number: run(copy, number)) == -9
+        with opened(copy) as lab:
+            lab.dispatcher.close()
+            ends = events(lab, "trace_ended")
+            outcomes["lost" if ends and ends[0].body["lost"] else "answered" if ends else "not started"] += 1
+            assert len(events(lab, "trace_started")) == len(ends)
+            assert len(events(lab, "observation")) == 1 + sum(end.body["success"] for end in ends)
+            assert not list((copy / "calls").glob("*.lock"))
+            report = verify(lab.views, VIEWS)
+            assert report.ok, report.problems
+        shutil.rmtree(copy)
+    assert outcomes.keys() == {"lost", "answered", "not started"}
+
+
+def test_a_process_that_ends_without_waiting_has_written_its_traces(home: Path) -> None:
+    with HostileServer(slowly(0.2, completion("late"))) as server:
+        rest = (
+            "from theorex_lab.dispatch.worker import DispatchTask\n"
+            "for number in range(12):\n"
+            "    lab.dispatcher.submit(DispatchTask(str(number), 'main', 'add 2 and 2', trace_id=f'{trace_id}{number}'))\n"
+            "print('submitted')"
+        )
+        process = started(home, server.url, "t", rest)
+        assert process.communicate()[0] == "submitted\n"
+        assert process.returncode == 0
+    with opened(home) as lab:
+        assert {event.body["trace_id"] for event in events(lab, "trace_ended")} == {f"t{n}" for n in range(12)}
+        assert lab.dispatcher.close_lost() == []
+        check(lab)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_an_interrupted_command_has_written_its_trace(home: Path) -> None:
+    with HostileServer(hang) as server:
+        process = started(home, server.url, "mine", "lab.agent('main').dispatch('add 2 and 2', trace_id=trace_id)")
+        until(lambda: server.requests)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        assert process.returncode != 0
+    with opened(home) as lab:
+        (ended,) = events(lab, "trace_ended")
+        assert (ended.body["lost"], ended.body["success"]) == (False, False)
+        assert ended.body["error"].startswith("KeyboardInterrupt")
+        check(lab)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_a_thread_and_an_owner_of_its_own(home: Path) -> None:
+    with opened(home, models={"only": {"tier": "medium", "url": "http://localhost:9"}}, roles=[]) as lab:
+        lab.dispatcher._given_ask = _answered
+        assert lab.dispatcher.submit(_task("parent")).wait(10).success, "its thread stays for the next task"
+
+        def child() -> None:
+            assert lab.dispatcher.submit(_task("child")).wait(10).success
+            lab.dispatcher.close()
+
+        assert forked(child) == 0
+        owners = {event.body["owner"] for event in events(lab, "trace_started")}
+        assert len(owners) == 2
+        assert list((home / "calls").iterdir()) == []
+        check(lab)
+
+
+def test_where_the_start_cannot_be_written_no_model_is_called(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HostileServer() as server, at_server(home, server.url) as lab:
+        dispatcher = lab.dispatcher
+
+        def full(*_: object, **__: object) -> list[int]:
+            raise StorageError("the disk is full")
+
+        monkeypatch.setattr(lab.journal, "append", full)
+        with pytest.raises(StorageError):
+            lab.agent("main").dispatch(CODE)
+        assert server.requests == []
+        monkeypatch.undo()
+        assert dispatcher.dispatch(_task("mine")).success
+        check(lab)
+
+
+@needs_flock
+def test_where_the_end_cannot_be_written_the_next_start_closes_the_trace(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HostileServer() as server:
+        with at_server(home, server.url) as lab:
+            append = lab.journal.append
+
+            def full_at_the_end(given: Any, **options: Any) -> list[int]:
+                if given[0].kind == "trace_ended":
+                    raise StorageError("the disk is full")
+                return append(given, **options)
+
+            monkeypatch.setattr(lab.journal, "append", full_at_the_end)
+            with pytest.raises(StorageError):
+                lab.agent("main").dispatch(CODE, trace_id="mine")
+        with opened(home) as lab:
+            assert lab.dispatcher.close_lost() == []
+            assert lab.trace("mine").lost
+            check(lab)
+
+
+@needs_flock
+def test_an_answer_to_a_trace_that_was_closed_meanwhile_is_given_and_not_kept(home: Path) -> None:
+    """Somebody has removed the lock file of a living process."""
+    answer = threading.Event()
+    replies = after(answer, completion("late"))
+    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=20.0) as lab:
+        pending = lab.dispatcher.submit(_task("mine"))
+        until(lambda: server.requests)
+        for path in (home / "calls").iterdir():
+            path.unlink()
+        with opened(home) as other:
+            other.dispatcher.close()
+        answer.set()
+        result = pending.wait(10)
+        assert (result.success, result.response, result.written_to_axon) == (True, "late", False)
+        assert lab.trace("mine").lost
+        check(lab)
+
+
+def _task(trace_id: str) -> Any:
+    from theorex_lab.dispatch.worker import DispatchTask
+
+    return DispatchTask("1", "main", CODE, trace_id=trace_id)
+
+
+def _answered(names: Any, prompt: str, settings: Any) -> Any:
+    from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+
+    return Answer(Completion("an answer", "only", 1, 1, 5.0), [Attempt("only", True, 5.0, 2, 0.0)])

@@ -1,0 +1,105 @@
+"""Commands of dispatch: dispatch, trace-show, model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from theorex_lab.cli import command, emit, fail, open_lab
+
+
+@command("dispatch")
+@click.option("--agent", default=None, help="Whose task it is; default $THEOREX_AGENT, else main.")
+@click.option(
+    "--context",
+    "context_pct",
+    type=float,
+    default=50.0,
+    show_default=True,
+    help="Percent of the agent's context in use; below dispatchContextPct nothing is called.",
+)
+@click.option("--tokens", "query_tokens", type=int, default=None, help="Length of the task; default: estimated.")
+@click.option(
+    "--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer. May be given several times."
+)
+@click.option("--outcome-id", default=None, help="The outcome that the trace is linked to.")
+@click.option("--session", default="", help="The session it belongs to.")
+@click.argument("task", nargs=-1, required=True)
+def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
+    """Several words are one task. Exit code 1 where no model answered; 0 where one did, and where none was called since
+    too little of the context is in use (then trace_id is null).
+    """
+    asker = open_lab().agent(agent or os.environ.get("THEOREX_AGENT") or "main")
+    done = asdict(asker.dispatch(" ".join(task), **details))
+    error, _ = done.pop("error"), done.pop("reasons")
+    if error is not None and done["trace_id"] is not None:
+        fail(_line(error), as_json=bool(click.get_current_context().obj.get("as_json")), **done)
+    result = done if error is None else {**done, "error": error}
+    kept = "kept" if done["written_to_axon"] else "not kept"
+    about = f"({done['model_used']}, {done['latency_ms'] or 0:.0f} ms, {kept}, trace {done['trace_id']})"
+    emit(result, error or f"{_shown(done['response'])}\n{about}")
+
+
+@command("trace-show")
+@click.argument("trace_id", metavar="ID")
+def trace_show(trace_id: str) -> None:
+    """What was asked, why this model, each attempt and tool call in its order, and how it ended."""
+    trace = open_lab().trace(trace_id).to_dict()
+    emit(trace, "\n".join(_timeline(trace)))
+
+
+@command("model")
+@click.argument("action", type=click.Choice(["start", "stop", "status"]))
+@click.option("--port", type=int, default=None, help="Where it is to listen; default: any port that is free.")
+def model(action: str, port: int | None) -> None:
+    """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs."""
+    from theorex_lab.dispatch import local_model
+
+    home = open_lab().home
+    if action == "start":
+        local_model.start(home, port=port)
+    elif action == "stop":
+        local_model.stop(home)
+    running = local_model.status(home)
+    result = {
+        "running": running is not None,
+        "url": running.url if running else None,
+        "pid": running.pid if running else None,
+        "model": local_model.MODEL,
+        "installed": local_model.installed(),
+    }
+    if running is not None:
+        emit(result, f"{running.model} runs at {running.url}, process {running.pid}")
+    else:
+        emit(result, f"{local_model.MODEL} does not run" if result["installed"] else local_model.INSTALL)
+
+
+def _timeline(trace: dict[str, Any]) -> list[str]:
+    """A trace in the order of what happened, for people; each step is one line, so that no text can pass for a step."""
+    lines = [
+        _line(f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"),
+        _line(f"{trace['start_time']}  started: {trace['task']}"),
+        *(_line(f"    {reason}") for reason in trace["reasons"]),
+        *(_line(f"{each['at']}  {each['tool']}: {each['input']}") for each in trace["events"]),
+    ]
+    for each in trace["attempts"]:
+        went = f"answered in {each['latency_ms']:.0f} ms" if each["success"] else f"failed: {each['error']}"
+        lines.append(_line(f"    {each['model']} {went}"))
+    if trace["end_time"] is None:
+        return [*lines, "still under way"]
+    ended = "lost" if trace["lost"] else "answered" if trace["success"] else "failed"
+    detail = f"{trace['model']}, {trace['total_tokens']} tokens" if trace["error"] is None else trace["error"]
+    lines.append(_line(f"{trace['end_time']}  {ended}: {detail}"))
+    return [*lines, _shown(trace["response"])] if trace["response"] else lines
+
+
+def _line(text: str) -> str:
+    return _shown(text).replace("\n", " ").replace("\t", " ")
+
+
+def _shown(text: str) -> str:
+    """The text without control characters, by which it could rule the terminal."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)

@@ -1,0 +1,406 @@
+"""Language models behind OpenAI-compatible endpoints: one call with a deadline, and a chain of models to fall back on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
+
+from theorex_lab.config import Settings
+from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
+from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt
+
+if TYPE_CHECKING:
+    import httpx
+    import tenacity
+
+    from theorex_lab.search.wire import Deadline, Reply
+
+Message = dict[str, str]
+Check = Callable[[Any], Any]
+ROLES = ("system", "user", "assistant")
+_LONGEST_TIMEOUT_SECONDS = 86_400.0
+_FIRST_WAIT_SECONDS = 0.25
+_KEY = re.compile(r"[!-~]+")
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a model answered.
+
+    `model`: the name that was asked. Token counts are None where the endpoint gave none that make sense. `latency_ms`:
+    of the request that was answered, without the tries before it. `cut`: the answer stopped at `max_tokens`.
+    `data`: the parsed answer where a JSON schema was asked for.
+    """
+
+    text: str
+    model: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    latency_ms: float
+    cut: bool = False
+    data: Any = None
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of prompt and answer together, or None."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How one model of a chain did; latency, tokens and cost are None where it did not answer."""
+
+    model: str
+    success: bool
+    latency_ms: float | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a chain: the first completion, or None, and every attempt in order."""
+
+    completion: Completion | None
+    attempts: list[Attempt]
+
+
+class CallOptions(TypedDict, total=False):
+    """What `ask` hands on to each `ModelClient.complete`."""
+
+    json_schema: dict[str, Any] | None
+    max_tokens: int | None
+    temperature: float | None
+    seed: int | None
+    timeout_seconds: float | None
+
+
+class _Busy(ModelUnavailable):
+    """The endpoint asks to come back later, in `wait_seconds` where it says so."""
+
+    def __init__(self, text: str, wait_seconds: float | None) -> None:
+        super().__init__(text)
+        self.wait_seconds = wait_seconds
+
+
+class ModelClient:
+    """A model behind an OpenAI-compatible `/v1/chat/completions`, on this machine unless `allow_remote`.
+
+    `url` may stop at the host, at `/v1` or at the route. Redirects are not followed, proxies of the environment are not
+    used. Status 429 and 5xx and broken connections are tried again, up to `attempts` times within `timeout_seconds`.
+    It may be used by several threads at once; `transport` and `sleep` are for tests. Raises ConfigError for a refused
+    address or key.
+
+    >>> ModelClient("http://localhost:1234", "ministral-3b").url
+    'http://localhost:1234/v1/chat/completions'
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        timeout_seconds: float = 30.0,
+        max_response_bytes: int = 4 << 20,
+        api_key: str | None = None,
+        allow_remote: bool = False,
+        max_tokens: int = 1024,
+        temperature: float = 0.3,
+        attempts: int = 3,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] | None = None,
+    ) -> None:
+        from theorex_lab.search.wire import new_client
+
+        if not model:
+            raise ConfigError("got an empty model name; give the name that the endpoint knows")
+        if max_response_bytes <= 0 or attempts < 1:
+            raise ConfigError(
+                f"got a limit of {max_response_bytes} bytes and {attempts} attempts; allowed is 1 or more"
+            )
+        if api_key is not None and not _KEY.fullmatch(api_key):
+            raise ConfigError(f"got a key for {model} that is empty or holds more than visible ASCII; mend it")
+        self.url = endpoint_url(url, "chat/completions", what=f"{model} model", allow_remote=allow_remote)
+        self.base_url = url
+        self.model = model
+        self._timeout_seconds = _checked_timeout(timeout_seconds)
+        self._max_response_bytes = max_response_bytes
+        self._api_key = api_key
+        self._max_tokens = max_tokens
+        self._temperature = temperature
+        self._attempts = attempts
+        self._sleep = sleep or time.sleep
+        # Waits of processes that failed together must differ, whatever seed an experiment uses.
+        self._jitter = random.SystemRandom()
+        self._client = new_client(transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def complete(
+        self,
+        prompt: str | list[Message],
+        *,
+        json_schema: dict[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        timeout_seconds: float | None = None,
+    ) -> Completion:
+        """Ask the model once; `timeout_seconds` bounds the whole call, with all its tries and waits.
+
+        `prompt`: one user message, or messages {"role": system|user|assistant, "content": text}. With `json_schema` the
+        answer has to be JSON that satisfies it (numbers written as text do not) and is found parsed in `data`.
+        Raises InvalidInput for a prompt or schema of another shape, and ModelUnavailable where no usable answer came.
+        """
+        from theorex_lab.search.wire import Deadline
+
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": _messages(prompt),
+            "max_tokens": self._max_tokens if max_tokens is None else max_tokens,
+            "temperature": self._temperature if temperature is None else temperature,
+        }
+        if seed is not None:
+            body["seed"] = seed
+        check = None
+        if json_schema is not None:
+            check = _compiled(json_schema)
+            described = {"name": "answer", "strict": True, "schema": json_schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": described}
+        deadline = Deadline(self._timeout_seconds if timeout_seconds is None else _checked_timeout(timeout_seconds))
+        reply, latency_ms = self._repeatedly(json.dumps(body).encode(), deadline)
+        return self._completion(reply, latency_ms, check)
+
+    def _repeatedly(self, body: bytes, deadline: Deadline) -> tuple[Reply, float]:
+        import tenacity
+
+        from theorex_lab.search.wire import ConnectionLost
+
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type((_Busy, ConnectionLost)),
+            wait=self._wait_seconds,
+            stop=lambda state: state.attempt_number >= self._attempts or state.upcoming_sleep >= deadline.left(),
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            return retrying(self._once, body, deadline)
+        except (_Busy, ConnectionLost) as error:
+            raise ModelUnavailable(f"{error} (try {retrying.statistics['attempt_number']})") from error
+
+    def _wait_seconds(self, state: tenacity.RetryCallState) -> float:
+        """What the endpoint asks for, else a wait that doubles each time, give or take a half."""
+        error = state.outcome.exception() if state.outcome is not None else None
+        if isinstance(error, _Busy) and error.wait_seconds is not None:
+            return error.wait_seconds
+        return _FIRST_WAIT_SECONDS * 2.0 ** (state.attempt_number - 1) * self._jitter.uniform(0.5, 1.5)
+
+    def _once(self, body: bytes, deadline: Deadline) -> tuple[Reply, float]:
+        from theorex_lab.search.wire import post
+
+        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+        started = time.perf_counter()
+        reply = post(
+            self._client, self.url, body, deadline=deadline, limit_bytes=self._max_response_bytes, headers=headers
+        )
+        latency_ms = (time.perf_counter() - started) * 1000
+        if reply.status == 429 or 500 <= reply.status < 600:
+            self._put_off(reply)
+        if reply.status != 200:
+            self._refuse(f"the status {reply.status}: {self._excerpt(reply.content)}")
+        return reply, latency_ms
+
+    def _put_off(self, reply: Reply) -> NoReturn:
+        text = f"{self.url} answered with the status {reply.status}: {self._excerpt(reply.content)}"
+        wait = reply.headers.get("Retry-After", "")
+        if not re.fullmatch(r"[0-9]{1,9}", wait):
+            raise _Busy(text, None)
+        raise _Busy(f"{text}; it asks for {wait} s", float(wait))
+
+    def _completion(self, reply: Reply, latency_ms: float, check: Check | None) -> Completion:
+        try:
+            parsed = json.loads(reply.content)
+            choice = parsed["choices"][0]
+            text, finish_reason = choice["message"]["content"], choice.get("finish_reason")
+            usage = parsed.get("usage")
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+            self._refuse(f"something other than a chat completion: {self._excerpt(reply.content)}", error)
+        if not isinstance(text, str | None):
+            self._refuse(f"a message that is no text: {self._excerpt(reply.content)}")
+        cut = finish_reason == "length"
+        if not text or text.isspace():
+            self._refuse(f"an empty text{', cut at max_tokens' if cut else ''}")
+        return Completion(
+            text=encodable(text),
+            model=self.model,
+            prompt_tokens=_count(usage, "prompt_tokens"),
+            completion_tokens=_count(usage, "completion_tokens"),
+            latency_ms=latency_ms,
+            cut=cut,
+            data=None if check is None else self._checked_json(text, check, cut),
+        )
+
+    def _checked_json(self, text: str, check: Check, cut: bool) -> Any:
+        from fastjsonschema import JsonSchemaValueException
+
+        said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"
+        try:
+            data = json.loads(text, object_pairs_hook=_no_key_twice)
+            # What cannot be written as JSON again: NaN, infinities, lone surrogates.
+            json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
+            check(data)
+        except JsonSchemaValueException as error:
+            place = excerpt(str(error.name).encode())
+            self._refuse(f"JSON that breaks {error.rule!r} of the schema at {place}: {said}", error)
+        except (ValueError, RecursionError) as error:
+            self._refuse(f"something other than JSON: {said}", error)
+        return data
+
+    def _excerpt(self, content: bytes) -> str:
+        key = (self._api_key or "").encode()
+        return excerpt(content.replace(key, b"***") if key else content)
+
+    def _refuse(self, what: str, cause: Exception | None = None) -> NoReturn:
+        raise ModelUnavailable(f"{self.url} answered with {what}") from cause
+
+
+def client_for(name: str, settings: Settings) -> ModelClient:
+    """The client of a model of the settings, with the settings' limits; a host named in config.json may be remote.
+
+    Raises ModelUnavailable where the model has no url or its key is not set, and ConfigError for an unknown model.
+
+    >>> client_for("claude-sonnet", Settings())
+    Traceback (most recent call last):
+    theorex_lab.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
+    """
+    model = settings.models.get(name)
+    if model is None:
+        raise ConfigError(f"got the model {name!r}; known are {', '.join(settings.models)}")
+    if model.url is None:
+        raise ModelUnavailable(f"{name} has no url; set models.{name}.url in config.json to call it")
+    key = None
+    if model.api_key_env is not None:
+        key = os.environ.get(model.api_key_env, "").strip()
+        if not key:
+            raise ModelUnavailable(f"{name} takes its key from ${model.api_key_env}, which is not set")
+    return ModelClient(
+        model.url,
+        name,
+        timeout_seconds=settings.model_timeout_seconds,
+        max_response_bytes=settings.max_response_bytes,
+        api_key=key,
+        allow_remote=settings.is_set("models"),
+    )
+
+
+def ask(
+    names: Sequence[str],
+    prompt: str | list[Message],
+    settings: Settings,
+    *,
+    clients: MutableMapping[str, ModelClient] | None = None,
+    **options: Unpack[CallOptions],
+) -> Answer:
+    """Ask the models of `names` in order until one answers; a timeout holds for each of them.
+
+    Clients are taken from `clients`, and those made are put there for the caller to close; without it they are closed
+    here. One whose model has moved to another url since is replaced. A model that cannot be called counts as a failed attempt. Raises InvalidInput as `complete` does.
+
+    >>> ask(["claude-sonnet"], "hello", Settings()).attempts[0].success
+    False
+    """
+    made: dict[str, ModelClient] = {}
+    known = made if clients is None else clients
+    attempts: list[Attempt] = []
+    try:
+        for name in dict.fromkeys(names):
+            try:
+                completion = _client(name, settings, known).complete(prompt, **options)
+            except (ModelUnavailable, ConfigError) as error:
+                attempts.append(Attempt(name, False, error=str(error)))
+            else:
+                cost = _cost(name, completion, settings)
+                attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost))
+                return Answer(completion, attempts)
+    finally:
+        for client in made.values():
+            client.close()
+    return Answer(None, attempts)
+
+
+def _client(name: str, settings: Settings, known: MutableMapping[str, ModelClient]) -> ModelClient:
+    held, model = known.get(name), settings.models.get(name)
+    if held is not None and model is not None and held.base_url != model.url:
+        known.pop(name).close()
+        held = None
+    return held or known.setdefault(name, client_for(name, settings))
+
+
+def _cost(name: str, completion: Completion, settings: Settings) -> float | None:
+    if name not in settings.models or completion.tokens is None:
+        return None
+    return completion.tokens * settings.models[name].cost_per_million_tokens / 1e6
+
+
+def _messages(prompt: str | list[Message]) -> list[Message]:
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    if not isinstance(messages, list) or not messages:
+        raise InvalidInput(f"got a prompt of the type {type(prompt).__name__}; allowed is a text or a list of messages")
+    for message in messages:
+        if not isinstance(message, dict) or set(message) != {"role", "content"} or message["role"] not in ROLES:
+            raise InvalidInput(f"got a message that is not {{role, content}} with a role of {', '.join(ROLES)}")
+        if not isinstance(message["content"], str):
+            raise InvalidInput(f"got a content of the type {type(message['content']).__name__}; allowed is a text")
+    return [{"role": message["role"], "content": encodable(message["content"])} for message in messages]
+
+
+def _checked_timeout(seconds: float) -> float:
+    if not 0 < seconds <= _LONGEST_TIMEOUT_SECONDS:
+        raise ConfigError(f"got a timeout of {seconds} s; allowed is above 0 to {_LONGEST_TIMEOUT_SECONDS:g}")
+    return seconds
+
+
+def _compiled(json_schema: dict[str, Any]) -> Check:
+    # jsonschema would know more drafts, but takes seconds to import where a notebook's packages are installed.
+    import fastjsonschema
+
+    handlers = dict.fromkeys(("", "http", "https", "ftp", "file"), _nothing_is_fetched)
+    try:
+        check: Check = fastjsonschema.compile(json_schema, handlers=handlers, use_default=False)
+    except (ValueError, TypeError, AttributeError, re.error, RecursionError) as error:
+        raise InvalidInput(f"got a JSON schema that is none: {error}; allowed is one of draft 7 in itself") from error
+    return check
+
+
+def _nothing_is_fetched(address: str) -> NoReturn:
+    raise ValueError(f"it refers to {address}")
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _count(usage: object, key: str) -> int | None:
+    """A token count of `usage`; None for anything but a whole number from 0 to what a float holds."""
+    value = usage.get(key) if isinstance(usage, dict) else None
+    return value if type(value) is int and 0 <= value < 2**53 else None

