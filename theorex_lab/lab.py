@@ -277,6 +277,7 @@ class Lab:
 
         See `theorex_lab.routing.router.route`.
         """
+        from theorex_lab.dispatch.local_model import with_local_model
         from theorex_lab.routing.energy import read_power
         from theorex_lab.routing.evidence import Evidence
         from theorex_lab.routing.router import route
@@ -285,7 +286,7 @@ class Lab:
         with evidence.lock:
             return route(
                 query,
-                self._settings_with_local_model(),
+                with_local_model(self.settings, self.home),
                 evidence=evidence.table,
                 power=power or read_power(),
                 now=self.clock.now(),
@@ -375,15 +376,6 @@ class Lab:
 
     def __repr__(self) -> str:
         return f"Lab({str(self.home)!r}, events={self.journal.last_seq()})"
-
-    def _settings_with_local_model(self) -> Settings:
-        """The settings, with the offline model after the configured ones where it runs."""
-        from theorex_lab.dispatch.local_model import MODEL, local_endpoint
-
-        local = local_endpoint(self.home)
-        if local is None:
-            return self.settings
-        return self.settings.model_copy(update={"models": {**self.settings.models, MODEL: local}})
 
     def _axon(self) -> Axon:
         from theorex_lab.memory.axon import Axon

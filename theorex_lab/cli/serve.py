@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import click
@@ -24,6 +25,8 @@ def mcp_start(
     """Runs until it is stopped. Over HTTP every request needs the token, which is made at the first start."""
     lab, name = open_lab(), check_agent(agent)
     if stdio:
+        # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         from theorex_lab.serve.mcp import serve_stdio
 
         serve_stdio(lab, agent=name)

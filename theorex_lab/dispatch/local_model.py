@@ -24,7 +24,7 @@ from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.journal.files import exclusive, write_atomically
 
 if TYPE_CHECKING:
-    from theorex_lab.config import ModelSettings
+    from theorex_lab.config import ModelSettings, Settings
 
 MODEL = "smollm2-135m"
 STATE_FILE = "local-model.json"
@@ -133,6 +133,14 @@ def local_endpoint(home: Path | str) -> ModelSettings | None:
 
     running = status(home)
     return ModelSettings(tier="small", url=running.url) if running is not None else None
+
+
+def with_local_model(settings: Settings, home: Path | str) -> Settings:
+    """The settings, with the offline model after the configured ones where it runs."""
+    local = local_endpoint(home)
+    if local is None:
+        return settings
+    return settings.model_copy(update={"models": {**settings.models, MODEL: local}})
 
 
 def _model_file() -> Path | None:

@@ -217,16 +217,15 @@ class Dispatcher:
 
     def _current_settings(self) -> Settings:
         """The settings, with the local model where one is running."""
-        from theorex_lab.dispatch.local_model import MODEL, local_endpoint
+        from theorex_lab.dispatch.local_model import MODEL, with_local_model
 
-        local = local_endpoint(self.home)
-        if local is None:
-            return self.settings
+        settings = with_local_model(self.settings, self.home)
+        local = settings.models.get(MODEL)
         with self._lock:
             client = self._clients.get(MODEL)
-            if client is not None and not client.url.startswith(f"{local.url}/"):
+            if client is not None and local is not None and not client.url.startswith(f"{local.url}/"):
                 self._clients.pop(MODEL).close()  # it was started anew, at another port
-        return self.settings.model_copy(update={"models": {**self.settings.models, MODEL: local}})
+        return settings
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
         from theorex_lab.routing.energy import read_power

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +28,23 @@ def wilson(successes: ArrayLike, n: ArrayLike, z: float = 1.96) -> tuple[Floats,
         raise InvalidInput(f"got {successes!r:.80} successes of {n!r:.80}; allowed is 0 <= successes <= n, finite")
     if not 0 < z < math.inf:
         raise InvalidInput(f"got z = {z!r}; allowed is a number above 0, such as 1.96 for 95 %")
+    low, high = _bounds(hits, np.where(runs > 0, runs, 1.0), z, runs)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def wilson_of_one(successes: float, n: float, z: float = 1.96) -> tuple[float, float]:
+    """As `wilson`, of plain numbers and unchecked: some dozens of them cost less so than an array does.
+
+    >>> [round(bound, 3) for bound in wilson_of_one(9, 10)]
+    [0.596, 0.982]
+    """
+    low, high = _bounds(successes, n or 1.0, z, n)
+    return max(low, 0.0), min(high, 1.0)
+
+
+def _bounds(hits: Any, divisor: Any, z: float, runs: Any) -> tuple[Any, Any]:
+    """The bounds of numbers or arrays; `divisor`: the runs, 1 in place of 0."""
     square = z * z
-    spread = hits * ((runs - hits) / np.where(runs > 0, runs, 1.0))
-    half = z * np.sqrt(spread + square / 4)
+    half = z * (hits * ((runs - hits) / divisor) + square / 4) ** 0.5
     centre, width = hits + square / 2, runs + square
-    return np.maximum((centre - half) / width, 0.0), np.minimum((centre + half) / width, 1.0)
+    return (centre - half) / width, (centre + half) / width

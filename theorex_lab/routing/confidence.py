@@ -8,8 +8,9 @@ from typing import NamedTuple, get_args
 
 from theorex_lab.config import QueryType
 from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
-from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Cells, wilson
+from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Cells
 
 MIN_SAMPLES = 5
 SUCCESS_WEIGHT = 0.6
@@ -72,10 +73,10 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
         raise InvalidInput(
             f"got min_samples {min_samples!r} and success_weight {success_weight!r}; allowed are numbers from 0, and 0 to 1"
         )
-    low, high = (bound.tolist() for bound in wilson(cells.successes, cells.n))
-    rates, tokens = cells.success_rate.tolist(), cells.tokens.tolist()
     # Plain numbers: there are some dozens of cells, and numpy pays from hundreds on.
-    runs, latencies = cells.n.tolist(), cells.latency_ms.tolist()
+    runs, successes = cells.n.tolist(), cells.successes.tolist()
+    latencies, tokens = cells.latency_ms.tolist(), cells.tokens.tolist()
+    rates = [hits / n if n else math.nan for hits, n in zip(successes, runs, strict=True)]
     usable = [n >= min_samples and n > 0 for n in runs]
     spans = _latency_spans(cells.keys, latencies, usable)
     found = []
@@ -83,12 +84,13 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
         if not key.startswith(QUERY_TYPE_PREFIX):
             continue
         score = math.nan
+        low, high = wilson_of_one(successes[row], runs[row])
         if usable[row]:
             speed = 1.0 - _scaled(latencies[row], spans.get(key))
             score = success_weight * rates[row] + (1.0 - success_weight) * speed
         found.append(
             Cell(
-                key.removeprefix(QUERY_TYPE_PREFIX), model, runs[row], rates[row], low[row], high[row], latencies[row],
+                key.removeprefix(QUERY_TYPE_PREFIX), model, runs[row], rates[row], low, high, latencies[row],
                 tokens[row], score, min(runs[row] / FULL_CONFIDENCE_SAMPLES, 1.0), usable[row],
             )
         )  # fmt: skip

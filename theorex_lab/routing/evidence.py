@@ -182,15 +182,16 @@ class EvidenceTable:
         run later than `now` has no age); rates and means stay. Raises InvalidInput for a half-life that is not a
         number above 0, or one without `now`.
         """
-        rows = [row for row, (key, _) in enumerate(self._rows) if key.startswith(prefix)]
-        pairs = [*self._rows]
+        # Keys stand in the order of their rows, one each.
+        chosen = [(pair, row) for row, pair in enumerate(self._rows) if pair[0].startswith(prefix)]
+        rows = [row for _, row in chosen]
         sums, last = self._table["sums"][rows], self._table["last"][rows]
         weight = _weight(last, now, half_life_days)
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
         return Cells(
-            [pairs[row][0] for row in rows],
-            [pairs[row][1] for row in rows],
+            [pair[0] for pair, _ in chosen],
+            [pair[1] for pair, _ in chosen],
             sums[:, 0] * weight,
             sums[:, 1] * weight,
             means[:, 0],

@@ -1,0 +1,231 @@
+"""Metrics of routing by golden values and properties, and the whole score on a small part of the public set."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from theorex_lab.experiments import routing_sets, sources
+from theorex_lab.experiments.routing import OURS, cost_quality, regret_curves, score_routing
+from theorex_lab.experiments.routing_sets import RoutingSet, load_routing_set, vectors_of, with_vectors
+from theorex_lab.routing.advice import Queries, Training
+from theorex_lab.routing.recall import neighbour_scores, repeat_scores
+from theorex_lab.routing.scoring import (
+    achieved,
+    area_gains,
+    bootstrap_means,
+    cost_quality_curve,
+    cumulative_regret,
+    regret,
+)
+from theorex_lab.search.embed import HashedNgramEmbedder, Matrix
+
+needs_data = pytest.mark.skipif(
+    not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
+)
+SCORES = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.25], [0.5, 0.5, 0.5], [0.0, 0.75, 1.0]])
+values = st.integers(1, 40).flatmap(
+    lambda n: st.tuples(*[arrays(np.float64, n, elements=st.sampled_from([0.0, 0.25, 0.5, 1.0]))] * 3)
+)
+
+
+def small_set(n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0) -> RoutingSet:
+    """Two tasks, each with a model of its own that answers all of it, and a third task that none masters."""
+    generator = np.random.default_rng(seed)
+    tasks = generator.integers(3, size=2 * n)
+    scores = generator.random((2 * n, models)) * 0.5
+    for task in (0, 1):
+        scores[tasks == task, task] = 1.0
+    texts = [f"question {number} of {task}" for number, task in enumerate(tasks)]
+    texts[n : n + repeats] = texts[:repeats]
+    train, test = (
+        Training(Queries(texts[part], [f"task {task}" for task in tasks[part]]), scores[part])
+        for part in (slice(0, n), slice(n, None))
+    )
+    cost = np.arange(models, dtype=np.float64)
+    return RoutingSet("small", tuple("abcdefghi"[:models]), cost, "coins", cost, train, test, {"best": 1.0}, "none")
+
+
+def test_golden_values() -> None:
+    choices = np.array([1, 1, 0, 0])
+    assert achieved(SCORES, choices).tolist() == [1.0, 0.0, 0.5, 0.0]
+    assert regret(SCORES, choices) == pytest.approx((0 + 1 + 0 + 1) / 4)
+    assert regret(SCORES, SCORES.argmax(axis=1)) == 0.0
+    curve = cost_quality_curve(SCORES[:, 0], SCORES[:, 1], np.array([0.1, -0.5, 0.0, 0.9]))
+    assert curve.quality.tolist() == [0.375, 0.5625, 0.8125, 0.8125, 0.5625]
+    assert curve.area == pytest.approx((0.375 / 2 + 0.5625 + 0.8125 + 0.8125 + 0.5625 / 2) / 4)
+    assert curve.at(0.5) == 0.8125
+    lost = cumulative_regret(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 1.0], [0.5, 0.0]]))
+    assert lost.tolist() == [[0.0, 1.0], [0.5, 0.5]]
+
+
+def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(5)
+    covered = 0
+    for seed in range(200):
+        found = bootstrap_means(generator.random((60, 1)), seed=seed, draws=300)[0]
+        covered += found.low <= 0.5 <= found.high
+    assert 180 <= covered <= 200
+    assert bootstrap_means(SCORES, seed=3) == bootstrap_means(SCORES, seed=3)
+
+
+@given(values)
+def test_the_curve_starts_weak_ends_strong_and_the_oracle_is_above_all(
+    drawn: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    weak, strong, advantage = drawn
+    curve = cost_quality_curve(weak, strong, advantage)
+    oracle = cost_quality_curve(weak, strong, strong - weak)
+    line = cost_quality_curve(weak, strong, np.zeros(len(weak)))
+    assert curve.quality[[0, -1]] == pytest.approx([weak.mean(), strong.mean()])
+    assert (oracle.quality - curve.quality >= -1e-9).all()
+    assert line.quality == pytest.approx(np.linspace(weak.mean(), strong.mean(), len(weak) + 1))
+    assert area_gains(weak, strong, advantage).mean() == pytest.approx(curve.area - line.area, abs=1e-9)
+
+
+def test_neighbours_are_those_of_a_loop() -> None:
+    generator = np.random.default_rng(2)
+    remembered, asked = generator.random((30, 6), dtype=np.float32), generator.random((7, 6), dtype=np.float32)
+    scores, groups = generator.random((30, 4)), generator.integers(3, size=30)
+    own = np.array([0, 1, 2, 0, 1, 2, 9])
+    whole, within = (
+        neighbour_scores(remembered, scores, asked, 5),
+        neighbour_scores(remembered, scores, asked, 5, (groups, own)),
+    )
+    for row, query in enumerate(asked):
+        order = np.argsort(-(remembered @ query))
+        assert whole[row] == pytest.approx(scores[order[:5]].mean(axis=0))
+        if own[row] < 3:
+            assert within[row] == pytest.approx(scores[order[groups[order] == own[row]][:5]].mean(axis=0))
+    assert np.isnan(within[-1]).all()
+
+
+def test_repeats_are_counted_and_averaged() -> None:
+    counts, means = repeat_scores(["A b", "a  B ", "c"], np.array([[1.0], [0.0], [0.75]]), ["a b", "C", "d"])
+    assert counts.tolist() == [2.0, 1.0, 0.0]
+    assert means[:, 0].tolist() == [0.5, 0.75, 0.0]
+
+
+def test_a_small_set_is_scored_as_computed_by_hand() -> None:
+    found = score_routing(small_set(), seed=1)
+    scores = {each.policy: each for each in found.without_repeats}
+    tasks = np.array(small_set().test.queries.tasks)
+    assert scores["oracle"].regret == 0.0
+    assert scores["oracle"].score > scores[OURS].score > scores["best single"].score
+    assert found.chosen == "shrunk matrix"
+    assert scores[OURS].gain == pytest.approx(scores[OURS].score - scores["task matrix"].score)
+    assert scores["uniform"].score == pytest.approx(small_set().test.scores.mean())
+    assert scores["uniform"].cost == 1.0
+    # Task 0 goes to model 0 and task 1 to model 1, which answer all of them.
+    mastered = (tasks != "task 2").mean()
+    assert scores["task matrix"].score > mastered
+    assert found.policies == found.without_repeats
+    assert json.loads(json.dumps(found.result()))["metrics"]["policy"] == OURS
+    assert set(found.result()["baselines"]) == {"best_single", "task_matrix", "uniform", "oracle", "heuristic"}
+    assert score_routing(small_set(), seed=1) == found
+
+
+def test_repeated_queries_are_left_out_of_the_headline() -> None:
+    found = score_routing(small_set(repeats=40))
+    assert found.n_repeated == 40
+    assert len(found.frame) == 2 * len(found.policies)
+    assert {each.policy: each for each in found.without_repeats}[OURS].score == found.result()["metrics"]["score"]
+    assert "without repeats" in repr(found)
+    assert "<table" in found._repr_html_()
+
+
+def test_pictures_are_drawn_on_the_axes_given() -> None:
+    import matplotlib.pyplot as plt
+
+    two = small_set(models=2)
+    results = (score_routing(two), regret_curves(two, orders=3), cost_quality(two))
+    for result in results:
+        figure, ax = plt.subplots()
+        assert result.plot(ax) is ax
+        assert ax.get_xlabel()
+        assert len(result.frame)
+        assert "<table" in result._repr_html_()
+        plt.close(figure)
+
+
+def test_regret_of_bandits_is_that_of_single_runs() -> None:
+    found = regret_curves(small_set(), orders=4, seed=2)
+    table = found.frame
+    assert table.queries.max() == 120
+    last = found.last.set_index(["policy", "reference"]).regret
+    # The best of each task earns at least what the best single model does, on the same queries.
+    for name in table.policy.unique():
+        assert last[name, "best of each task"] >= last[name, "best single"]
+    assert last["Thompson sampling", "best of each task"] < last["UCB1, all tasks as one", "best of each task"]
+    assert regret_curves(small_set(), orders=4, seed=2).table["regret"] == found.table["regret"]
+    assert repr(found).startswith("RegretCurves(small, 4 orders")
+
+
+def test_vectors_of_a_trained_model_are_computed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    class Counting(HashedNgramEmbedder):
+        kind = "semantic"
+        asked = 0
+
+        def embed(self, texts: object) -> Matrix:
+            self.asked += len(texts)  # type: ignore[arg-type]
+            return super().embed(texts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(routing_sets, "cache_folder", lambda: tmp_path)
+    embedder = Counting()
+    first = vectors_of(["one text", "another"], embedder)
+    again = vectors_of(["another", "one text", "a third"], embedder)
+    assert embedder.asked == 3
+    assert np.array_equal(again[1], first[0])
+    found = with_vectors(small_set(10), HashedNgramEmbedder())
+    assert found.embedder == "lexical-ngram-v1-256 (lexical)"
+
+
+@needs_data
+def test_llmrouter_baselines_are_those_published() -> None:
+    found = load_routing_set("llmrouter", vectors="none")
+    assert len(found.repeated) == 119
+    score = score_routing(found)
+    for name in ("best_single", "task_matrix", "oracle"):
+        assert score.result()["baselines"][name] == pytest.approx(found.published[name], abs=0.001)
+    assert score.chosen == "shrunk matrix"
+
+
+@needs_data
+def test_the_command_gives_a_table_or_json() -> None:
+    from click.testing import CliRunner
+
+    from theorex_lab.cli import theorex
+
+    command = ["eval", "routing", "--dataset", "routellm_gsm8k", "--vectors", "none"]
+    shown = CliRunner().invoke(theorex, command, obj={})
+    assert shown.exit_code == 0, shown.output
+    for word in (
+        "best single",
+        "oracle",
+        "95 % interval",
+        "gain over the task matrix",
+        "share sent to the strong model",
+    ):
+        assert word in shown.output
+    result = json.loads(CliRunner().invoke(theorex, [*command, "--json"], obj={}).output)
+    assert {"dataset", "n", "metrics", "baselines", "published", "policies", "cost_quality"} <= set(result)
+    assert {"score", "regret", "cost", "low", "high"} <= set(result["metrics"])
+    assert CliRunner().invoke(theorex, ["eval", "routing", "--dataset", "nowhere"], obj={}).exit_code != 0
+
+
+@needs_data
+def test_quality_against_cost_on_gsm8k() -> None:
+    found = load_routing_set("routellm_gsm8k")
+    small = replace(found, train=found.train.take(np.arange(300)))
+    table = cost_quality(small).frame.set_index("policy")
+    assert table.area["random"] == pytest.approx((table.weak["random"] + table.strong["random"]) / 2)
+    # One subject: the matrix knows nothing of a single question.
+    assert table.area["shrunk matrix"] == pytest.approx(table.area["random"])
+    assert table.area["oracle"] == table.area.max()

@@ -1,0 +1,122 @@
+"""Commands that measure: eval, record-runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+
+if TYPE_CHECKING:
+    from theorex_lab.experiments.routing import PolicyScore, RoutingScore
+
+_RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs is given up
+
+
+@command("eval")
+@click.argument("part", type=click.Choice(["routing"]))
+@click.option(
+    "--dataset", default=None, help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k."
+)
+@click.option(
+    "--vectors", type=click.Choice(["auto", "semantic", "lexical", "none"]), default="auto", show_default=True,
+    help="How queries are embedded; auto: semantic for llmrouter, lexical for routellm.",
+)  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Seed of folds, bandits and bootstrap intervals.")
+def eval(part: str, dataset: str | None, vectors: str, seed: int) -> None:
+    """Every score stands beside trivial baselines and its 95 % interval. Public sets are downloaded unless THEOREX_DATA
+    names a folder that holds them.
+
+    routing: policies are fitted on the training queries and scored on the test queries. The first semantic run embeds
+    every query, which takes minutes; the vectors are kept.
+    """
+    result, text = _PARTS[part](dataset, vectors, seed)
+    emit(result, text)
+
+
+def _routing(dataset: str | None, vectors: str, seed: int) -> tuple[dict[str, Any], str]:
+    from theorex_lab.experiments.routing import cost_quality, score_routing
+    from theorex_lab.experiments.routing_sets import load_routing_set
+
+    found = load_routing_set(dataset or "llmrouter", vectors=vectors, seed=seed)
+    score = score_routing(found, seed=seed)
+    result, text = score.result(), _routing_text(score)
+    if len(found.models) == 2:
+        curves = cost_quality(found, seed=seed)
+        table = curves.frame
+        result["cost_quality"] = table.to_dict(orient="records")
+        text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
+    return result, text
+
+
+_PARTS = {"routing": _routing}
+
+
+def _routing_text(score: RoutingScore) -> str:
+    steps = "; ".join(f"{name} {gain:+.4f} ± {error:.4f}" for name, (gain, error) in score.gains.items())
+    lines = [
+        f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training, {len(score.models)} models",
+        f"vectors: {score.embedder}; cost: {score.cost_unit}",
+        f"advised took: {score.chosen}; gains in cross-validation over the step before: {steps or 'none tried'}",
+        "",
+    ]
+    if score.n_repeated:
+        lines += [
+            f"training without the {score.n_repeated} queries that are also in the test:",
+            *_rows(score.without_repeats),
+        ]
+        lines += ["", "training as published, those queries included:"]
+    lines += _rows(score.policies)
+    published = ", ".join(f"{name} {value:.3f}" for name, value in score.published.items())
+    return "\n".join([*lines, *([f"published: {published}"] if published else [])])
+
+
+def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
+    head = f"  {'policy':<35} score   95 % interval  regret   cost  gain over the task matrix"
+    return [head] + [
+        f"  {each.policy:<35} {each.score:.3f}  {each.low:.3f} – {each.high:.3f}   {each.regret:.3f}  {each.cost:.3f}  "
+        f"{each.gain:+.3f} [{each.gain_low:+.3f}, {each.gain_high:+.3f}]"
+        for each in sorted(policies, key=lambda each: -each.score)
+    ]
+
+
+@command("record-runs")
+@click.option(
+    "--output", metavar="FILE", default="local_runs.jsonl.gz", show_default=True, help="The file that is written."
+)
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each task, each with its seed."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=None, help="Only the first tasks, the query types in turn."
+)
+def record_runs(output: str, repeat: int, limit: int | None) -> None:
+    """The offline model in two configurations, and rules without a model, answer the project's own tasks. Needs the
+    local-llm extra; takes some minutes. Interrupted, it goes on where it stopped when it is called again.
+    """
+    from theorex_lab.dispatch import local_model
+    from theorex_lab.dispatch.llm import ModelClient
+    from theorex_lab.experiments import local_runs
+    from theorex_lab.experiments.run_tasks.solvers import local_solvers
+
+    lab = open_lab()
+    ran_before = local_model.status(lab.home) is not None
+    running = local_model.start(lab.home)
+    try:
+        with ModelClient(running.url, running.model, timeout_seconds=_RUN_TIMEOUT_SECONDS) as client:
+            found = local_runs.record_runs(
+                output, local_solvers(client), now=lab.clock.now(), repeat=repeat, limit=limit, progress=_tell_progress
+            )
+    finally:
+        if not ran_before:
+            local_model.stop(lab.home)
+    rates = found.success_rates()
+    result = {"output": output, "tasks": found.header["tasks"], "runs": len(found.runs), "success": rates.to_dict(), "unsolved": found.unsolved()}  # fmt: skip
+    table = rates.to_string(float_format="{:.2f}".format)
+    unsolved = len(found.unsolved())
+    emit(result, f"{table}\n\n{found!r}, {unsolved} tasks solved by nobody: {output}")
+
+
+def _tell_progress(done: int, total: int) -> None:
+    click.echo(f"\r{done} of {total} tasks" + ("\n" if done == total else ""), nl=False, err=True)
