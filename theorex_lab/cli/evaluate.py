@@ -15,21 +15,26 @@ _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs 
 
 
 @command("eval")
-@click.argument("part", type=click.Choice(["routing"]))
+@click.argument("part", type=click.Choice(["routing", "failures"]))
 @click.option(
-    "--dataset", default=None, help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k."
+    "--dataset",
+    default=None,
+    help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
+    "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld.",
 )
 @click.option(
     "--vectors", type=click.Choice(["auto", "semantic", "lexical", "none"]), default="auto", show_default=True,
-    help="How queries are embedded; auto: semantic for llmrouter, lexical for routellm.",
+    help="routing: how queries are embedded; auto: semantic for llmrouter, lexical for routellm.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Seed of folds, bandits and bootstrap intervals.")
+@click.option("--seed", default=0, show_default=True, help="routing: seed of folds, bandits and intervals.")
 def eval(part: str, dataset: str | None, vectors: str, seed: int) -> None:
     """Every score stands beside trivial baselines and its 95 % interval. Public sets are downloaded unless THEOREX_DATA
     names a folder that holds them.
 
     routing: policies are fitted on the training queries and scored on the test queries. The first semantic run embeds
     every query, which takes minutes; the vectors are kept.
+
+    failures: which agent and step made a run fail; whether a run will succeed, from earlier ones; whether fixes help.
     """
     result, text = _PARTS[part](dataset, vectors, seed)
     emit(result, text)
@@ -50,7 +55,13 @@ def _routing(dataset: str | None, vectors: str, seed: int) -> tuple[dict[str, An
     return result, text
 
 
-_PARTS = {"routing": _routing}
+def _failures(dataset: str | None, _vectors: str, _seed: int) -> tuple[dict[str, Any], str]:
+    from theorex_lab.cli.evaluate_failures import report
+
+    return report(dataset or "whoandwhen")
+
+
+_PARTS = {"routing": _routing, "failures": _failures}
 
 
 def _routing_text(score: RoutingScore) -> str:
@@ -61,13 +72,13 @@ def _routing_text(score: RoutingScore) -> str:
         f"advised took: {score.chosen}; gains in cross-validation over the step before: {steps or 'none tried'}",
         "",
     ]
+    lines += _rows(score.policies)
     if score.n_repeated:
         lines += [
-            f"training without the {score.n_repeated} queries that are also in the test:",
-            *_rows(score.without_repeats),
+            "",
+            f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:",
         ]
-        lines += ["", "training as published, those queries included:"]
-    lines += _rows(score.policies)
+        lines += _rows(score.without_repeats)
     published = ", ".join(f"{name} {value:.3f}" for name, value in score.published.items())
     return "\n".join([*lines, *([f"published: {published}"] if published else [])])
 

