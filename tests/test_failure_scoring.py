@@ -22,7 +22,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.decisive import WEIGHTS
 from theorex_lab.evolution.failure_scoring import (
     BetaPrior,
-    bootstrap_mean,
     brier_scores,
     fit_beta_prior,
     fit_choice,
@@ -39,6 +38,7 @@ from theorex_lab.experiments.failures import (
 )
 from theorex_lab.experiments.parsing.runs import Action, FailedRun, Message, Reflexion, TauBench, TauRun
 from theorex_lab.experiments.parsing.runs import Step as SpokenStep
+from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA is not set: the recorded runs are not part of the project"

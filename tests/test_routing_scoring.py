@@ -15,12 +15,12 @@ from hypothesis.extra.numpy import arrays
 from theorex_lab.experiments import routing_sets, sources
 from theorex_lab.experiments.routing import OURS, cost_quality, regret_curves, score_routing
 from theorex_lab.experiments.routing_sets import RoutingSet, load_routing_set, vectors_of, with_vectors
+from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.routing.advice import Queries, Training
 from theorex_lab.routing.recall import neighbour_scores, repeat_scores
 from theorex_lab.routing.scoring import (
     achieved,
     area_gains,
-    bootstrap_means,
     cost_quality_curve,
     cumulative_regret,
     regret,

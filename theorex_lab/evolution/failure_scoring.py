@@ -13,43 +13,8 @@ from theorex_lab.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-BOOTSTRAPS = 2_000
 NEWTON_STEPS = 50
 _STRENGTHS = np.exp(np.linspace(-3.0, 4.0, 141))
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean with its 95 % bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
-def bootstrap_mean(values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None) -> Interval:
-    """The mean of values and its 95 % interval by 2,000 resamples; whole groups are drawn where they are given.
-
-    A difference of two methods on the same runs is paired where `values` are the differences run by run. Raises
-    InvalidInput for no values, values that are not finite, or groups of another length.
-
-    >>> bootstrap_mean([1.0, 1.0, 1.0])
-    Interval(mean=1.0, low=1.0, high=1.0)
-    """
-    column = np.asarray(values, dtype=np.float64)
-    if column.ndim != 1 or not len(column) or not np.isfinite(column).all():
-        raise InvalidInput(f"got values of shape {column.shape}; allowed is one column of one or more finite numbers")
-    if groups is not None and len(groups) != len(column):
-        raise InvalidInput(f"got {len(groups)} groups for {len(column)} values; allowed is one group each")
-    _, member = np.unique([str(each) for each in groups] if groups else np.arange(len(column)), return_inverse=True)
-    totals, sizes = np.bincount(member, weights=column), np.bincount(member)
-    n = len(sizes)
-    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=BOOTSTRAPS)
-    low, high = np.quantile((draws @ totals) / (draws @ sizes), [0.025, 0.975])
-    return Interval(float(column.mean()), float(low), float(high))
 
 
 def brier_scores(chances: ArrayLike, outcomes: ArrayLike) -> Floats:

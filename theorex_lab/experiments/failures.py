@@ -20,8 +20,6 @@ from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_scoring import (
     Floats,
-    Interval,
-    bootstrap_mean,
     brier_scores,
     fit_beta_prior,
     fit_choice,
@@ -30,6 +28,7 @@ from theorex_lab.evolution.failure_scoring import (
 )
 from theorex_lab.experiments import datasets
 from theorex_lab.experiments.parsing.runs import FailedRun, Reflexion, TauBench, TauRun, WhoAndWhen
+from theorex_lab.memory.intervals import Interval, bootstrap_mean
 
 if TYPE_CHECKING:
     import pandas as pd

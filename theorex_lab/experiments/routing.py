@@ -15,6 +15,7 @@ import numpy as np
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.routing_sets import RoutingSet, load_routing_set
+from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.routing.advice import (
     Advised,
     BestSingle,
@@ -33,7 +34,6 @@ from theorex_lab.routing.scoring import (
     Floats,
     achieved,
     area_gains,
-    bootstrap_means,
     cost_quality_curve,
     cumulative_regret,
 )

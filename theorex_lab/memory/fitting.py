@@ -31,13 +31,13 @@ from theorex_lab.memory.decay import (
     multi_scale_features,
     tiers,
 )
+from theorex_lab.memory.intervals import bootstrap_means
 
 if TYPE_CHECKING:
     import pandas as pd
 
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
-BOOTSTRAPS = 1_000
 SLEEP_AFTER_DAYS = 30.0
 PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
 SINGLE_LAWS = ("recency", "frequency", "constant", "power", "weighted_sum")
@@ -145,13 +145,10 @@ def score_laws(snapshots: Snapshots, laws: Mapping[str, Law], seed: int = 0) -> 
     if not len(snapshots):
         raise InvalidInput("got no events to score; allowed is one or more")
     results = {name: score(snapshots, law.raw(snapshots.items)) for name, law in laws.items()}
-    reciprocal = np.column_stack([ranks for ranks, _ in results.values()])
-    n = len(snapshots)
-    resampled = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=BOOTSTRAPS) @ reciprocal / n
-    low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
+    intervals = bootstrap_means(np.column_stack([ranks for ranks, _ in results.values()]), seed=seed)
     return {
-        name: LawScore(float(ranks.mean()), float(recall.mean()), float(low[k]), float(high[k]))
-        for k, (name, (ranks, recall)) in enumerate(results.items())
+        name: LawScore(interval.mean, float(recall.mean()), interval.low, interval.high)
+        for (name, (_, recall)), interval in zip(results.items(), intervals, strict=True)
     }
 
 

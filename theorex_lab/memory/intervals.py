@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from theorex_lab.errors import InvalidInput
 
 Floats = NDArray[np.float64]
+BOOTSTRAPS = 1_000
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, z: float = 1.96) -> tuple[Floats, Floats]:
@@ -48,3 +51,53 @@ def _bounds(hits: Any, divisor: Any, z: float, runs: Any) -> tuple[Any, Any]:
     half = z * (hits * ((runs - hits) / divisor) + square / 4) ** 0.5
     centre, width = hits + square / 2, runs + square
     return (centre - half) / width, (centre + half) / width
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its 95 % bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def bootstrap_means(
+    values: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS, groups: Sequence[object] | None = None
+) -> list[Interval]:
+    """The mean of each column of `values`, (n, k) or (n,), with its 95 % interval; one set of resamples serves all.
+
+    Rows are drawn, or whole groups of rows where `groups` names one for each. For a paired comparison, hand in
+    differences. Raises InvalidInput for no values, values that are not finite, groups of another length, or no draws.
+
+    >>> bootstrap_means([[0.25, 1.0], [0.25, 1.0]])[1]
+    Interval(mean=1.0, low=1.0, high=1.0)
+    """
+    columns = np.asarray(values, np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    n = len(columns)
+    if not n or draws < 1 or columns.ndim != 2 or not np.isfinite(columns).all():
+        raise InvalidInput(f"got {n} values and {draws} draws; allowed is one or more of each, all values finite")
+    if groups is not None and len(groups) != n:
+        raise InvalidInput(f"got {len(groups)} groups for {n} values; allowed is one group each")
+    sums, sizes = columns, np.ones(n)
+    if groups is not None:
+        _, member = np.unique([str(each) for each in groups], return_inverse=True)
+        sizes = np.bincount(member).astype(np.float64)
+        sums = np.stack([np.bincount(member, weights=column) for column in columns.T], axis=1)
+    m = len(sizes)
+    resampled = np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=draws).astype(np.float64)
+    low, high = np.quantile(resampled @ sums / (resampled @ sizes)[:, None], [0.025, 0.975], axis=0).tolist()
+    return [Interval(*each) for each in zip(columns.mean(axis=0).tolist(), low, high, strict=True)]
+
+
+def bootstrap_mean(values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None) -> Interval:
+    """As `bootstrap_means`, of one column (n,).
+
+    >>> str(bootstrap_mean([1.0, 1.0]))
+    '1.000 [1.000, 1.000]'
+    """
+    return bootstrap_means(values, seed=seed, groups=groups)[0]

@@ -11,19 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.fitting import BOOTSTRAPS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean with its 95 % bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -75,22 +65,6 @@ def regret(scores: Floats, choices: Ints) -> float:
     0.5
     """
     return float((scores.max(axis=1) - achieved(scores, choices)).mean())
-
-
-def bootstrap_means(values: Floats, *, seed: int = 0, draws: int = BOOTSTRAPS) -> list[Interval]:
-    """The mean of each column of `values` (n, k) with its 95 % interval; one set of `draws` resamples serves all.
-
-    For a paired comparison, hand in differences. Raises InvalidInput for no values or draws.
-
-    >>> bootstrap_means(np.array([[0.25, 1.0], [0.25, 1.0]]))[1]
-    Interval(mean=1.0, low=1.0, high=1.0)
-    """
-    n = len(values)
-    if not n or draws < 1:
-        raise InvalidInput(f"got {n} values and {draws} draws; allowed is one or more of each")
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws).astype(np.float64)
-    low, high = np.quantile(weights @ values / n, [0.025, 0.975], axis=0).tolist()
-    return [Interval(*each) for each in zip(values.mean(axis=0).tolist(), low, high, strict=True)]
 
 
 def cost_quality_curve(weak: Floats, strong: Floats, advantage: Floats) -> CostQuality:
