@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import shlex
 import signal
 import socket
 import stat
@@ -37,10 +36,10 @@ from theorex_lab.journal.event import Event
 from theorex_lab.serve import auth, mcp
 from theorex_lab.serve.auth import Bucket, Guard, read_token
 
-pytestmark = pytest.mark.xdist_group("mcp")
 README = Path(__file__).parent.parent / "README.md"
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]
+PLAIN = False  # no certificates are read: that takes longer than a request
 TOOLS = ["status", "search", "write", "promote", "boot-inject"]
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
@@ -95,7 +94,7 @@ def started(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 async def connected(url: str, token: str = TOKEN, *, mode: str = "auto") -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers) as http,
+        httpx2.AsyncClient(headers=headers, verify=PLAIN) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         yield client
@@ -109,7 +108,7 @@ def headers(**more: str) -> dict[str, str]:
 
 def post(url: str, content: object, **more: str) -> httpx.Response:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return httpx.post(url, content=data, headers=headers(**more), timeout=10)
+    return httpx.post(url, content=data, headers=headers(**more), timeout=10, verify=PLAIN)
 
 
 def request(method: str, identity: object = 1, **parameters: Any) -> dict[str, Any]:
@@ -170,7 +169,7 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
             assert (client.protocol_version >= "2026") is (mode == "auto")
             empty = await told(client, "search", query="telescope maintenance")
             assert empty["notes"] == []
-            written = await told(client, "write", text=f"{text} {mode}", type="decision", tags=["cache"], session="s1")
+            written = await told(client, "write", text=text, type="decision", tags=["cache"], session="s1")
             assert "cache stampede" in written["concepts"]
             found = await told(client, "search", query="stampedes", limit=5)
             assert written["event_id"] in [hit["id"] for hit in found["hits"]]
@@ -197,7 +196,7 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
         assert info["agent"] == "bob"
         file = Path(info["token_file"])
         assert (file, stat.S_IMODE(file.stat().st_mode)) == (home / "mcp-token", 0o600)
-        health = httpx.get(info["url"].removesuffix("mcp") + "health")
+        health = httpx.get(info["url"].removesuffix("mcp") + "health", verify=PLAIN)
         assert (health.status_code, health.json()) == (200, {"status": "ok"})
         for mode in ("auto", "legacy"):
             asyncio.run(speak(info["url"], file.read_text().strip(), mode))
@@ -288,6 +287,14 @@ def test_a_token_file_of_the_users_own(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == ["token"]
 
 
+def test_of_two_who_make_the_token_the_first_is_heard(tmp_path: Path) -> None:
+    auth._make_token(tmp_path / "token")
+    first = (tmp_path / "token").read_bytes()
+    auth._make_token(tmp_path / "token")
+    assert (tmp_path / "token").read_bytes() == first
+    assert [path.name for path in tmp_path.iterdir()] == ["token"]
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "memory.example", "::", ""])
 def test_other_machines_come_in_only_where_that_is_said(memory: Lab, host: str) -> None:
     with pytest.raises(InvalidInput, match="--allow-remote"):
@@ -296,7 +303,7 @@ def test_other_machines_come_in_only_where_that_is_said(memory: Lab, host: str) 
 
 def test_whoever_lets_other_machines_in_is_warned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr(mcp, "serve_http", lambda lab, token, **options: seen.update(options, token=token))
+    monkeypatch.setattr(mcp, "serve_http", lambda _, token, **options: seen.update(options, token=token))
     (tmp_path / "own").write_text(TOKEN)
     options = ["--home", str(tmp_path / "home"), "mcp-start", "--token-file", str(tmp_path / "own"), "--port", "5"]
     local = CliRunner().invoke(theorex, options, obj={})
@@ -382,7 +389,7 @@ def test_the_readmes_entry_for_http(memory: Lab) -> None:
 
     async def look(address: str) -> list[str]:
         async with (
-            httpx2.AsyncClient(headers=entry["headers"]) as http,
+            httpx2.AsyncClient(headers=entry["headers"], verify=PLAIN) as http,
             Client(streamable_http_client(address, http_client=http)) as client,
         ):
             return [tool.name for tool in (await client.list_tools()).tools]

@@ -6,11 +6,12 @@ The protocol itself is the official SDK's; here are the tools, what they refuse,
 
 # No `from __future__ import annotations`: the SDK reads the tools' annotations when they are declared.
 import json
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, BinaryIO, Literal, cast
 
 import anyio
 from mcp.server import MCPServer
@@ -18,13 +19,13 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, ToolAnnotations
+from mcp.types import ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from theorex_lab.errors import InvalidInput, ModelUnavailable, TheorexError
+from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
-from theorex_lab.serve.auth import Application, Guard, Refused, Rules, check_message
+from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
 
 PATH = "/mcp"
 DEFAULT_PORT = 18_800
@@ -35,9 +36,12 @@ _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
 AgentId = Annotated[
     str | None,
     Field(
-        description="Whose memory: 1 to 64 of a-z 0-9 . _ - ; leave it out for the agent that the server was started for."
+        description="Whose memory: 1 to 64 of a-z 0-9 . _ - ; leave it out for the agent that the server was started for.",
+        max_length=64,
     ),
 ]
+
+Tag = Annotated[str, Field(max_length=64)]
 
 
 class Answer(BaseModel):
@@ -96,19 +100,27 @@ class BootContext(Answer):
 
 
 @contextmanager
-def _explained(problem: type[Exception] = ToolError) -> Iterator[None]:
-    """Errors that a caller can act on, in their own words; of the others nothing but that they happened."""
+def _explained(
+    problem: Callable[[str], Exception] = ToolError, refused: Callable[[str], Exception] = ToolError
+) -> Iterator[None]:
+    """What the caller did wrong becomes `refused`, in its own words; of other errors `problem` says only that there is one."""
     try:
         yield
-    except (InvalidInput, ModelUnavailable) as error:
-        raise problem(str(error)) from error
     except TheorexError as error:
+        if isinstance(error, InvalidInput) and not isinstance(error, ConfigError):
+            raise refused(str(error)) from error
         print(f"theorex: {error}", file=sys.stderr)  # noqa: T201
         raise problem("the memory cannot be read or written now; the server's own output says why") from error
 
 
+def _wrong_parameter(text: str) -> MCPError:
+    return MCPError(INVALID_PARAMS, text)
+
+
 class _Server(MCPServer[Any]):
     """The SDK's server, which answers wrong arguments with -32602 rather than with a failed result."""
+
+    max_request_bytes = 1 << 20
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         known = {tool.name: tool.input_schema["properties"] for tool in await self.list_tools()}
@@ -128,14 +140,16 @@ class _Server(MCPServer[Any]):
 
     async def run_stdio_async(self) -> None:
         """As the SDK's, but what is no message is answered as JSON-RPC asks, where the SDK is silent."""
-        output = _Output()
-        # The SDK only iterates over the one and writes to the other.
-        async with stdio_server(cast(Any, _Input(output)), cast(Any, output)) as (incoming, outgoing):
-            lowlevel = self._lowlevel_server
-            await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
+        with _protocol_output() as stream:
+            output = _Output(stream)
+            given = _Input(output, self.max_request_bytes)
+            # The SDK only iterates over the one and writes to the other.
+            async with stdio_server(cast(Any, given), cast(Any, output)) as (incoming, outgoing):
+                lowlevel = self._lowlevel_server
+                await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
 
 
-def build_server(lab: Lab, *, agent: str = "main") -> MCPServer:
+def build_server(lab: Lab, *, agent: str = "main") -> _Server:
     """The server of a home, acting for `agent` where a call names none. Raises InvalidInput for a bad name."""
     server = _Server(
         "theorex",
@@ -148,6 +162,7 @@ def build_server(lab: Lab, *, agent: str = "main") -> MCPServer:
         log_level="WARNING",
         subscriptions=False,
     )
+    server.max_request_bytes = _ESCAPED * lab.settings.max_text_bytes + _HEAD_BYTES
     _add_tools(server, lab, check_agent(agent))
     _add_resources(server, lab, check_agent(agent))
     return server
@@ -190,10 +205,12 @@ def _add_tools(server: MCPServer, lab: Lab, own: str) -> None:
     def write(
         text: Annotated[str, Field(description="The sentence.")],
         type: Annotated[
-            str, Field(description="Such as decision, discovery, trace_fix, change, feature.")
+            str, Field(description="Such as decision, discovery, trace_fix, change, feature.", max_length=32)
         ] = "discovery",
-        tags: Annotated[list[str], Field(description="Labels to find it by.", max_length=32)] = [],  # noqa: B006
-        session: Annotated[str, Field(description="The running session's id, where there is one.")] = "",
+        tags: Annotated[list[Tag], Field(description="Labels to find it by.", max_length=32)] = [],  # noqa: B006
+        session: Annotated[
+            str, Field(description="The running session's id, where there is one.", max_length=128)
+        ] = "",
         source: Annotated[
             Literal["agent", "model", "tool", "import"],
             Field(
@@ -237,13 +254,13 @@ def _add_resources(server: MCPServer, lab: Lab, own: str) -> None:
     @server.resource("theorex://context", title="Boot context", mime_type="text/markdown")
     def boot_context() -> str:
         """What the next session of any agent starts with."""
-        with _explained(ResourceError):
+        with _explained(ResourceError, _wrong_parameter):
             return lab.context().text
 
     @server.resource("theorex://context/{agent}/{model}", title="Boot context for a model", mime_type="text/markdown")
     def context_of_model(agent: str, model: str) -> str:
         """An agent's context, cut to the budget of a model such as claude-sonnet; `-` stands for the server's agent."""
-        with _explained(ResourceError):
+        with _explained(ResourceError, _wrong_parameter):
             return lab.boot_aware(model, agent=own if agent == "-" else check_agent(agent)).text
 
 
@@ -266,8 +283,9 @@ def http_application(lab: Lab, token: str, *, agent: str = "main", hosts: list[s
     `hosts`: names under which it may be reached, beside those of this machine.
     """
     names = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]", *(hosts or ()))]
-    rules = Rules(token, names, max_body_bytes=_ESCAPED * lab.settings.max_text_bytes + _HEAD_BYTES)
-    application = build_server(lab, agent=agent).streamable_http_app(
+    server = build_server(lab, agent=agent)
+    rules = Rules(token, names, max_body_bytes=server.max_request_bytes)
+    application = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,  # a client that was there before the server was started anew goes on
@@ -311,7 +329,13 @@ def serve_http(
             f"cannot listen on {host}, port {port}: {error.strerror}; choose another with --port"
         ) from error
     config = uvicorn.Config(
-        application, log_level="warning", access_log=False, lifespan="on", server_header=False, limit_concurrency=512
+        application,
+        log_level="warning",
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        limit_concurrency=512,
+        ws="none",
     )
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{PATH}"
 
@@ -330,40 +354,63 @@ def serve_stdio(lab: Lab, *, agent: str = "main") -> None:
     anyio.run(build_server(lab, agent=agent).run_stdio_async)
 
 
-class _Output:
-    """Standard output, one whole line at a time."""
+@contextmanager
+def _protocol_output() -> Iterator[BinaryIO]:
+    """Standard output for the protocol alone: what anything else prints goes to standard error meanwhile."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with open(kept, "wb", closefd=False) as stream:
+            yield stream
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
-    def __init__(self) -> None:
-        self._lock = anyio.Lock()
+
+class _Output:
+    """Where the answers go, one whole line at a time."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._lock = stream, anyio.Lock()
 
     async def write(self, text: str) -> None:
         async with self._lock:
-            await anyio.to_thread.run_sync(_write_line, text)
+            await anyio.to_thread.run_sync(self._write_line, text.encode())
 
     async def flush(self) -> None:
         """Each line is flushed when it is written."""
 
-
-def _write_line(text: str) -> None:
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    def _write_line(self, line: bytes) -> None:
+        self._stream.write(line)
+        self._stream.flush()
 
 
 class _Input:
-    """Lines of standard input that are JSON-RPC messages; the others are answered here, since the SDK is silent then."""
+    """Lines of standard input that are JSON-RPC requests; the others are answered here, since the SDK is silent then."""
 
-    def __init__(self, output: _Output) -> None:
-        self._output = output
+    def __init__(self, output: _Output, max_line_bytes: int) -> None:
+        self._output, self._max_line_bytes = output, max_line_bytes
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while line := await anyio.to_thread.run_sync(sys.stdin.buffer.readline, abandon_on_cancel=True):
-            text = line.decode("utf-8", "replace")
-            if not text.strip():
+        while line := await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True):
+            if not line.strip():
                 continue
             try:
-                check_message(text)
+                if len(line) > self._max_line_bytes:
+                    raise Refused(413, f"a request may hold up to {self._max_line_bytes} bytes")
+                check_message(line)
             except Refused as refusal:
-                error = {"code": refusal.code, "message": str(refusal)}
-                await self._output.write(json.dumps({"jsonrpc": "2.0", "id": refusal.identity, "error": error}) + "\n")
+                # A notification gets no answer, whatever its parameters are.
+                if refusal.code != INVALID_PARAMS or refusal.identity is not None:
+                    await self._output.write(json.dumps(refusal.answer()) + "\n")
                 continue
-            yield text
+            yield line.decode()
+
+    def _read_line(self) -> bytes:
+        """The next line, b'' at the end; of an overlong one only its start."""
+        start = part = sys.stdin.buffer.readline(self._max_line_bytes + 1)
+        while len(part) > self._max_line_bytes and not part.endswith(b"\n"):
+            part = sys.stdin.buffer.readline(self._max_line_bytes + 1)
+        return start
