@@ -22,6 +22,9 @@ from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 if TYPE_CHECKING:
     from theorex_lab.dispatch.tasks import TaskBoard
     from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
+    from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
+    from theorex_lab.evolution.nightly import NightlyReport
+    from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.journal.view import Verification, Views
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import Context
@@ -134,6 +137,13 @@ class Lab:
 
         return TaskBoard(self.views, self.settings, self.clock)
 
+    @property
+    def outcomes(self) -> OutcomeLog:
+        """How what agents decided went: record, correct, list; see `evolution.outcomes.OutcomeLog`."""
+        from theorex_lab.evolution.outcomes import OutcomeLog
+
+        return OutcomeLog(self.views, self.settings, self.clock)
+
     def agent(self, name: str) -> Agent:
         """An agent of this home. Raises InvalidInput for a name outside the rule."""
         return Agent(self, check_agent(name))
@@ -220,15 +230,17 @@ class Lab:
             )
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
-        """What a running session knows now: the agent's hottest concepts and what was lately kept of its sessions."""
+        """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
         from theorex_lab.memory.context import render_flash
         from theorex_lab.memory.flash import Flash
+        from theorex_lab.memory.moments import recent_moments
         from theorex_lab.memory.short_term import ShortTerm
 
         axon, flash, short_term = self._axon(), self.views.get(Flash), self.views.get(ShortTerm)
         with axon.lock, flash.lock, short_term.lock:
+            moments = recent_moments(axon, self.journal, agent=check_agent(agent))
             return render_flash(
-                axon, flash, short_term, self.clock.now(), self.settings, agent=check_agent(agent), session=session
+                axon, flash, short_term, self.clock.now(), self.settings, agent=agent, session=session, moments=moments
             )
 
     def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
@@ -319,6 +331,39 @@ class Lab:
         from theorex_lab.memory.traces import trace
 
         return trace(self.views, trace_id)
+
+    def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
+        """A reviewer of failures (auto, heuristic or model), and why it; see `evolution.reviewers.choose_reviewer`."""
+        from theorex_lab.dispatch.local_model import with_local_model
+        from theorex_lab.evolution.reviewers import choose_reviewer
+
+        return choose_reviewer(kind, with_local_model(self.settings, self.home))
+
+    def review_failures(
+        self, *, agent: str | None = None, reviewer: str | Reviewer = "auto", again: bool = False
+    ) -> list[TraceReviewRecord]:
+        """Review the failures of an agent, or of all, that wait for it; see `evolution.failures.review_failures`."""
+        from theorex_lab.evolution.failures import review_failures
+
+        chosen = self.reviewer(reviewer)[0] if isinstance(reviewer, str) else reviewer
+        self.dispatcher.close_lost()
+        return review_failures(self.views, self.settings, self.clock, chosen, agent=agent, again=again)
+
+    def nightly(self, *, agent: str | None = None, reviewer: str | Reviewer = "auto") -> NightlyReport:
+        """Run a night's steps for an agent, or for all; see `theorex_lab.evolution.nightly.nightly`.
+
+        What the gate accepts is in force in this lab too.
+        """
+        from theorex_lab.evolution.nightly import nightly
+
+        def review(name: str | None) -> list[TraceReviewRecord]:
+            return self.review_failures(agent=name, reviewer=reviewer)
+
+        report = nightly(self.views, self.settings, self.clock, self.home, review=review, agent=agent)
+        if report.settings is not self.settings:
+            self.settings = self.dispatcher.settings = report.settings
+            self.__dict__.pop("searcher", None)
+        return report
 
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare."""

@@ -15,13 +15,15 @@ from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.journal.columns import Columns, Names, Table
-from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.extract import extract
 from theorex_lab.memory.observation import check_tags, check_text
+from theorex_lab.routing.evidence import Coded, EvidenceTable
 
 WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
 SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0
+TAG_PREFIX = "tag/"
 
 
 def composite_score(
@@ -75,16 +77,22 @@ class Outcome:
 
 
 class Outcomes(View):
-    """The outcomes of all agents: scores by channel, the last trace, whether a review was written."""
+    """The outcomes of all agents: scores by channel, the last trace, whether a review was written, the tags.
+
+    rows: seq and at (µs) of the outcome, 0 while it is only named; agent; success and decided, the seq of the event that
+    said so last; explicit, thumbs and judge (0..1, NaN where not given); trace_seq; reviewed.  tagged: outcome (a row)
+    and tag, one entry a tag.
+    """
 
     name = "outcomes"
-    code = 1
+    code = 2
     kinds = ("outcome", "outcome_scored", "trace_started", "reviewed")
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.agents = Names(), Names()
+        self.ids, self.agents, self.tags = Names(), Names(), Names()
         self.rows = _new_table()
+        self.tagged = Table(outcome="i8", tag="i4")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in outcomes, their later scores, the calls made for them and their reviews."""
@@ -92,7 +100,7 @@ class Outcomes(View):
             if event.kind == "outcome":
                 self._take(event)
             elif event.kind == "outcome_scored":
-                self._score(self._row(event.body["outcome_id"]), event.body)
+                self._score(self._row(event.body["outcome_id"]), event)
             elif event.kind == "reviewed":
                 row = self._row(event.body["outcome_id"])
                 self.rows["reviewed"][row] = True
@@ -102,13 +110,12 @@ class Outcomes(View):
 
     def columns(self) -> Columns:
         """See View."""
-        return {**self.ids.columns("ids"), **self.agents.columns("agents"), **self.rows.columns("rows")}
+        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
 
     def load(self, columns: Columns) -> None:
         """See View."""
-        self.ids.load("ids", columns)
-        self.agents.load("agents", columns)
-        self.rows.load("rows", columns)
+        for key, part in self._parts().items():
+            part.load(key, columns)
 
     def scores(self) -> NDArray[np.float64]:
         """The composite score of each row."""
@@ -132,6 +139,19 @@ class Outcomes(View):
         rows = np.flatnonzero(mask)
         return rows[np.argsort(self.rows["seq"][rows], kind="stable")]
 
+    def evidence(self, rows: NDArray[np.int64]) -> EvidenceTable:
+        """How these outcomes went, as evidence: a run under the key `tag/<tag>`, with the agent as option, for each tag.
+
+        It is made from the columns at each call, so that a correction takes back what was counted before.
+        """
+        table = EvidenceTable()
+        entries = np.flatnonzero(np.isin(self.tagged["outcome"], rows))
+        of = self.tagged["outcome"][entries]
+        keys = Coded(self.tagged["tag"][entries], [f"{TAG_PREFIX}{tag}" for tag in self.tags])
+        options = Coded(self.rows["agent"][of], [*self.agents])
+        table.add_columns(keys, options, self.rows["success"][of], self.rows["at"][of])
+        return table
+
     def queue(self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False) -> NDArray[np.int64]:
         """Rows of failures scored up to `threshold` that were not reviewed (or, `again`, of all of them)."""
         rows = self.select(agent=agent)
@@ -151,20 +171,29 @@ class Outcomes(View):
         row, rows = self._row(event.id), self.rows
         rows["seq"][row], rows["at"][row] = event.seq, event.at
         rows["agent"][row] = self.agents.number(event.agent)
-        self._score(row, event.body)
+        self._score(row, event)
+        tags = event.body["tags"]
+        where = self.tagged.grow(len(tags))
+        self.tagged["outcome"][where] = row
+        self.tagged["tag"][where] = [self.tags.number(tag) for tag in tags]
 
-    def _score(self, row: int, body: Body) -> None:
+    def _score(self, row: int, event: Event) -> None:
+        body = event.body
         if body.get("success") is not None:
-            self.rows["success"][row] = body["success"]
+            self.rows["success"][row], self.rows["decided"][row] = body["success"], event.seq
         for name in WEIGHTS:
             if body.get(name) is not None:
                 self.rows[name][row] = body[name]
 
+    def _parts(self) -> dict[str, Table | Names]:
+        return {"ids": self.ids, "agents": self.agents, "tags": self.tags, "rows": self.rows, "tagged": self.tagged}
+
 
 def _new_table() -> Table:
     return Table(
-        seq="i8", at="i8", agent="i4", success="?", explicit="f8", thumbs="f8", judge="f8", trace_seq="i8", reviewed="?"
-    )
+        seq="i8", at="i8", agent="i4", success="?", decided="i8", explicit="f8", thumbs="f8", judge="f8",
+        trace_seq="i8", reviewed="?",
+    )  # fmt: skip
 
 
 def outcome_event(
@@ -281,7 +310,9 @@ class OutcomeLog:
             )
         return found[0]
 
-    def outcomes(self, *, agent: str | None = None, since: int | None = None, limit: int | None = None) -> list[Outcome]:
+    def outcomes(
+        self, *, agent: str | None = None, since: int | None = None, limit: int | None = None
+    ) -> list[Outcome]:
         """The outcomes of an agent (or all) from a time on (µs), oldest first; the newest `limit` of them."""
         view = self.views.get(Outcomes)
         with view.lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from theorex_lab.memory.shared import SharedWeb, shared_concepts
 from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.memory.standing import law_of, standing
 
+if TYPE_CHECKING:
+    from theorex_lab.memory.moments import Moment
+
 # Tokens and items of the context that a model is given.
 BUDGETS = {
     "ministral-3b": (4_096, 15),
@@ -28,6 +32,7 @@ BUDGETS = {
     "default": (4_096, 20),
 }
 _FLASH_ACTIVE, _FLASH_RECENT = 10, 5
+_STORY_CHARACTERS, _REFS_SHOWN = 300, 5
 _BYTES_PER_TOKEN = 4
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~!])")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -193,8 +198,9 @@ def render_flash(
     *,
     agent: str,
     session: str,
+    moments: Sequence[Moment] = (),
 ) -> str:
-    """What a running session knows: up to ten ACTIVE concepts, and the last five concepts that flushes kept.
+    """What a running session knows: up to ten ACTIVE concepts, the last five that flushes kept, and these moments.
 
     How much of the session itself waits to be flushed stands in the first line. All of it is data.
     """
@@ -208,7 +214,20 @@ def render_flash(
         lines += ["## Active", *_listed(active)]
     if recent:
         lines += ["## Lately", *fence(list(recent)[:_FLASH_RECENT], "short-term")]
+    if moments:
+        lines += ["## Moments", *_listed([_moment_line(agent, each, now) for each in moments])]
     return "\n".join(lines) + "\n"
+
+
+def _moment_line(agent: str, moment: Moment, now: int) -> _Line:
+    """`story [refs] _(age)_`, the story cut to its first 300 characters, at most five references."""
+    story = _SPACE.sub(" ", moment.story).strip()
+    story = story if len(story) <= _STORY_CHARACTERS else f"{story[:_STORY_CHARACTERS].rstrip()}…"
+    more = ["…"] if len(moment.refs) > _REFS_SHOWN else []
+    text = f"{story} [{', '.join([*moment.refs[:_REFS_SHOWN], *more])}]" if moment.refs else story
+    age = age_in_words((now - moment.at) / MICROSECONDS_PER_DAY)
+    trusted = TRUST[moment.source] >= TRUST["agent"]
+    return agent, trusted, f"{escape(text)} _({age})_" if trusted else f"{text} ({age})"
 
 
 def _fixes(axon: Axon, journal: Journal, now: int, settings: Settings) -> list[_Line]:

@@ -1,0 +1,243 @@
+"""Commands of outcomes, the judge, the audit log, drift, moments and the context monitor: stable keys, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from conftest import NOW
+from hostile_server import HostileServer, completion, status
+
+from theorex_lab import FixedClock, Lab, cli
+from theorex_lab.journal.event import new_event
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ended]
+DEPLOY = ("--decision", "raised the TTL", "--result", "the cache went stale", "--tags", "cache, db", "--tag", "deploy")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process, in a home of its own."""
+    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("THEOREX_AGENT", raising=False)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[HostileServer]:
+    """A home whose second reviewer is the server; of the first there is none."""
+    with HostileServer(completion('{"score": 80}')) as server:
+        models = {name: {"tier": "medium", "url": server.url} for name in ("first", "second")}
+        models["first"]["url"] = "http://127.0.0.1:9"
+        settings = {"models": models, "reviewers": ["first", "second"], "reviewTimeoutSeconds": 2, "roles": []}
+        (tmp_path / "home").mkdir()
+        (tmp_path / "home" / "config.json").write_text(json.dumps(settings))
+        yield server
+
+
+def test_an_outcome_is_recorded_and_corrected(run: Run) -> None:
+    made = run("outcome", "--agent", "sage", *DEPLOY, "--fail", "--json")
+    assert (made.code, made.json.keys(), made.json["score"]) == (0, {"outcome_id", "score"}, 0.0)
+    name = made.json["outcome_id"]
+    recorded = run("evolve-status", "--json").json["recent"][0]
+    assert (recorded["agent_id"], recorded["success"], recorded["tags"]) == ("sage", False, ["cache", "db", "deploy"])
+    assert run("outcome", "--id", name, "--score", "0.8", "--json").json == {"outcome_id": name, "score": 0.8}
+    assert run("outcome", "--id", name, "--agent", "sage", "--thumbs-down", "--json").json["score"] == 0.533333
+    assert run("outcome", "--id", name, "--success", "--json").json["score"] == 0.533333
+    (now,) = run("evolve-status", "--json").json["recent"]
+    assert (now["success"], now["explicit_score"], now["thumbs_up"]) == (True, 0.8, False)
+    assert run("outcome", "--id", name, "--thumbs-up").out == f"{name}  score 0.87\n"
+    liked = run("outcome", *DEPLOY, "--success", "--score", "0.9", "--thumbs-up", "--json").json
+    assert liked["score"] == 0.933333
+
+
+def test_the_agent_of_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEOREX_AGENT", "sage")
+    run("outcome", *DEPLOY, "--fail")
+    assert run("evolve-status", "--agent", "sage", "--json").json["outcomes"] == 1
+    assert run("drift", "--json").json["agent"] == "sage"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [*DEPLOY], [*DEPLOY, "--success", "--fail"], ["--decision", "d", "--fail"], ["--result", "r", "--fail"],
+        [*DEPLOY, "--fail", "--score", "1.01"], [*DEPLOY, "--fail", "--score", "-0.1"],
+        [*DEPLOY, "--fail", "--score", "nan"], [*DEPLOY, "--fail", "--score", "inf"],
+        [*DEPLOY, "--fail", "--score", "high"], [*DEPLOY, "--fail", "--score", ""],
+        [*DEPLOY, "--fail", "--thumbs-up", "--thumbs-down"], ["--id", "x"], ["--id", "x", *DEPLOY, "--fail"],
+    ],
+)  # fmt: skip
+def test_wrong_usage_of_outcome_ends_with_2(run: Run, arguments: list[str]) -> None:
+    ended = run("outcome", *arguments, "--json")
+    assert (ended.code, ended.json.keys()) == (2, {"error"})
+    assert run("evolve-status", "--json").json["outcomes"] == 0
+
+
+def test_refusals_end_with_1(run: Run) -> None:
+    name = run("outcome", *DEPLOY, "--fail", "--json").json["outcome_id"]
+    for arguments, said in (
+        (["outcome", "--id", "nowhere", "--fail"], "no such outcome"),
+        (["outcome", "--id", name, "--agent", "sage", "--fail"], "is of main"),
+        (["outcome", "--decision", " ", "--result", "r", "--fail"], "empty text"),
+        (["outcome", "--agent", "../etc", *DEPLOY, "--fail"], "agent id"),
+        (["outcome", *DEPLOY, "--fail", "--tag", "x" * 65], "tag"),
+        (["audit", "--kind", "nothing"], "allowed are tier_change"),
+        (["audit", "--since", "yesterday"], "ISO 8601"),
+        (["context-monitor", "--session", "s", "--context", "nan"], "allowed is 0 to 100"),
+        (["context-monitor", "--session", "s", "--context", "101"], "allowed is 0 to 100"),
+        (["context-monitor", "--session", "", "--context", "50"], "name the session"),
+        (["context-monitor", "--session", "a b", "--context", "50"], "session id"),
+        (["moment", " "], "empty text"),
+        (["moment", "a story", "--ref", "two\nlines"], "on one line"),
+        (["drift", "--agent", "No"], "agent id"),
+        (["evolve-status", "--agent", "No"], "agent id"),
+        (["judge", "--pending", "--agent", "No"], "agent id"),
+    ):
+        ended = run(*arguments, "--json")
+        assert (ended.code, ended.json.keys()) == (1, {"error"}), arguments
+        assert said in ended.json["error"], arguments
+    assert run("verify", "--json").json["events"] == 1
+
+
+def test_judge_pending(run: Run, server: HostileServer) -> None:
+    names = [run("outcome", *DEPLOY, "--fail", "--json").json["outcome_id"] for _ in range(3)]
+    other = run("outcome", "--agent", "sage", *DEPLOY, "--success", "--json").json["outcome_id"]
+    server.then(completion('{"score": 25}'), completion("I would say 80"), completion('{"score": "80"}'))
+    done = run("judge", "--pending", "--agent", "main", "--json")
+    assert done.code == 0
+    assert done.json["judged"] == [{"outcome_id": names[0], "judge_score": 0.25, "score": 0.25}]
+    assert done.json["pending"] == 2
+    assert [each["outcome_id"] for each in done.json["problems"]] == names[1:]
+    assert all("first: " in each["problem"] and "second: " in each["problem"] for each in done.json["problems"])
+    asked = server.requests[0].body
+    assert asked["response_format"]["json_schema"]["schema"]["properties"]["score"]["type"] == "integer"
+    assert "raised the TTL" in asked["messages"][0]["content"]
+    server.then(completion('{"score": 100}'))
+    assert [each["outcome_id"] for each in run("judge", "--pending", "--json").json["judged"]] == [*names[1:], other]
+    assert run("judge", "--pending", "--json").json == {"judged": [], "pending": 0, "problems": []}
+    assert run("judge", "--pending").out == "0 pending\n"
+    assert run("judge", "--json").code == 2
+
+
+def test_judge_at_once(run: Run, server: HostileServer) -> None:
+    made = run("outcome", *DEPLOY, "--success", "--thumbs-up", "--judge", "--json").json
+    assert (made["judge_score"], made["score"], made["problem"]) == (0.8, 0.866667, None)
+    server.then(status(400, "no"))
+    made = run("outcome", *DEPLOY, "--success", "--judge", "--json")
+    assert (made.code, made.json["judge_score"], made.json["score"]) == (0, None, 0.6)
+    assert "second: " in made.json["problem"]
+    assert "the judge did not score it" in run("outcome", "--id", made.json["outcome_id"], "--judge").out
+    server.then(completion('{"score": 0}'))
+    assert run("outcome", "--id", made.json["outcome_id"], "--judge", "--json").json["score"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"score": 101}', '{"score": -1}', '{"score": 1.5}', '{"score": true}', '{"score": 5, "x": 1}', "[5]", "5", ""],
+)
+def test_what_is_no_score_is_none(run: Run, server: HostileServer, text: str) -> None:
+    run("outcome", *DEPLOY, "--fail")
+    server.then(completion(text))
+    done = run("judge", "--pending", "--json").json
+    assert (done["judged"], done["pending"], len(done["problems"])) == ([], 1, 1)
+
+
+def test_evolve_status(run: Run) -> None:
+    empty = {"outcomes": 0, "success_rate": None, "tags": [], "queue": 0, "reviewed": 0, "recent": []}
+    assert run("evolve-status", "--json").json == empty
+    for went in ("--fail", "--fail", "--success", "--success"):
+        run("outcome", "--decision", f"d{went}", "--result", "r", went, "--tags", "cache")
+    found = run("evolve-status", "--n", "1", "--json").json
+    assert found.keys() == empty.keys()
+    assert found["tags"] == [
+        {"tag": "cache", "n": 4, "rate": 0.5, "low": pytest.approx(0.15, abs=0.001), "high": pytest.approx(0.85, abs=0.001), "trend": "rising"}
+    ]  # fmt: skip
+    assert (found["outcomes"], found["success_rate"], found["queue"], found["reviewed"]) == (4, 0.5, 2, 0)
+    assert [each["decision"] for each in found["recent"]] == ["d--success"]
+    assert run("evolve-status", "--count", "0", "--json").json["recent"] == []
+    lines = run("evolve-status").out.splitlines()
+    assert lines[:2] == [
+        "4 outcomes, 50% of them successes; 2 failures wait for a review, 0 were reviewed",
+        "  cache: 50% of 4 (15% – 85%), rising",
+    ]
+    assert run("evolve-status", "--agent", "sage").out.startswith("0 outcomes; 0 failures")
+
+
+def test_moments_drift_and_audit(run: Run) -> None:
+    told = run("moment", "the", "scheduler", "lost", "tasks", "--ref", "s.py:3", "--ref", "t.py", "--json").json
+    assert told.keys() == {"event_id", "concepts", "refs"}
+    assert (told["concepts"], told["refs"]) == (["scheduler", "task"], ["s.py:3", "t.py"])
+    assert "the scheduler lost tasks \\[s.py:3, t.py\\]" in run("flash-inject", "--session", "s", "--json").json["text"]
+    found = run("drift", "--agent", "main", "--json").json
+    assert found == {"agent": "main", "coverage": 1.0, "state": "stable", "anchors": 2, "active": 2, "left": []}
+    later = ("--now", "2126-03-01T09:00:00Z")
+    assert run("drift", *later).out == "main: drifting, 0 of 2 anchors are ACTIVE\n"
+    run("outcome", *DEPLOY, "--fail")
+    run("scan")
+    entries = run("audit", "--json").json["entries"]
+    assert all(entry.keys() == {"at", "agent", "kind", "detail"} for entry in entries)
+    kinds = [entry["kind"] for entry in entries]
+    assert kinds == ["moment_capture", "outcome_record", "tier_change", "tier_change"]
+    assert len(run("audit", "--kind", "tier_change", "--kind", "gate", "--limit", "1", "--json").json["entries"]) == 1
+    assert run("audit", "--since", "2126-01-01T00:00:00Z", "--json").json == {"entries": []}
+    assert run("audit", "--kind", "prune").out == "nothing happened\n"
+    assert "label scheduler, from NEUTRAL, to ACTIVE" in run("audit").out
+
+
+def test_people_see_no_control_characters(run: Run) -> None:
+    run("moment", "a \x1b[2J story")
+    run("outcome", "--decision", "a\x1b[2J\nb", "--result", "r", "--fail", "--tags", "t\x1bt")
+    assert "\x1b" not in run("audit").out + run("evolve-status").out
+
+
+def test_a_moment_with_git(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    ended = run("moment", "a story", "--git", "--json")
+    assert ended.code == 1
+    assert "git could not say" in ended.json["error"]
+    subprocess.run(["git", "init", "-q"], check=True)
+    Path("a.py").write_text("1")
+    subprocess.run(["git", "add", "a.py"], check=True)
+    Path("a.py").write_text("2")
+    assert run("moment", "a story", "--git", "--ref", "b.py:1", "--json").json["refs"] == ["b.py:1", "a.py"]
+
+
+def test_context_monitor(run: Run, tmp_path: Path) -> None:
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
+        body = {"tool": "Bash", "input": "the session cache", "response": "", "source": "tool"}
+        lab.journal.append([new_event("tool_used", body, agent="main", session="s", at=NOW)])
+    call = ("context-monitor", "--session", "s", "--context")
+    assert run(*call, "40", "--json").json == {"fired": False, "context_pct": 40.0, "calls": 1, "written": None}
+    fired = run(*call, "60", "--json").json
+    assert (fired["fired"], fired["calls"]) == (True, 2)
+    hits = run("search", "session cache", "--agent", "main", "--json").json["hits"]
+    assert fired["written"] in [hit["id"] for hit in hits]
+    assert run(*call, "60").out == "60 % of the context, 1 calls: not due\n"
+    assert run("context-monitor", "--session", "t", "--context", "50").out.endswith("nothing to sum up\n")

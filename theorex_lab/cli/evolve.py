@@ -1,0 +1,108 @@
+"""Commands of learning from failure: trace-review, evolve-review."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.ids import check_agent
+
+if TYPE_CHECKING:
+    from theorex_lab.evolution.cases import TraceReviewRecord
+    from theorex_lab.evolution.refine import Refined
+    from theorex_lab.lab import Lab
+
+ALL = "all"
+_AGENT = click.option("--agent", default=None, help="The agent, or all; default $THEOREX_AGENT, else main.")
+_REVIEWER = click.option(
+    "--reviewer",
+    type=click.Choice(["auto", "heuristic", "model"]),
+    default="auto",
+    show_default=True,
+    help="auto: a model where one of the setting `reviewers` accepts a connection, else by rules.",
+)
+
+
+def _named(agent: str | None) -> str | None:
+    """The agent's name; None for all."""
+    name = agent or os.environ.get("THEOREX_AGENT") or "main"
+    return None if name == ALL else check_agent(name)
+
+
+@command("trace-review")
+@_AGENT
+@_REVIEWER
+@click.option("--again", is_flag=True, help="Also those that were reviewed before.")
+def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
+    """A failure waits where its score is at most reviewThreshold. Its fix is written as a trace_fix; where a review
+    fails, nothing is, and the failure waits on.
+    """
+    name = _named(agent)
+    reviews, reason = _reviews(open_lab(), name, reviewer, again=again)
+    emit({"reviews": [each.to_dict() for each in reviews], "reviewer": reason}, "\n".join(_told(reviews, reason)))
+
+
+@command("evolve-review")
+@_AGENT
+@_REVIEWER
+@click.option(
+    "--days", type=click.FloatRange(min=0, min_open=True, max=3_650), default=None, help="Default: evolveWindowDays."
+)
+def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
+    """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
+    promoted and the context is rendered. Doing it twice writes nothing more.
+    """
+    from theorex_lab.evolution.refine import refine
+
+    name = _named(agent)
+    lab = open_lab()
+    reviews, reason = _reviews(lab, name, reviewer)
+    names = [name] if name is not None else _all_agents(lab)
+    refined = [refine(lab.views, lab.settings, lab.clock, agent=each, days=days) for each in names]
+    promoted = [lab.promote(agent=each) for each in names]
+    concepts, links = sum(each.concepts for each in promoted), sum(each.links for each in promoted)
+    context = lab.boot_inject()
+    result = {
+        "reviews": [each.to_dict() for each in reviews],
+        "reviewer": reason,
+        "refined": [each.to_dict() for each in refined],
+        "promoted": {"concepts": concepts, "links": links},
+        "context": {"path": str(lab.context_file), "concepts": context.concepts, "fixes": context.fixes},
+    }
+    lines = [*_told(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
+    lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
+    emit(result, "\n".join(lines))
+
+
+def _all_agents(lab: Lab) -> list[str]:
+    """Those who have written, and those who have outcomes only."""
+    from theorex_lab.evolution.outcomes import Outcomes
+
+    view = lab.views.get(Outcomes)
+    with view.lock:
+        return list(dict.fromkeys([*lab.agents(), *view.agents]))
+
+
+def _refined_line(refined: Refined) -> str:
+    won, lost = (", ".join(each.tag for each in tags) or "nothing" for tags in (refined.won, refined.lost))
+    return f"{refined.agent}: won {won}, lost {lost}; {len(refined.observations)} observations written"
+
+
+def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> tuple[list[TraceReviewRecord], str]:
+    reviewer, reason = lab.reviewer(kind)
+    return lab.review_failures(agent=agent, reviewer=reviewer, again=again), reason
+
+
+def _told(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
+    """The reviews for people: what was written, and what waits on and why."""
+    lines = [f"reviewer: {reason}"]
+    for each in reviews:
+        went = each.fix_description if each.written_to_axon else f"not written: {each.problem}"
+        lines.append(
+            f"{each.outcome_id}  {each.failure_class}, {each.score:.2f} by {each.model_used or 'nobody'}: {went}"
+        )
+    return lines if reviews else [*lines, "no failure waits for a review"]

@@ -1,0 +1,245 @@
+"""Commands of outcomes and what watches the memory: outcome, judge, evolve-status, audit, drift, context-monitor, moment."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from theorex_lab.evolution.judge import Judged
+    from theorex_lab.evolution.outcomes import Outcome
+    from theorex_lab.lab import Lab
+
+_AGENT = click.option("--agent", default=None, help="The agent; default $THEOREX_AGENT, else main.")
+_ANY_AGENT = click.option("--agent", default=None, help="Only this agent's; default: all agents'.")
+
+
+class _Score(click.FloatRange):
+    """A number from 0 to 1; NaN, which no comparison refuses, is refused too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value} is not a number from 0 to 1.", param, ctx)
+        return found
+
+
+@command("outcome")
+@_AGENT
+@click.option("--decision", default=None, help="What was decided.")
+@click.option("--result", default=None, help="What came of it.")
+@click.option("--success", "succeeded", is_flag=True, help="It went well.")
+@click.option("--fail", "failed", is_flag=True, help="It went wrong.")
+@click.option("--score", type=_Score(0, 1), default=None, help="How well, from 0 to 1.")
+@click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
+@click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
+@click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be given several times.")
+@click.option("--session", default="", help="The session it belongs to.")
+@click.option("--judge", "judged", is_flag=True, help="Ask the judge at once, a model of the setting reviewers.")
+@click.option("--id", "outcome_id", default=None, metavar="ID", help="Set right, or score, this outcome of before.")
+def outcome(
+    agent: str | None, decision: str | None, result: str | None, succeeded: bool, failed: bool, score: float | None,
+    up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool, outcome_id: str | None,
+) -> None:  # fmt: skip
+    """A new one needs --decision, --result, and --success or --fail. With --id its success, score and thumb may be set
+    anew: what was recorded stays, the correction is an event of its own.
+    """
+    given: dict[str, Any] = {
+        "success": _either(succeeded, failed, "--success", "--fail"),
+        "explicit_score": score,
+        "thumbs_up": _either(up, down, "--thumbs-up", "--thumbs-down"),
+    }
+    if outcome_id is not None and (decision or result or tags or session):
+        raise click.UsageError("With --id only --success, --fail, --score, --thumbs-up, --thumbs-down and --judge go.")
+    if outcome_id is not None and not judged and all(value is None for value in given.values()):
+        raise click.UsageError("With --id give what is to be set: --success, --fail, --score, a thumb, or --judge.")
+    if outcome_id is None and (decision is None or result is None or given["success"] is None):
+        raise click.UsageError("Give --decision, --result, and one of --success and --fail; or --id.")
+    lab = open_lab()
+    if outcome_id is None:
+        named = [tag.strip() for several in tags for tag in several.split(",") if tag.strip()]
+        done = lab.outcomes.record(_named(agent), str(decision), str(result), tags=named, session=session, **given)
+    else:
+        done = lab.outcomes.get(outcome_id)
+        if agent not in (None, done.agent_id):
+            raise InvalidInput(f"got the agent {agent!r}; the outcome {outcome_id} is of {done.agent_id}")
+        if any(value is not None for value in given.values()):
+            done = lab.outcomes.correct(outcome_id, **given)
+    emit(*_told(lab, done, judged=judged))
+
+
+def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str]:
+    """What is said of an outcome, after the judge was asked where that is wanted."""
+    shown: dict[str, Any] = {"outcome_id": done.outcome_id, "score": done.score}
+    text = f"{done.outcome_id}  score {done.score:.2f}"
+    if judged:
+        found = _ask_judge(lab, [done])
+        now = found.judged[0] if found.judged else done
+        problem = found.problems.get(done.outcome_id)
+        shown |= {"score": now.score, "judge_score": now.judge_score, "problem": problem}
+        text = f"{now.outcome_id}  score {now.score:.2f}" + (
+            f"\nthe judge did not score it: {problem}" if problem else ""
+        )
+    return shown, text
+
+
+@command("judge")
+@_ANY_AGENT
+@click.option("--pending", is_flag=True, help="The outcomes that no judge has scored.")
+def judge(agent: str | None, pending: bool) -> None:
+    """The models of the setting reviewers are asked in their order. What they do not answer usably stays pending."""
+    if not pending:
+        raise click.UsageError("Give --pending; one outcome is judged by `theorex outcome --id ID --judge`.")
+    lab = open_lab()
+    found = _ask_judge(lab, lab.outcomes.pending(agent=agent))
+    judged = [
+        {"outcome_id": each.outcome_id, "judge_score": each.judge_score, "score": each.score} for each in found.judged
+    ]
+    problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
+    left = len(lab.outcomes.pending(agent=agent))
+    lines = [f"{each.outcome_id}  judge {each.judge_score:.2f}, score {each.score:.2f}" for each in found.judged]
+    lines += [f"{each['outcome_id']}  stays pending: {each['problem']}" for each in problems]
+    emit({"judged": judged, "pending": left, "problems": problems}, "\n".join([*lines, f"{left} pending"]))
+
+
+@command("evolve-status")
+@_ANY_AGENT
+@click.option("--n", "--count", "count", type=click.IntRange(min=0), default=10, show_default=True, help="How many of the latest outcomes to show.")  # fmt: skip
+def evolve_status(agent: str | None, count: int) -> None:
+    """Win rates by tag with 95 % intervals and trends; outcomes, failures that wait for a review, those reviewed."""
+    from dataclasses import asdict
+
+    from theorex_lab.evolution.outcomes import Outcomes
+    from theorex_lab.evolution.review import look_back
+    from theorex_lab.ids import check_agent
+
+    lab = open_lab()
+    recent = lab.outcomes.outcomes(agent=agent, limit=count)[::-1]
+    view = lab.views.get(Outcomes)
+    with view.lock:
+        review = look_back(view, agent=agent if agent is None else check_agent(agent))
+        reviewed = int(view.rows["reviewed"][view.select(agent=agent)].sum())
+    queue = len(lab.outcomes.queue(agent=agent))
+    result = {
+        "outcomes": review.outcomes, "success_rate": review.success_rate,
+        "tags": [asdict(each) for each in review.tags], "queue": queue, "reviewed": reviewed,
+        "recent": [each.to_dict() for each in recent],
+    }  # fmt: skip
+    rate = "" if review.success_rate is None else f", {review.success_rate:.0%} of them successes"
+    lines = [f"{review.outcomes} outcomes{rate}; {queue} failures wait for a review, {reviewed} were reviewed"]
+    for tag in review.tags:
+        interval = f"{tag.rate:.0%} of {tag.n} ({tag.low:.0%} – {tag.high:.0%})"
+        lines.append(f"  {_line(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}")
+    lines += [f"{each.at[:16]}  {each.agent_id}  {'ok  ' if each.success else 'fail'}  {each.score:.2f}  {_line(each.decision)}" for each in recent]  # fmt: skip
+    emit(result, "\n".join(lines))
+
+
+@command("audit")
+@click.option("--since", default=None, metavar="ISO", help="Only what happened from this time on.")
+@click.option("--kind", "kinds", multiple=True, help="Such as tier_change, sentiment_flip, prune; may be given several times.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="The latest so many.")
+def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
+    """Read from the journal: tier changes, flips of sentiment, graduations, prunes, moments, outcomes, reviews, gates,
+    erasures; oldest first.
+    """
+    from theorex_lab.clock import to_microseconds
+    from theorex_lab.evolution.audit import audit as read
+
+    start = None if since is None else to_microseconds(since)
+    entries = [each.to_dict() for each in read(open_lab().journal, since=start, kinds=kinds or None, limit=limit)]
+    lines = []
+    for each in entries:
+        told = ", ".join(
+            f"{key} {value}" for key, value in each["detail"].items() if key not in ("event_id", "concept_id")
+        )
+        lines.append(_line(f"{each['at'][:19]}  {each['agent']}  {each['kind']}  {told}"))
+    emit({"entries": entries}, "\n".join(lines) or "nothing happened")
+
+
+@command("drift")
+@_AGENT
+def drift(agent: str | None) -> None:
+    """Coverage is the share of the concepts of the agent's moments that are still ACTIVE."""
+    from theorex_lab.evolution.drift import drift as measure
+    from theorex_lab.ids import check_agent
+    from theorex_lab.memory.axon import Axon
+
+    lab, name = open_lab(), check_agent(_named(agent))
+    axon = lab.views.get(Axon)
+    with axon.lock:
+        found = measure(axon, lab.clock.now(), lab.settings, agent=name)
+    text = f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
+    emit(found.to_dict(), text + (f"; left: {_line(', '.join(found.left))}" if found.left else ""))
+
+
+@command("context-monitor")
+@_AGENT
+@click.option("--session", required=True, help="The session whose context it is.")
+@click.option("--context", "context_pct", type=float, required=True, metavar="N", help="Percent of the context in use.")
+def context_monitor(agent: str | None, session: str, context_pct: float) -> None:
+    """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed."""
+    from theorex_lab.evolution.monitor import check_context
+
+    lab = open_lab()
+    found = check_context(
+        lab.views, lab.settings, lab.clock, session=session, context_pct=context_pct, agent=_named(agent)
+    )
+    done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
+    emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
+
+
+@command("moment")
+@_AGENT
+@click.option("--ref", "refs", multiple=True, metavar="FILE:LINE", help="A place it tells of; may be given several times.")  # fmt: skip
+@click.option("--git", is_flag=True, help="Refer to the files that `git diff` names in this folder too.")
+@click.option("--session", default="", help="The session it belongs to.")
+@click.argument("story", nargs=-1, required=True)
+def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, story: tuple[str, ...]) -> None:
+    """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`."""
+    from theorex_lab.memory.moments import changed_files, check_refs, write_moment
+
+    places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
+    lab = open_lab()
+    done = write_moment(
+        lab.journal, lab.settings, lab.clock, " ".join(story), agent=_named(agent), refs=places, session=session
+    )
+    concepts = ", ".join(done.concepts) or "none"
+    emit({**done._asdict(), "refs": places}, f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}")
+
+
+def _named(agent: str | None) -> str:
+    return agent or os.environ.get("THEOREX_AGENT") or "main"
+
+
+def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
+    if yes and no:
+        raise click.UsageError(f"Give one of {yes_name} and {no_name}.")
+    return True if yes else False if no else None
+
+
+def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
+    from theorex_lab.dispatch.llm import ask
+    from theorex_lab.dispatch.local_model import with_local_model
+    from theorex_lab.evolution.judge import judge as score
+
+    settings = with_local_model(lab.settings, lab.home)
+    seconds = settings.review_timeout_seconds
+    return score(
+        lab.outcomes,
+        outcomes,
+        lambda prompt, schema: ask(settings.reviewers, prompt, settings, json_schema=schema, timeout_seconds=seconds),
+    )
+
+
+def _line(text: str) -> str:
+    """The text on one line without control characters, by which it could rule the terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,0 +1,194 @@
+"""The audit log: what befell the memory, read from the journal, which is the only record of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from theorex_lab.clock import to_iso
+from theorex_lab.errors import InvalidInput
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.decay import Tier
+from theorex_lab.memory.moments import MOMENT_TYPE
+
+_CONCEPTS = ("observation", "graduated", "imported", "prune")
+# Kind of an entry -> the kinds of events that it is read from.
+_READ_FROM = {
+    "tier_change": (*_CONCEPTS, "scan"),
+    "sentiment_flip": _CONCEPTS,
+    "graduation": ("graduated",),
+    "prune": _CONCEPTS,
+    "moment_capture": ("observation",),
+    "outcome_record": ("outcome",),
+    "review": ("reviewed",),
+    "gate": ("gated",),
+    "erasure": ("erasure",),
+}
+KINDS = tuple(_READ_FROM)
+_ROUNDING = 1e-9  # a sum this close to zero has no sign
+_WORDS_CHARACTERS = 200
+_SIGNS = {-1: "negative", 1: "positive"}
+
+Detail = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened: when (ISO 8601, UTC), to which agent, its kind (one of KINDS) and what there is to say."""
+
+    at: str
+    agent: str
+    kind: str
+    detail: Detail
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as JSON holds it."""
+        return asdict(self)
+
+
+def audit(
+    journal: Journal, *, since: int | None = None, kinds: Sequence[str] | None = None, limit: int | None = None
+) -> list[Entry]:
+    """What happened, in the journal's order: from a time on (µs UTC), of these kinds or all, the last `limit`.
+
+    Detail names the event it was read from in `event_id`; concept ids are texts, since they exceed what some readers
+    keep exact. What was erased is told only as an erasure. Raises InvalidInput for an unknown kind or a negative limit.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.agent("main").write("a stale cache", observation_type="moment")
+    ...     [each.kind for each in audit(lab.journal)]
+    ['moment_capture']
+    """
+    chosen = KINDS if kinds is None else tuple(kinds)
+    if unknown := [kind for kind in chosen if kind not in KINDS]:
+        raise InvalidInput(f"got the kind {unknown[0]!r}; allowed are {', '.join(KINDS)}")
+    if limit is not None and limit < 0:
+        raise InvalidInput(f"got a limit of {limit} entries; allowed is 0 or more")
+    found: deque[Entry] = deque(maxlen=limit)
+    reading = _Reading()
+    for event in journal.tail(0, kinds=sorted({each for kind in chosen for each in _READ_FROM[kind]})):
+        if event.erased:
+            continue
+        for kind, agent, detail in reading.take(event):
+            if kind in chosen and (since is None or event.at >= since):
+                found.append(Entry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id}))
+    return [*found]
+
+
+_Told = Iterator[tuple[str, str, Detail]]  # kind, agent, detail
+
+
+@dataclass
+class _Concept:
+    """What an agent's concept was when the journal was read up to here."""
+
+    label: str
+    tier: str = Tier.NEUTRAL.name
+    count: int = 0
+    sentiment_sum: float = 0.0
+    sign: int = 0  # of the sum when it last had one
+
+
+class _Reading:
+    """Reads events in order and tells what each of them did."""
+
+    def __init__(self) -> None:
+        self.concepts: dict[tuple[str, int], _Concept] = {}
+        self._by_kind: dict[str, Callable[[Event], _Told]] = {
+            "observation": self._observation, "graduated": self._graduated, "imported": self._imported,
+            "scan": self._scan, "prune": self._prune, "outcome": _outcome, "reviewed": _reviewed, "gated": _gated,
+            "erasure": _erasure,
+        }  # fmt: skip
+
+    def take(self, event: Event) -> _Told:
+        """What one event did, as (kind, agent, detail)."""
+        return self._by_kind[event.kind](event)
+
+    def _observation(self, event: Event) -> _Told:
+        body = event.body
+        for number, label, _, count in body["concepts"]:
+            concept = self._concept(event.agent, number, label)
+            # What came with a file that states its concepts' numbers counts nothing anew.
+            if body.get("counted", True):
+                before = concept.sign
+                _feel(concept, count, body["sentiment"] * count)
+                if before and concept.sign != before:
+                    told = {"from": _SIGNS[before], "to": _SIGNS[concept.sign]}
+                    yield "sentiment_flip", event.agent, {"concept_id": str(number), "label": concept.label, **told}
+        if body["type"] == MOMENT_TYPE:
+            yield "moment_capture", event.agent, {"story": _cut(body["text"]), "refs": body.get("refs", [])}
+
+    def _graduated(self, event: Event) -> _Told:
+        body = event.body
+        concept = self._concept(event.agent, body["concept_id"], body["label"])
+        _feel(concept, sum(body["counts"]), 0.0)
+        told = {"concept_id": str(body["concept_id"]), "label": concept.label, "days": len(body["days"])}
+        yield "graduation", event.agent, told
+
+    def _imported(self, event: Event) -> _Told:
+        """The numbers that a file states are where the running ones go on from; they are no change themselves."""
+        number, label, _, count = event.body["concepts"][0]
+        concept = self._concept(event.agent, number, label)
+        if count > concept.count:
+            concept.count = concept.sign = 0
+            concept.sentiment_sum = 0.0
+            _feel(concept, count, event.body["sentiment_sum"])
+            concept.tier = event.body["tier"]
+        return iter(())
+
+    def _scan(self, event: Event) -> _Told:
+        for agent, by_tier in event.body["tiers"].items():
+            for tier, numbers in by_tier.items():
+                for number in numbers:
+                    concept = self._concept(agent, number, "")
+                    told = {"from": concept.tier, "to": tier}
+                    concept.tier = tier
+                    yield "tier_change", agent, {"concept_id": str(number), "label": concept.label, **told}
+
+    def _prune(self, event: Event) -> _Told:
+        for agent, gone in event.body["concepts"].items():
+            for each in gone:
+                concept = self._concept(agent, each["concept_id"], "")
+                del self.concepts[agent, each["concept_id"]]
+                told = {"concept_id": str(each["concept_id"]), "label": concept.label, "count": each.get("count")}
+                yield "prune", agent, told
+
+    def _concept(self, agent: str, number: int, label: str) -> _Concept:
+        """The agent's concept; its label is '' where all texts that named it were erased."""
+        return self.concepts.setdefault((agent, number), _Concept(label))
+
+
+def _feel(concept: _Concept, count: int, sentiment: float) -> None:
+    concept.count += count
+    concept.sentiment_sum += sentiment
+    if abs(concept.sentiment_sum) > _ROUNDING:
+        concept.sign = 1 if concept.sentiment_sum > 0 else -1
+
+
+def _outcome(event: Event) -> _Told:
+    told = {"decision": _cut(event.body["decision"]), "success": event.body["success"], "tags": event.body["tags"]}
+    yield "outcome_record", event.agent, told
+
+
+def _reviewed(event: Event) -> _Told:
+    body = event.body
+    told = {name: body[name] for name in ("outcome_id", "score", "failure_class", "model_used")}
+    yield "review", event.agent, {**told, "fix": _cut(body["fix_description"])}
+
+
+def _gated(event: Event) -> _Told:
+    names = ("decision", "before", "after", "n", "policy")
+    yield "gate", event.agent, {name: event.body.get(name) for name in names}
+
+
+def _erasure(event: Event) -> _Told:
+    yield "erasure", event.agent, {"events": len(event.body["ids"])}
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WORDS_CHARACTERS else f"{line[: _WORDS_CHARACTERS - 1]}…"

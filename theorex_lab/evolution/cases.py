@@ -1,0 +1,142 @@
+"""A failure as reviewers see it, and what they say of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from theorex_lab.evolution.decisive import FailureClass, Step
+
+if TYPE_CHECKING:
+    from theorex_lab.evolution.outcomes import Outcome
+    from theorex_lab.memory.traces import Trace
+
+MOST_TOOL_EVENTS = 80
+FIX_CHARACTERS = 500
+PROBLEM_CHARACTERS = 500
+
+# How tools say that they failed, in plain text and in the JSON that a hook keeps of their answers.
+_TOOL_FAILED = re.compile(
+    r'"is_?error"\s*:\s*true|"success"\s*:\s*false|"(?:exit|return)_?code"\s*:\s*-?[1-9]'
+    r'|(?:^|["\n]|\\n)[ \t]*(?:[\w./-]{1,80}: ){0,2}(?:fatal|error|[\w.]{0,80}(?:Error|Exception))(?:\[\w+\])?:'
+    r"|Traceback \(most recent|command not found|no such file or directory|permission denied"
+    r"|\b[1-9]\d{0,5} (?:failed|errors?)\b|exit(?:ed with)? (?:code|status):? *[1-9]",
+    re.I,
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A failure as reviewers see it: the outcome, the trace of its last call (None without one) and the run's steps."""
+
+    outcome: Outcome
+    trace: Trace | None
+    steps: tuple[Step, ...]
+
+    @property
+    def task(self) -> str:
+        """What was to be done: the task of the call, else the decision."""
+        return self.trace.task if self.trace is not None else self.outcome.decision
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reviewer said of a failure; with a `problem` nothing of it may enter the memory.
+
+    score: 0..1, how sure it is that the fix would have prevented the failure.  decisive_step: index into the steps.
+    reply: the beginning of a reply that could not be used.
+    """
+
+    score: float
+    fix_description: str
+    model_used: str
+    decisive_step: int | None = None
+    failure_class: str = FailureClass.OTHER.value
+    problem: str | None = None
+    reply: str = ""
+
+
+@dataclass(frozen=True)
+class TraceReviewRecord:
+    """What came of one review. written_to_axon: whether the fix is remembered; if not, `problem` says why."""
+
+    outcome_id: str
+    trace_id: str | None
+    score: float
+    fix_description: str
+    decisive_step: int | None
+    failure_class: str
+    written_to_axon: bool
+    model_used: str
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON holds it."""
+        return asdict(self)
+
+
+class Reviewer(Protocol):
+    """Anything that reviews failures."""
+
+    def review(self, case: Case) -> Verdict:
+        """The review of one failure; what cannot be reviewed gives one with a `problem`."""
+        ...
+
+
+def case_of(outcome: Outcome, trace: Trace | None) -> Case:
+    """The failure with its run as steps, numbered from 0: the decision, tool calls and their answers, and the result.
+
+    Of more than 80 tool events the first and last 40 are taken; failed attempts count only where no model answered.
+    """
+    said: list[Step] = []
+
+    def say(agent: str, text: str, tool: str | None = None, is_error: bool | None = None) -> None:
+        said.append(Step(len(said), agent, text, tool, is_error))
+
+    task = trace.task if trace is not None else ""
+    say(outcome.agent_id, "\n".join(dict.fromkeys(filter(None, [outcome.decision, task]))))
+    ended = False
+    for event in both_ends(trace.events) if trace is not None else ():
+        if trace is not None and not ended and trace.end_time is not None and event["at"] > trace.end_time:
+            ended = True
+            _say_answer(trace, say)
+        say(outcome.agent_id, f"```\n{event['input']}\n```")
+        say(event["tool"], event["response"], event["tool"], True if _TOOL_FAILED.search(event["response"]) else None)
+    if trace is not None and not ended:
+        _say_answer(trace, say)
+    # Begins as answers of the surroundings do, so that no agent is held to have said it.
+    say("result", f"observation: {outcome.result}", None, True)
+    return Case(outcome, trace, tuple(said))
+
+
+def both_ends(events: Sequence[Any]) -> Sequence[Any]:
+    """All of up to 80 events; of more, the first and the last 40.
+
+    >>> len(both_ends(range(1_000)))
+    80
+    """
+    half = MOST_TOOL_EVENTS // 2
+    return events if len(events) <= MOST_TOOL_EVENTS else [*events[:half], *events[-half:]]
+
+
+def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
+    """The model's answer, or why none came."""
+    if trace.response:
+        say(trace.model, trace.response)
+    elif trace.success is False:
+        failed = [each for each in trace.attempts if not each["success"]] or [{"model": trace.model, "error": None}]
+        for each in failed:
+            say(str(each["model"] or "dispatch"), f"model unavailable: {each['error'] or trace.error}")
+
+
+def one_line(text: str, limit: int) -> str:
+    """At most `limit` characters of a text on one line, without control characters, … at its cut.
+
+    >>> one_line("four" + chr(7) + " letters" + chr(0x202E), 8)
+    'four le…'
+    """
+    # More is read than shown, since much of it may be white space.
+    line = " ".join("".join(each if each.isprintable() else " " for each in text[: 20 * limit]).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,134 @@
+"""Refining: what won is said again, so that its concepts gain; what lost is written as a thing to avoid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, Clock
+from theorex_lab.config import Settings
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.evolution.cases import one_line
+from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
+from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.observation import AVOID_TYPE, TRUST, Entry, new_observation
+
+WON_TYPE = "feature"
+WORDS_CHARACTERS = 300  # of a decision, and of a result, as they are quoted
+_MOST_DAYS = 3_650
+
+
+@dataclass(frozen=True)
+class Refined:
+    """What one refinement looked at and wrote: tags that won and lost, and ids of the observations made of them.
+
+    since, until: the window, µs UTC.  Without observations nothing was written.
+    """
+
+    agent: str
+    since: int
+    until: int
+    won: list[TagRate]
+    lost: list[TagRate]
+    observations: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The refinement as its event holds it."""
+        tags = {
+            name: [[each.tag, each.n, round(each.rate, 6)] for each in getattr(self, name)] for name in ("won", "lost")
+        }
+        return {"agent": self.agent, "since": self.since, "until": self.until, **tags, "observations": self.observations}  # fmt: skip
+
+
+def refine(views: Views, settings: Settings, clock: Clock, *, agent: str, days: float | None = None) -> Refined:
+    """Act on the win rates of the last `days` (default: the setting evolveWindowDays) of an agent's outcomes.
+
+    Of each top tag the best success is written as an observation of type `feature`, whose concepts gain by it; of each
+    weak tag the worst failure as one of type `avoid`, which has no concepts, so that none is heard of more often. A tag
+    that nothing was decided about since it was last written is passed over: repeating changes nothing. The evidence
+    `tag/<tag>` of what lost has fallen with each failure; see `Outcomes.evidence`. Raises InvalidInput for an agent or a
+    number of days outside the rules.
+    """
+    until = clock.now()
+    since = until - _window(settings.evolve_window_days if days is None else days)
+    outcomes = views.get(Outcomes)
+    with outcomes.lock:
+        review = look_back(outcomes, agent=check_agent(agent), since=since, until=until)
+        rows = rows_between(outcomes, agent=agent, since=since, until=until)
+        last = int(outcomes.rows["decided"][rows].max()) if len(rows) else 0
+        own = rows_by_tag(outcomes, rows)
+        chosen = [_choice(outcomes, each, own[each.tag], True) for each in review.top]
+        chosen += [_choice(outcomes, each, own[each.tag], False) for each in review.weak]
+    known = {event.id for event in views.journal.read(ids=[each.event_id(agent) for each in chosen])}
+    new = [each for each in chosen if each.event_id(agent) not in known]
+    events = [event for each in new if (event := _observation(views, settings, agent, each, until)) is not None]
+    refined = Refined(agent, since, until, review.top, review.weak, [event.id for event in events])
+    if not events:
+        return refined
+    done = new_event(
+        "refined", refined.to_dict(), agent=agent, at=until, lineage=refined.observations,
+        event_id=derived_event_id("refined", agent, last),
+    )  # fmt: skip
+    try:
+        views.journal.append([*events, done])
+    except AlreadyThere:
+        # Another process has refined this very window, or outcomes that were erased stood in it.
+        return Refined(agent, since, until, review.top, review.weak, [])
+    return refined
+
+
+def _window(days: float) -> int:
+    if not 0 < days <= _MOST_DAYS:
+        raise InvalidInput(f"got {days} days to look back on; allowed is above 0 to {_MOST_DAYS}")
+    return round(days * MICROSECONDS_PER_DAY)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A tag that stands out: its outcomes' seqs, that of the one to quote, and of the last that was decided."""
+
+    tag: TagRate
+    won: bool
+    seqs: list[int]
+    quoted: int
+    last: int
+
+    def event_id(self, agent: str) -> str:
+        return derived_event_id("refined tag", agent, self.tag.tag, self.won, self.last)
+
+
+def _choice(view: Outcomes, tag: TagRate, own: NDArray[np.int64], won: bool) -> _Choice:
+    decisive = own[view.rows["success"][own] == won]
+    scores = view.scores()[decisive]
+    # The best success or the worst failure, the latest of equals.
+    best = decisive[np.lexsort((np.arange(len(decisive)), scores if won else -scores))[-1]]
+    seqs = view.rows["seq"]
+    return _Choice(tag, won, seqs[own].tolist(), int(seqs[best]), int(view.rows["decided"][own].max()))
+
+
+def _observation(views: Views, settings: Settings, agent: str, choice: _Choice, at: int) -> Event | None:
+    """What is written of a tag; None where one of its outcomes was erased meanwhile."""
+    outcomes = {event.seq: event for event in views.journal.read(seqs=choice.seqs)}
+    if any(event.erased for event in outcomes.values()):
+        return None
+    decision, result = (
+        one_line(outcomes[choice.quoted].body[name], WORDS_CHARACTERS) for name in ("decision", "result")
+    )
+    tag, name = choice.tag, one_line(choice.tag.tag, WORDS_CHARACTERS)
+    won = round(tag.n * tag.rate)
+    if choice.won:
+        text = f"What won for {name} ({won} of {tag.n}): {decision}"
+    else:
+        text = f"Avoid for {name} ({tag.n - won} of {tag.n} failed): {decision}. It ended with: {result}"
+    # A summary is trusted no further than a model, and than the least of what it was made from.
+    source = min(("model", *(event.body["source"] for event in outcomes.values())), key=lambda name: TRUST[name])
+    entry = Entry(text, agent, at, WON_TYPE if choice.won else AVOID_TYPE, source, [tag.tag])
+    event, _ = new_observation(entry, settings, at)
+    lineage = tuple(each.id for each in outcomes.values())
+    return event._replace(id=choice.event_id(agent), lineage=lineage)

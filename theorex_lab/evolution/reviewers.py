@@ -1,0 +1,127 @@
+"""Reviewers of failures: by rules, by a language model, or by replaying what was reviewed before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
+from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Reviewer, TraceReviewRecord, Verdict, one_line
+from theorex_lab.evolution.decisive import Finding, Step, find_decisive, propose_fix
+from theorex_lab.evolution.failure_signs import read_run
+from theorex_lab.evolution.model_review import Ask, ModelReviewer, checked_verdict
+
+if TYPE_CHECKING:
+    from theorex_lab.config import Settings
+    from theorex_lab.evolution.outcomes import Outcome
+
+HEURISTIC = "heuristic"
+KINDS = ("auto", HEURISTIC, "model")
+_QUOTE_CHARACTERS = 120
+_CONNECT_SECONDS = 1.0
+
+
+class HeuristicReviewer:
+    """Reviews offline, by rules: the decisive step of the run and a fix from what the trace shows."""
+
+    def review(self, case: Case) -> Verdict:
+        """The first tool call that failed and was not mended decides; without one, what `find_decisive` finds."""
+        if case.trace is None:
+            return Verdict(0.0, _fix_without_trace(case.outcome), HEURISTIC)
+        found = _finding(case)
+        fix = propose_fix(found, case.steps, case.task)
+        return Verdict(
+            found.confidence, one_line(fix, FIX_CHARACTERS), HEURISTIC, found.step, found.failure_class.value
+        )
+
+
+def _finding(case: Case) -> Finding:
+    steps = case.steps
+    start = _first_unmended(steps)
+    if start is not None:
+        confidence = find_decisive(steps[start:]).scores[0]
+        return replace(find_decisive(steps[start : start + 2]), confidence=confidence)
+    unanswered = case.trace is not None and case.trace.success is False and not case.trace.events
+    return find_decisive(steps[1:]) if unanswered else find_decisive(steps, task=case.task)
+
+
+def _first_unmended(steps: Sequence[Step]) -> int | None:
+    """The position of the first tool call that failed and after which no like call succeeded; None without one."""
+    readings = read_run(steps)
+    calls = [k for k in range(len(steps) - 1) if steps[k].tool is None and steps[k + 1].tool is not None]
+    like = {k: (steps[k + 1].tool, *readings[k].text.strip("`\n{").split(maxsplit=1)[:1]) for k in calls}
+    mended_until = {like[k]: k for k in calls if not readings[k + 1].failed}
+    return next((k for k in calls if readings[k + 1].failed and mended_until.get(like[k], -1) < k), None)
+
+
+def _fix_without_trace(outcome: Outcome) -> str:
+    decision, result = (
+        one_line(text.replace('"', "'"), _QUOTE_CHARACTERS) for text in (outcome.decision, outcome.result)
+    )
+    return (
+        f'The decision "{decision}" ended with "{result}"; next time check for this before deciding so, and keep a trace: '
+        "none was kept of this run, so that its cause is not known."
+    )
+
+
+class RecordedReviewer:
+    """Replays records of earlier reviews, by the id of their outcome; of several for one outcome the last."""
+
+    def __init__(self, records: Iterable[TraceReviewRecord]) -> None:
+        self._by_outcome = {each.outcome_id: each for each in records}
+
+    def review(self, case: Case) -> Verdict:
+        """The review that the record holds; a failure without a record stays as it is."""
+        known = self._by_outcome.get(case.outcome.outcome_id)
+        if known is None:
+            return Verdict(0.0, "", "recorded", problem="no record holds a review of this outcome")
+        checked = checked_verdict(known.to_dict(), known.model_used, len(case.steps))
+        return replace(checked, problem=known.problem or checked.problem)
+
+
+def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
+    """The reviewer of a kind (auto, heuristic, model), and why it.
+
+    auto: the model, where an endpoint of the setting `reviewers` accepts a connection now, else the heuristic one.
+    Raises InvalidInput for another kind.
+
+    >>> from theorex_lab.config import Settings
+    >>> choose_reviewer("heuristic", Settings())[1]
+    'heuristic: it was asked for'
+    """
+    if kind not in KINDS:
+        raise InvalidInput(f"got the reviewer {kind!r}; allowed are {', '.join(KINDS)}")
+    reached = (
+        next((name for name in settings.reviewers if _is_reached(name, settings)), None) if kind == "auto" else None
+    )
+    if kind == HEURISTIC:
+        return HeuristicReviewer(), "heuristic: it was asked for"
+    if kind == "auto" and reached is None:
+        none = f"none of {', '.join(settings.reviewers)} accepts a connection" if settings.reviewers else "none is set"
+        return HeuristicReviewer(), f"heuristic: of the models that review, {none}"
+    why = "it was asked for" if reached is None else f"{reached} accepts connections"
+    return ModelReviewer(_asking(settings)), f"model: {why}; asked in turn are {', '.join(settings.reviewers)}"
+
+
+def _asking(settings: Settings) -> Ask:
+    from theorex_lab.dispatch.llm import ask
+
+    return lambda prompt: ask(settings.reviewers, prompt, settings, timeout_seconds=settings.review_timeout_seconds)
+
+
+def _is_reached(name: str, settings: Settings) -> bool:
+    """Whether the model has an address that may be called, and something accepts a connection there."""
+    import socket
+    from urllib.parse import urlsplit
+
+    from theorex_lab.dispatch.llm import client_for
+
+    try:
+        with client_for(name, settings) as client:
+            address = urlsplit(client.url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        with socket.create_connection((address.hostname or "", port), timeout=_CONNECT_SECONDS):
+            return True
+    except (ModelUnavailable, ConfigError, OSError):
+        return False
