@@ -140,23 +140,25 @@ answered = st.builds(
     st.sampled_from(AGENTS), traces, st.booleans(), st.none() | st.sampled_from([10.5, 900.0]),
 )  # fmt: skip
 concluded = st.builds(
-    lambda agent, success, explicit, thumbs: new_event(
+    lambda number, agent, success, explicit, thumbs, tags: new_event(
         "outcome",
         {
-            "decision": "raised the TTL", "result": "stale", "success": success, "tags": ["cache"], "concepts": [],
+            "decision": "raised the TTL", "result": "stale", "success": success, "tags": tags, "concepts": [],
             "explicit": explicit, "thumbs": thumbs, "source": "agent",
         },
-        agent=agent, at=NOW,
+        agent=agent, at=NOW, event_id=f"o{number}",
     ),
-    st.sampled_from(AGENTS), st.booleans(), st.none() | st.floats(0, 1), st.none() | st.sampled_from([0.0, 1.0]),
+    st.integers(1, 4), st.sampled_from(AGENTS), st.booleans(), st.none() | st.floats(0, 1),
+    st.none() | st.sampled_from([0.0, 1.0]), st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True),
 )  # fmt: skip
 looked_back = st.builds(
-    lambda kind, outcome, judge: new_event(
+    lambda kind, outcome, judge, success: new_event(
         kind,
-        {"outcome_id": outcome, "judge": judge, "success": None, "explicit": None, "thumbs": None},
+        {"outcome_id": outcome, "judge": judge, "success": success, "explicit": None, "thumbs": None},
         agent="main", at=NOW,
     ),
     st.sampled_from(["outcome_scored", "reviewed"]), st.sampled_from(["o1", "o2", "o3"]), st.floats(0, 1),
+    st.sampled_from([None, True, False]),
 )  # fmt: skip
 streams = st.lists(
     st.one_of(
@@ -164,6 +166,7 @@ streams = st.lists(
         called, answered, concluded, looked_back,
     ),
     max_size=40,
+    unique_by=lambda event: event.id,
 )  # fmt: skip
 
 

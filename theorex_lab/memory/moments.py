@@ -60,8 +60,8 @@ def check_refs(refs: Sequence[str]) -> list[str]:
     >>> check_refs(["cache.py:12", "cache.py:12"])
     ['cache.py:12']
     """
-    if isinstance(refs, str) or len(refs) > MAX_REFS:
-        raise InvalidInput(f"got {len(refs)} references; allowed is a list of up to {MAX_REFS}")
+    if not isinstance(refs, list | tuple) or len(refs) > MAX_REFS:
+        raise InvalidInput(f"got the references {refs!r:.80}; allowed is a list of up to {MAX_REFS}")
     for ref in refs:
         if not isinstance(ref, str) or not ref.isprintable() or not 0 < len(ref.strip()) <= MAX_REF_CHARACTERS:
             raise InvalidInput(

@@ -1,0 +1,153 @@
+"""A night killed at the changes that it makes: run again, it ends where an undisturbed one ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import NOW
+from faults import VIEWS, boundaries, files, forked, killed_at, opened, quick_folder
+from test_gate import _lab, _new
+from test_nightly import STEPS, fill
+
+from theorex_lab import Lab
+from theorex_lab.config import load_settings
+from theorex_lab.evolution import gate
+from theorex_lab.evolution.policy import policies, policy_settings, rollback
+from theorex_lab.journal.event import encode
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+FURTHER_KILLS = 4
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+def _night(lab: Lab) -> None:
+    lab.settings = load_settings(lab.config_file)
+    report = lab.nightly(reviewer="heuristic")
+    assert report.ok, report
+
+
+@pytest.fixture
+def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home in which every step of a night has something to do, the gate's being to accept a policy.
+
+    What may be proposed is cut down, since the night is run a hundred times.
+    """
+    monkeypatch.setattr(gate, "LAW_NAMES", ("product",))
+    monkeypatch.setattr(gate, "MILD_THRESHOLDS", (0.3,))
+    home = tmp_path / "template"
+    with _lab(home, _new, days=10, mentions=4, halfLifeDays=1_000.0, gateMinSamples=2) as lab:
+        fill(lab)
+    return home
+
+
+def _state(home: Path) -> dict[str, Any]:
+    """All that a home holds: events and columns, with each event's id, which chance may have drawn, told by its place."""
+    with opened(home) as lab:
+        report = lab.verify()
+        assert report.ok, report.problems
+        events = [*lab.journal.tail(0)]
+        numbers = {event.id: f"event {event.seq}" for event in events}
+        outlines = []
+        for event in events:
+            body = event.body
+            if event.kind == "nightly":  # what was done already is no more told by the second run
+                body = {"steps": [[step["name"], step["ok"]] for step in body["steps"]]}
+            text = encode([event.kind, event.agent, event.session, event.at, event.lineage, body])
+            for event_id in (*event.lineage, str(event.body.get("observation_id"))):
+                text = text.replace(event_id, numbers.get(event_id, event_id))
+            outlines.append(text)
+        columns = {
+            f"{kind.name}.{name}": (array.dtype.str, array.shape, array.tobytes())
+            for kind in VIEWS
+            for name, array in lab.views.get(kind).columns().items()
+        }
+    config, context = ((home / name).read_bytes() for name in ("config.json", "SHARED_CONTEXT.md"))
+    return {"events": outlines, **columns, "config": config, "context": context}
+
+
+def test_a_night_that_was_killed_is_made_good_by_the_next(template: Path, tmp_path: Path) -> None:
+    undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
+    with opened(undisturbed) as lab:
+        _night(lab)
+        kinds = {event.kind for event in lab.journal.tail(0)}
+        assert {"reviewed", "refined", "policy", "gated", "graduated", "scan", "promoted", "nightly"} <= kinds
+    expected = _state(undisturbed)
+    passed = boundaries(template, tmp_path, _night)
+    commits = [number for number, name in enumerate(passed, 1) if name == "COMMIT"]
+    renames = [number for number, name in enumerate(passed, 1) if name.startswith("os.rename")]
+    # Before each transaction, which is after the one before it; before and after each file that is replaced; at the end;
+    # and at as many others as there is time for.
+    numbers = {*commits, *renames, *(number + 1 for number in renames), len(passed)}
+    others = [number for number in range(1, len(passed) + 1) if number not in numbers]
+    numbers |= set(others[:: max(1, len(others) // FURTHER_KILLS)])
+    assert len(commits) >= len(STEPS)
+    for number in sorted(numbers):
+        home = killed_at(number, template, tmp_path, _night)
+        with opened(home) as lab:
+            _night(lab)
+        assert _state(home) == expected, passed[number - 1]
+        assert {name for name in files(home) if not name.startswith((".SHARED_", ".config"))} == files(undisturbed)
+        shutil.rmtree(home)
+
+
+def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(template: Path, tmp_path: Path) -> None:
+    def back(lab: Lab) -> None:
+        rollback(lab.journal, load_settings(lab.config_file), lab.home, 1, at=NOW)
+
+    with opened(template) as lab:
+        _night(lab)
+        assert len(policies(lab.journal)) == 2
+        old = policies(lab.journal)[0]
+    undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
+    with opened(undisturbed) as lab:
+        back(lab)
+    expected = _state(undisturbed)
+    passed = boundaries(template, tmp_path, back)
+    for number in range(1, len(passed) + 1):
+        home = killed_at(number, template, tmp_path, back)
+        with opened(home) as lab:
+            back(lab)
+            assert policy_settings(load_settings(lab.config_file)) == old.settings
+        assert _state(home) == expected, passed[number - 1]
+        shutil.rmtree(home)
+
+
+def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
+    """Started together in two processes: each step is taken once, and the home ends as after one night."""
+    home = shutil.copytree(template, tmp_path / "home")
+    undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
+    with opened(undisturbed) as lab:
+        _night(lab)
+    gun = time.monotonic() + 0.2
+
+    def together() -> None:
+        child = os.fork()
+        with opened(home) as lab:
+            lab.settings = load_settings(lab.config_file)
+            while time.monotonic() < gun:
+                pass
+            report = lab.nightly(reviewer="heuristic")
+            (home.parent / f"report-{'child' if child == 0 else 'parent'}.json").write_text(
+                json.dumps(report.to_dict())
+            )
+        if child == 0:
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    assert forked(together) == 0
+    reports = [json.loads((home.parent / f"report-{who}.json").read_text()) for who in ("child", "parent")]
+    assert all(report["ok"] for report in reports)
+    assert any(report["ran"] for report in reports)
+    assert _state(home) == _state(undisturbed)

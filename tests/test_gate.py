@@ -1,0 +1,519 @@
+"""Policies and the gate: kept whole, restored, and replaced only by one that did better on later records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DAY, NOW, observation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theorex_lab import FixedClock, Lab, Settings
+from theorex_lab.config import load_settings
+from theorex_lab.evolution import gate as gate_module
+from theorex_lab.evolution.gate import Gated, decide, gate, score_policy
+from theorex_lab.evolution.outcomes import outcome_event
+from theorex_lab.evolution.policy import POLICY_SETTINGS, keep, policies, policy_settings, rollback, snapshot
+from theorex_lab.evolution.policy_scoring import MemoryReplay, agreement, calls, needs, weighted_mean
+from theorex_lab.ids import concept_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.observation import Entry
+
+TOKENS = 260  # of the context: some twenty concepts
+scores = st.just(0.0) | st.floats(1e-9, 1.0)
+
+
+# The decision
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "n", "verdict"),
+    [
+        (0.80, 0.816, 5, "accept"),
+        (0.80, 0.8159, 5, "refuse"),
+        (0.50, 0.51, 5, "accept"),
+        (0.50, 0.31, 4, "hold"),
+        (0.20, 0.90, 4, "hold"),
+        (0.00, 0.00, 5, "refuse"),
+        (0.00, 1e-12, 5, "accept"),
+        (1e-12, 0.00, 5, "refuse"),
+        (0.90, 0.90, 5, "refuse"),
+    ],
+)
+def test_the_gate_is_relative_and_holds_on_few_samples(before: float, after: float, n: int, verdict: str) -> None:
+    assert decide(before, after, n) == verdict
+
+
+@given(scores, scores, scores, st.integers(0, 12))
+def test_what_is_accepted_stays_accepted_when_it_does_better_still(a: float, b: float, more: float, n: int) -> None:
+    verdict = decide(a, b, n)
+    assert (verdict == "hold") == (n < 5)
+    if verdict == "accept":
+        assert b > a
+        assert decide(a, b + more, n) == "accept"
+    assert decide(a, a * 1.02, 5) == ("accept" if a else "refuse")
+
+
+# Simulated journals: day after day topics are talked about, and an outcome needs some of them
+
+
+def _outcome(labels: Sequence[str], at: int, *, success: bool = True) -> Event:
+    return outcome_event(
+        agent="main", decision="went on", result="as it was", success=success, settings=Settings(), at=at,
+        concept_ids=[concept_id(label) for label in labels],
+    )  # fmt: skip
+
+
+def _history(rng: np.random.Generator, mentions: int) -> Iterator[Event]:
+    """Forty old topics, each talked about so many times half a year ago, and later now and then for another reason."""
+    for label in range(40):
+        for _ in range(mentions):
+            yield observation("old", labels=[f"old topic {label}"], at=NOW - int(rng.integers(150, 200)) * DAY)
+
+
+def _days(rng: np.random.Generator, need: Callable[[int], str], days: int) -> Iterator[Event]:
+    """Each day two new topics come up, and the next day an outcome needs what `need` says of that day."""
+    for day in range(days):
+        at = NOW - (days - day) * DAY
+        for topic in range(2):
+            yield observation("new", labels=[f"new topic {day} {topic}"], at=at)
+        # A third of old talk keeps the old topics in the list of whoever counts mentions only.
+        if day % 3 == 0:
+            yield observation("old", labels=[f"old topic {int(rng.integers(40))}"], at=at)
+        wanted = [f"new topic {day} {topic}" for topic in range(2)]
+        if need(day) == "old":
+            wanted = [f"old topic {label}" for label in rng.integers(0, 12, 2).tolist()]
+        yield _outcome(wanted, at + DAY // 2, success=bool(rng.random() < 0.7))
+
+
+def _new(_: int) -> str:
+    return "new"
+
+
+def _old(_: int) -> str:
+    return "old"
+
+
+def _lab(home: Path, need: Callable[[int], str], *, days: int = 24, mentions: int = 20, **settings: Any) -> Lab:
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.json").write_text(json.dumps({"contextTokens": TOKENS, **settings}))
+    lab = Lab(home, clock=FixedClock(NOW))
+    rng = np.random.default_rng(20260301)
+    lab.journal.append([*_history(rng, mentions), *_days(rng, need, days)])
+    return lab
+
+
+def _memory(lab: Lab) -> Gated:
+    said, settings = gate(lab.views, lab.settings, lab.clock, lab.home)
+    lab.settings = settings
+    return next(each for each in said if each.part == "memory")
+
+
+def test_a_policy_that_serves_later_outcomes_better_is_accepted(tmp_path: Path) -> None:
+    """What is needed is of yesterday, and the half-life of the settings is 120 days: old talk fills the context."""
+    with _lab(tmp_path, _new, halfLifeDays=120.0, fusion="reciprocal_rank") as lab:
+        before = policy_settings(lab.settings)
+        said = _memory(lab)
+        assert said.decision == "accept"
+        assert said.before is not None
+        assert said.after is not None
+        assert (said.before, said.n) == (0.0, 12)
+        assert said.after > 0.9
+        assert said.proposed.get("halfLifeDays", 0) <= 30 or said.proposed["decayLaw"] != "product"
+        kept = policies(lab.journal)
+        assert [each.number for each in kept] == [1, 2]
+        assert said.policy == 2
+        assert (kept[0].settings, kept[1].settings) == (before, policy_settings(lab.settings))
+        assert kept[0].metrics == {"memory": {"score": said.before, "n": 12}}
+        assert kept[1].metrics == {"memory": {"score": said.after, "n": 12}}
+        on_disk = load_settings(lab.config_file)
+        assert policy_settings(on_disk) == kept[1].settings
+        assert on_disk.fusion == "reciprocal_rank"
+        assert {event.body["decision"] for event in lab.journal.tail(0, kinds=["gated"])} == {"accept", "hold"}
+        assert lab.verify().ok
+
+
+def test_a_half_life_too_short_is_found_out_too(tmp_path: Path) -> None:
+    """What is needed was talked about twenty times half a year ago; after a half-life of one day it is forgotten."""
+    with _lab(tmp_path, _old, halfLifeDays=1.0) as lab:
+        said = _memory(lab)
+        assert said.decision == "accept"
+        assert said.before is not None
+        assert said.after is not None
+        assert said.after > 3 * max(said.before, 0.05)
+
+
+def test_a_policy_that_the_later_outcomes_speak_against_is_refused(tmp_path: Path) -> None:
+    """The earlier outcomes needed what was new, so that forgetting fast is proposed; the later ones need what is old."""
+    with _lab(tmp_path, lambda day: "new" if day < 12 else "old", halfLifeDays=120.0) as lab:
+        config = lab.config_file.read_bytes()
+        said = _memory(lab)
+        assert said.decision == "refuse"
+        assert said.before is not None
+        assert said.after is not None
+        assert said.after < said.before / 2
+        assert said.proposed
+        assert said.policy is None
+        assert lab.config_file.read_bytes() == config
+        assert policies(lab.journal) == []
+
+
+@pytest.mark.parametrize("days", [0, 1, 8])
+def test_too_few_outcomes_hold_the_policy(tmp_path: Path, days: int) -> None:
+    with _lab(tmp_path, _new, days=days, halfLifeDays=120.0) as lab:
+        config = lab.config_file.read_bytes()
+        said = _memory(lab)
+        assert (said.decision, said.n, said.proposed) == ("hold", (days + 1) // 2, {})
+        assert (said.before, said.after) == (None, None)
+        assert lab.config_file.read_bytes() == config
+
+
+def test_outcomes_whose_concepts_nobody_knew_do_not_count(tmp_path: Path) -> None:
+    with _lab(tmp_path, _new, days=8, halfLifeDays=120.0) as lab:
+        lab.journal.append([_outcome([f"never heard {n}"], NOW) for n in range(8)])
+        said = _memory(lab)
+        assert (said.decision, said.n) == ("hold", 0)
+
+
+def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(tmp_path: Path) -> None:
+    with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
+        first = _memory(lab)
+        seq, config = lab.journal.last_seq(), lab.config_file.read_bytes()
+        again = _memory(lab)
+        assert again.repeated
+        assert (again.decision, again.after) == (first.decision, first.after)
+        assert (lab.journal.last_seq(), lab.config_file.read_bytes()) == (seq, config)
+        lab.journal.append([_outcome(["new topic 23 0"], NOW)])
+        third = _memory(lab)
+        assert not third.repeated
+        assert third.decision == "refuse"
+        assert third.proposed == {}, "the policy in force is the best of those that may be proposed"
+
+
+def test_what_was_rolled_back_is_not_proposed_again(tmp_path: Path) -> None:
+    with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
+        accepted = _memory(lab)
+        _, lab.settings = rollback(lab.journal, lab.settings, lab.home, 1, at=NOW)
+        assert lab.settings.half_life_days == 120.0
+        assert _memory(lab).repeated, "the same records do not undo it"
+        lab.journal.append([_outcome(["new topic 23 0"], NOW)])
+        later = _memory(lab)
+        assert not later.repeated
+        assert later.proposed != accepted.proposed
+        rolled_back = [policy_settings(lab.settings)[key] for key in accepted.proposed] == [*accepted.proposed.values()]
+        assert not rolled_back
+
+
+def test_an_accepted_policy_whose_process_died_is_put_in_force_by_the_next_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
+        for name in ("write_config", "snapshot"):
+            monkeypatch.setattr(gate_module, name, dies)
+            with pytest.raises(KeyboardInterrupt):
+                _memory(lab)
+            monkeypatch.undo()
+            lab.settings = load_settings(lab.config_file)
+        said = _memory(lab)
+        assert (said.decision, said.policy, said.repeated) == ("accept", 2, False)
+        kept = policies(lab.journal)
+        assert [each.number for each in kept] == [1, 2]
+        assert kept[1].settings == policy_settings(load_settings(lab.config_file))
+        assert _memory(lab).repeated
+
+
+def test_settings_changed_by_hand_after_a_death_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
+        monkeypatch.setattr(gate_module, "write_config", dies)
+        with pytest.raises(KeyboardInterrupt):
+            _memory(lab)
+        monkeypatch.undo()
+        lab.config_file.write_text(json.dumps({"contextTokens": TOKENS, "decayLaw": "recency", "halfLifeDays": 3.0}))
+        lab.settings = load_settings(lab.config_file)
+        _memory(lab)
+        assert (lab.settings.decay_law, lab.settings.half_life_days) == ("recency", 3.0)
+
+
+# What the score of memory measures
+
+
+def test_only_what_the_journal_held_before_an_outcome_counts(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.journal.append(
+            [
+                _outcome(["cache"], NOW - DAY),
+                observation("late", labels=["cache"], at=NOW - 2 * DAY),
+                _outcome(["cache", "queue"], NOW),
+                observation("late", labels=["queue"], at=NOW - 2 * DAY),
+            ]
+        )
+        needed = needs(lab.views)
+        shares = MemoryReplay(lab.journal, context_tokens=2_000).shares(needed, [Settings()])
+        assert np.isnan(shares[0, 0]), "the concept was written later, though it is dated earlier"
+        assert shares[0, 1] == 1.0, "of the concepts known by then"
+
+
+def test_a_policy_that_lists_everything_gains_nothing_where_the_budget_is_spent(tmp_path: Path) -> None:
+    with _lab(tmp_path, _new) as lab:
+        listing = [lab.settings.model_copy(update={"mild_threshold": bound}) for bound in (0.3, 0.0)]
+        forgetting = lab.settings.model_copy(update={"half_life_days": 0.05})
+        replay = MemoryReplay(lab.journal, context_tokens=TOKENS)
+        needed = needs(lab.views)
+        mean, n = weighted_mean(replay.shares(needed, [*listing, forgetting]), needed)
+        assert n == 24
+        assert mean[1] < mean[0] + 0.05
+        assert mean[2] == 0.0, "what everything was forgotten by serves nobody"
+
+
+def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW), settings=Settings(half_life_days=1.0)) as lab:
+        lab.journal.append([observation(label, labels=[label], at=NOW - 40 * DAY) for label in ("cache", "queue")])
+        lab.journal.append([observation("both", labels=["cache", "queue"], at=NOW - 40 * DAY)])
+        assert lab.prune() == 2
+        lab.scan()
+        lab.journal.append([_outcome(["cache"], NOW)])
+        asked = [lab.settings, lab.settings.model_copy(update={"half_life_days": 100.0})]
+        shares = MemoryReplay(lab.journal, context_tokens=2_000).shares(needs(lab.views), asked)
+        assert shares[:, 0].tolist() == [0.0, 1.0]
+
+
+def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Path) -> None:
+    """Within a line or two: the replay counts ages alike, the page names each."""
+    with _lab(tmp_path, _new, halfLifeDays=30.0) as lab:
+        text = lab.context().text
+        listed = {f"old topic {n}" for n in range(40)} | {f"new topic {d} {t}" for d in range(24) for t in range(2)}
+        shown = {label for label in listed if f"- {label.title()} _(" in text}
+        hidden = listed - shown
+        ids = [np.array([concept_id(label) for label in labels]) for labels in (shown, hidden)]
+        last = needs(lab.views)[-1]._replace(seq=lab.journal.last_seq() + 1, at=NOW)
+        needed = [last._replace(concepts=concepts) for concepts in ids]
+        shares = MemoryReplay(lab.journal, context_tokens=TOKENS).shares(needed, [lab.settings])[0]
+        assert 8 <= len(shown) < 40
+        assert shares[0] >= 1 - 3 / len(shown)
+        assert shares[1] * len(hidden) <= 3
+
+
+def test_a_success_weighs_more_than_a_failure(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.journal.append([observation("x", labels=["cache", "queue"])])
+        lab.journal.append([_outcome(["cache"], NOW), _outcome(["queue"], NOW, success=False)])
+        needed = needs(lab.views)
+        assert [need.weight for need in needed] == [0.8, 0.5]
+        mean, _ = weighted_mean(np.array([[1.0, 0.0]]), needed)
+        assert mean[0] == pytest.approx(0.8 / 1.3)
+
+
+def test_erased_outcomes_are_left_out(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        event = _outcome(["cache"], NOW)
+        lab.journal.append([observation("x", labels=["cache"]), event])
+        lab.erase(ids=[event.id])
+        assert needs(lab.views) == []
+        assert score_policy(lab.views, lab.settings)["memory"] == {"score": 0.0, "n": 0}
+
+
+# Routing
+
+
+def _call(number: int, model: str, success: bool, latency_ms: float, at: int) -> list[Event]:
+    started = {
+        "trace_id": f"t{number}", "task": "a task", "query_type": "code", "tags": ["code"], "model": model,
+        "reasons": [], "context_pct": 50.0, "query_tokens": 10, "outcome_id": None, "owner": "nobody",
+    }  # fmt: skip
+    ended = {
+        "trace_id": f"t{number}", "query_type": "code", "success": success, "lost": False, "model": model,
+        "tokens": 10, "latency_ms": latency_ms, "error": None, "response": "", "attempts": [],
+    }  # fmt: skip
+    return [
+        new_event("trace_started", started, agent="main", at=at),
+        new_event("trace_ended", ended, agent="main", at=at),
+    ]
+
+
+def _calls(success_rate: Callable[[int, str], float], n: int = 120, seed: int = 7) -> list[Event]:
+    """Calls whose model was drawn at random, so that the replay of them is fair: one is quick, the other careful."""
+    rng = np.random.default_rng(seed)
+    events = []
+    for number in range(n):
+        model = ("quick", "careful")[int(rng.integers(2))]
+        success = bool(rng.random() < success_rate(number, model))
+        events += _call(number, model, success, 100.0 if model == "quick" else 3_000.0, NOW - (n - number) * DAY // 24)
+    return events
+
+
+def _routing(lab: Lab) -> Gated:
+    said, lab.settings = gate(lab.views, lab.settings, lab.clock, lab.home)
+    return next(each for each in said if each.part == "routing")
+
+
+def test_weights_that_choose_the_better_model_are_accepted(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.settings = lab.settings.model_copy(update={"matrix_success_weight": 0.4})
+        lab.journal.append(_calls(lambda _, model: 0.9 if model == "careful" else 0.3))
+        said = _routing(lab)
+        assert said.decision == "accept"
+        assert said.before is not None
+        assert said.after is not None
+        assert said.before < 0.5 < 0.7 < said.after
+        assert said.n >= 20
+        assert said.proposed["matrixSuccessWeight"] >= 0.6
+        assert load_settings(lab.config_file).matrix_success_weight == said.proposed["matrixSuccessWeight"]
+
+
+def test_weights_that_the_later_calls_speak_against_are_refused(tmp_path: Path) -> None:
+    """The careful model was the better one at first, and fails later; the quick one does the opposite."""
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.settings = lab.settings.model_copy(update={"matrix_success_weight": 0.4})
+        lab.journal.append(_calls(lambda number, model: 0.95 if (model == "careful") == (number < 60) else 0.1))
+        said = _routing(lab)
+        assert (said.decision, said.policy) == ("refuse", None)
+        assert said.proposed
+        assert not lab.config_file.exists()
+
+
+def test_a_choice_rests_on_the_calls_that_had_ended(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        events = [event for number in range(5) for event in _call(number, "careful", True, 10.0, NOW)]
+        overlapping = _call(9, "quick", False, 10.0, NOW)
+        lab.journal.append([*events[:-1], overlapping[0], events[-1], overlapping[1]])
+        known = calls(lab.views)
+        assert [call.model for call in known] == ["careful"] * 5 + ["quick"]
+        assert agreement(known, range(6), [lab.settings]).all(), "four runs are not usable: the heuristic decided"
+        lab.journal.append(_call(10, "quick", False, 10.0, NOW))
+        assert agreement(calls(lab.views), range(5, 7), [lab.settings]).tolist() == [[True, False]]
+
+
+# Policies
+
+
+def test_snapshots_are_numbered_and_hold_the_whole_policy(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        first = snapshot(lab.journal, policy_settings(lab.settings), at=NOW, reason="first", metrics={"memory": 1})
+        changed = lab.settings.model_copy(update={"half_life_days": 3.0})
+        second = snapshot(lab.journal, policy_settings(changed), at=NOW)
+        assert policies(lab.journal) == [first, second]
+        assert [(each.number, each.parent) for each in (first, second)] == [(1, None), (2, 1)]
+        assert len(first.settings) == len(POLICY_SETTINGS)
+        assert (first.settings["halfLifeDays"], second.settings["halfLifeDays"]) == (14.0, 3.0)
+        assert (first.reason, first.metrics) == ("first", {"memory": 1})
+        assert second.lineage == (first.event_id,)
+        assert keep(lab.journal, changed, at=NOW, reason="again") == second
+        assert keep(lab.journal, lab.settings, at=NOW, reason="changed").number == 3
+
+
+def test_a_number_that_another_process_takes_is_not_given_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab, Lab(tmp_path, clock=FixedClock(NOW)) as other:
+        append = lab.journal.append
+
+        def late(events: Sequence[Event], **more: Any) -> list[int]:
+            monkeypatch.undo()
+            snapshot(other.journal, policy_settings(other.settings), at=NOW, reason="theirs")
+            return append(events, **more)
+
+        monkeypatch.setattr(lab.journal, "append", late)
+        mine = snapshot(lab.journal, policy_settings(lab.settings), at=NOW, reason="mine")
+        assert [(each.number, each.reason) for each in policies(lab.journal)] == [(1, "theirs"), (2, "mine")]
+        assert mine.number == 2
+
+
+def test_more_policies_than_are_read_at_once(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        for number in range(1, 67):
+            snapshot(lab.journal, {"halfLifeDays": float(number)}, at=NOW)
+        assert [each.number for each in policies(lab.journal)] == [*range(1, 67)]
+
+
+def test_a_rollback_restores_the_policy_and_nothing_else(tmp_path: Path) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        first = snapshot(lab.journal, policy_settings(lab.settings), at=NOW, metrics={"memory": {"score": 0.5, "n": 9}})
+        lab.config_file.write_text(
+            json.dumps({"half_life_days": 3.0, "mildThreshold": 0.2, "contextTokens": 900, "gateMargin": 0.1})
+        )
+        settings = load_settings(lab.config_file)
+        kept, restored = rollback(lab.journal, settings, lab.home, 1, at=NOW)
+        assert policy_settings(restored) == policy_settings(load_settings(lab.config_file)) == first.settings
+        assert json.loads(lab.config_file.read_text()) == {
+            "gateMargin": 0.1, "halfLifeDays": 14.0, "mildThreshold": 0.3, "contextTokens": 2000,
+        }  # fmt: skip
+        assert not restored.is_set("roles")
+        numbers = [(each.number, each.parent, each.reason) for each in policies(lab.journal)]
+        assert numbers == [(1, None, ""), (2, 1, "in force before the rollback to 1"), (3, 1, "rolled back to 1")]
+        assert kept.metrics == first.metrics
+        assert rollback(lab.journal, restored, lab.home, 1, at=NOW)[0] == kept, "repeating it changes nothing"
+        undone, back = rollback(lab.journal, restored, lab.home, 2, at=NOW)
+        assert undone.number == 4
+        assert policy_settings(back) == policy_settings(settings)
+
+
+def test_a_rollback_that_died_after_the_config_is_finished_by_repeating_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        snapshot(lab.journal, policy_settings(lab.settings), at=NOW)
+        lab.config_file.write_text('{"halfLifeDays": 3.0}')
+        from theorex_lab.evolution import policy as policy_module
+
+        real = policy_module.snapshot
+
+        def dies(journal: Any, settings: Any, **more: Any) -> Any:
+            if more["reason"].startswith("rolled back"):
+                raise KeyboardInterrupt
+            return real(journal, settings, **more)
+
+        monkeypatch.setattr(policy_module, "snapshot", dies)
+        with pytest.raises(KeyboardInterrupt):
+            rollback(lab.journal, load_settings(lab.config_file), lab.home, 1, at=NOW)
+        monkeypatch.undo()
+        rollback(lab.journal, load_settings(lab.config_file), lab.home, 1, at=NOW)
+        assert [each.reason for each in policies(lab.journal)][1:] == [
+            "in force before the rollback to 1", "rolled back to 1",
+        ]  # fmt: skip
+
+
+def test_entries_of_text_are_needs_too(tmp_path: Path) -> None:
+    """From the text of a decision to the concepts that it needs, with nothing handed in."""
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.write_all([Entry("Postgres keeps the ledger", "main", NOW - DAY)])
+        lab.journal.append(
+            [outcome_event(agent="main", decision="move Postgres", result="done", success=True, settings=lab.settings, at=NOW)]
+        )  # fmt: skip
+        needed = needs(lab.views)
+        assert concept_id("postgres") in needed[0].concepts
+        assert MemoryReplay(lab.journal, context_tokens=2_000).shares(needed, [lab.settings])[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_models_that_are_equally_good_leave_the_weights_as_they_are(tmp_path: Path, seed: int) -> None:
+    """What looks better by chance alone costs the speed that the settings ask for."""
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.journal.append(_calls(lambda *_: 0.6, seed=seed))
+        said = _routing(lab)
+        assert (said.decision, said.proposed) == ("refuse", {})
+        assert said.before == said.after
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_needs_that_come_at_random_leave_the_law_as_it_is(tmp_path: Path, seed: int) -> None:
+    with Lab(tmp_path, clock=FixedClock(NOW), settings=Settings(context_tokens=TOKENS)) as lab:
+        rng = np.random.default_rng(seed)
+        for day in range(24, 0, -1):
+            labels = [f"topic {n}" for n in rng.integers(0, 60, 6)]
+            wanted = [f"topic {n}" for n in rng.integers(0, 60, 3)]
+            at = NOW - day * DAY
+            lab.journal.append([observation("x", labels=list(set(labels)), at=at), _outcome(wanted, at)])
+        said = _memory(lab)
+        assert (said.decision, said.proposed) == ("refuse", {})
+        assert not lab.config_file.exists()

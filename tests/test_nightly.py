@@ -1,0 +1,259 @@
+"""The night: every step for every agent, each by itself, safe to repeat; what schedules it; the commands of policies."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DAY, NOW, observation
+from faults import opened, tool_event
+from test_cli import Run, run
+from test_gate import TOKENS, _lab, _new
+
+from theorex_lab import Lab
+from theorex_lab.clock import to_iso
+from theorex_lab.config import load_settings
+from theorex_lab.errors import StorageError
+from theorex_lab.evolution import nightly as nightly_module
+from theorex_lab.evolution.outcomes import outcome_event
+from theorex_lab.journal.files import exclusive
+from theorex_lab.memory.observation import FIX_TYPE
+
+__all__ = ["run"]
+STEPS = ["review", "refine", "gate", "graduate", "scan", "promote", "boot-inject"]
+
+
+def fill(lab: Lab) -> None:
+    """Two agents: a failure that waits, tags that won and lost, a concept that is due to graduate, and old ones."""
+    lab.journal.append([observation("x", labels=["cache", "ttl"]), observation("y", labels=["queue"], agent="sage")])
+    lab.journal.append([observation("old", labels=["fax", "telex"], at=NOW - 45 * DAY)])
+    for day in range(6, -1, -1):
+        lab.journal.append([tool_event("the upload worker met a deadlock", at=NOW - day * DAY, session=f"d{day}")])
+        lab.flush(f"d{day}")
+    for number in range(10):
+        lab.journal.append(
+            [
+                outcome_event(
+                    agent="main", decision=f"deploy {number} with the cache", result="it crashed" if number == 9 else "it ran",
+                    success=number != 9, settings=lab.settings, at=NOW - (10 - number) * 3_600_000_000, tags=["deploy"],
+                )
+            ]
+        )  # fmt: skip
+
+
+def _events(lab: Lab, kind: str) -> list[dict[str, Any]]:
+    return [event.body for event in lab.journal.tail(0, kinds=[kind])]
+
+
+def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        fill(lab)
+        report = lab.nightly(reviewer="heuristic")
+        assert [step.name for step in report.steps] == STEPS
+        assert (report.ran, report.ok) == (True, True)
+        assert all(step.seconds == 0.0 for step in report.steps), "by the lab's clock, which stands"
+        detail = {step.name: step.detail for step in report.steps}
+        assert detail["review"] == "1 fixes written"
+        assert detail["refine"] == "1 observations written"
+        assert detail["gate"].startswith(
+            "memory: refuse (1.000 now, 1.000 proposed, on 5 records): nothing better found; routing: hold"
+        )
+        assert detail["graduate"] == "2 concepts graduated"
+        assert "2 fell asleep" in detail["scan"]
+        assert [event["steps"] for event in _events(lab, "nightly")] == [[step._asdict() for step in report.steps]]
+        assert [body["type"] for body in _events(lab, "observation")].count(FIX_TYPE) == 1
+        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"main", "sage"}
+        context = lab.context_file.read_text()
+        assert "upload worker" in context.lower()
+        assert "## Known fixes" in context
+        assert lab.verify().ok
+
+
+def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        fill(lab)
+        first = lab.nightly(reviewer="heuristic")
+        seq, context = lab.journal.last_seq(), lab.context_file.read_bytes()
+        second = lab.nightly(reviewer="heuristic")
+        assert lab.journal.last_seq() == seq
+        assert lab.context_file.read_bytes() == context
+        assert second.ok
+        assert second.steps != first.steps
+        lab.agent("main").write("a new day")
+        lab.nightly(reviewer="heuristic")
+        assert len(_events(lab, "nightly")) == 2
+
+
+def test_a_night_of_an_empty_home(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        assert lab.nightly(reviewer="heuristic").ok
+        assert lab.context_file.exists()
+
+
+def test_one_agent_alone(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        fill(lab)
+        lab.nightly(agent="sage", reviewer="heuristic")
+        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"sage"}
+        assert _events(lab, "reviewed") == _events(lab, "graduated") == []
+
+
+@pytest.mark.parametrize("broken", ["refine", "gate", "lifecycle.scan", "lifecycle.promote"])
+def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise StorageError("the disk is full")
+
+    with opened(tmp_path) as lab:
+        fill(lab)
+        monkeypatch.setattr(f"{nightly_module.__name__}.{broken}", fails)
+        report = lab.nightly(reviewer="heuristic")
+        failed = broken.rpartition(".")[2]
+        assert {step.name: step.ok for step in report.steps} == {name: name != failed for name in STEPS}
+        assert not report.ok
+        assert "the disk is full" in next(step.detail for step in report.steps if step.name == failed)
+        assert [step["ok"] for step in _events(lab, "nightly")[0]["steps"]] == [name != failed for name in STEPS]
+        monkeypatch.undo()
+        assert lab.nightly(reviewer="heuristic").ok, "the next night makes it good"
+        assert len(_events(lab, "promoted")) >= 2
+
+
+def test_an_agent_that_fails_stops_no_other_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = nightly_module.lifecycle.promote
+
+    def fails_for_main(*arguments: Any, agent: str) -> Any:
+        if agent == "main":
+            raise StorageError("not for main")
+        return real(*arguments, agent=agent)
+
+    with opened(tmp_path) as lab:
+        fill(lab)
+        monkeypatch.setattr(nightly_module.lifecycle, "promote", fails_for_main)
+        report = lab.nightly(reviewer="heuristic")
+        assert [step.detail for step in report.steps if not step.ok] == ["main: not for main"]
+        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"sage"}
+
+
+def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, run: Run) -> None:
+    home = tmp_path / "home"
+    with opened(home) as lab:
+        fill(lab)
+        seq = lab.journal.last_seq()
+        with exclusive(home / nightly_module.LOCK_FILE, wait=False) as held:
+            assert held
+            report = lab.nightly(reviewer="heuristic")
+            assert (report.ran, report.steps) == (False, [])
+            ended = run("nightly", "--reviewer", "heuristic", "--json")
+            assert (ended.code, ended.json) == (0, {"ran": False, "ok": True, "steps": []})
+            assert "another nightly is under way" in run("nightly").out
+        assert lab.journal.last_seq() == seq
+        assert lab.nightly(reviewer="heuristic").ran
+
+
+def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(tmp_path: Path) -> None:
+    """With the old half-life the old topics would be ACTIVE; with the accepted one they are not."""
+    with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
+        searcher = lab.searcher
+        report = lab.nightly(reviewer="heuristic")
+        assert "memory: accept" in next(step.detail for step in report.steps if step.name == "gate")
+        assert lab.settings == load_settings(lab.config_file)
+        assert lab.settings != searcher.settings
+        assert lab.searcher.settings == lab.dispatcher.settings == lab.settings
+        scan = _events(lab, "scan")[-1]
+        assert scan["policy"]["half_life_days"] == lab.settings.half_life_days != 120.0
+        assert lab.settings.context_tokens == TOKENS
+
+
+# The commands
+
+
+def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
+    assert run("policy-list").out == "no policy was kept yet\n"
+    kept = run("policy-snapshot", "--reason", "as it began", "--json").json
+    assert {"number", "settings", "metrics", "reason", "parent"} <= kept.keys()
+    assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}, "routing": {"score": 0.0, "n": 0}}
+    (tmp_path / "home/config.json").write_text('{"halfLifeDays": 3, "gateMargin": 0.5}')
+    assert "policy 2 kept" in run("policy-snapshot").out
+    assert [row["in_force"] for row in run("policy-list", "--json").json["policies"]] == [False, True]
+    assert run("policy-rollback", "1", "--json").json["number"] == 3
+    assert json.loads((tmp_path / "home/config.json").read_text()) == {"gateMargin": 0.5, "halfLifeDays": 14.0}
+    shown = run("policy-list").out.splitlines()
+    assert [line[0] for line in shown] == ["*", " ", "*", "*"]
+    assert shown[2].endswith("rolled back to 1")
+    said = run("gate", "--json").json["gated"]
+    assert [(each["part"], each["decision"]) for each in said] == [("memory", "hold"), ("routing", "hold")]
+    assert run("gate").out.splitlines()[0] == "memory: hold, 0 records are too few"
+
+
+def test_the_command_of_the_night(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tmp_path / "home") as lab:
+        fill(lab)
+    at = ("--now", to_iso(NOW))
+    ended = run("nightly", "--reviewer", "heuristic", *at)
+    assert ended.code == 0
+    assert [line.split()[:2] for line in ended.out.splitlines()] == [["ok", name] for name in STEPS]
+    assert run("nightly", "--reviewer", "heuristic", "--json", *at).json.keys() == {"ran", "ok", "steps"}
+    assert run("verify", "--json").json["ok"]
+
+    def fails(*_: object, **__: object) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(nightly_module.lifecycle, "boot_inject", fails)
+    failed = run("nightly", "--reviewer", "heuristic", "--json", *at)
+    assert failed.code == 1
+    assert (failed.json["ok"], failed.json["error"]) == (False, "these steps of the night failed: boot-inject")
+    assert "FAILED boot-inject the disk is full" in run("nightly", "--reviewer", "heuristic", *at).out
+
+
+# The schedule
+
+
+@pytest.fixture
+def awkward(tmp_path: Path) -> str:
+    """A home whose name needs every kind of quoting."""
+    return str(tmp_path / 'it\'s a $HOME of 100% "ours"')
+
+
+def test_a_line_of_a_crontab_runs_the_night(run: Run, awkward: str) -> None:
+    line = run("schedule", "--print", "cron", "--at", "04:05", "--home", awkward, "--json").json["files"]["crontab"]
+    assert line == run("schedule", "--print", "cron", "--at", "04:05", "--home", awkward).out
+    assert not Path(awkward).exists(), "it only prints"
+    minute, hour, *stars, command = line.rstrip("\n").split(" ", 5)
+    assert (minute, hour, stars) == ("5", "4", ["*", "*", "*"])
+    # cron turns \% into % and hands the rest to sh.
+    assert re.search(r"(?<!\\)%", command) is None
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{command} --reviewer heuristic --json".replace(r"\%", "%")],
+        capture_output=True, text=True, check=True, env={},
+    )  # fmt: skip
+    assert json.loads(done.stdout)["ok"]
+    assert (Path(awkward) / "SHARED_CONTEXT.md").exists()
+
+
+def test_the_units_of_systemd(run: Run, awkward: str, tmp_path: Path) -> None:
+    files = run("schedule", "--print", "systemd", "--home", awkward, "--json").json["files"]
+    assert files.keys() == {"theorex-nightly.service", "theorex-nightly.timer"}
+    service, timer = (configparser.ConfigParser(interpolation=None, strict=True) for _ in range(2))
+    service.read_string(files["theorex-nightly.service"])
+    timer.read_string(files["theorex-nightly.timer"])
+    assert service["Service"]["Type"] == "oneshot"
+    quoted = awkward.replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    assert service["Service"]["ExecStart"].endswith(f'theorex --home "{quoted}" nightly --agent all')
+    assert service["Service"]["ExecStart"].startswith("/")
+    assert dict(timer["Timer"]) == {"oncalendar": "*-*-* 03:00:00", "persistent": "true"}
+    assert timer["Install"]["WantedBy"] == "timers.target"
+    printed = run("schedule", "--print", "systemd", "--home", awkward).out
+    assert all(text.strip() in printed for text in files.values())
+    if shutil.which("systemd-analyze"):
+        for name, text in files.items():
+            (tmp_path / name).write_text(text)
+        checked = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *(str(tmp_path / name) for name in files)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert "theorex-nightly" not in checked.stderr

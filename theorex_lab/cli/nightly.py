@@ -1,0 +1,165 @@
+"""Commands of policies and of the night: policy-snapshot, policy-list, policy-rollback, gate, nightly, schedule."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from theorex_lab.cli import command, emit, fail, open_lab
+from theorex_lab.errors import InvalidInput
+
+ALL = "all"
+UNIT = "theorex-nightly"
+_TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+
+
+@command("policy-snapshot")
+@click.option("--reason", default="", help="Why it is kept; up to 500 characters.")
+def policy_snapshot(reason: str) -> None:
+    """A policy is every setting that decides what is remembered and which model is asked; kept with it is how it scores
+    on the later half of the recorded outcomes and calls.
+    """
+    from theorex_lab.evolution.gate import score_policy
+    from theorex_lab.evolution.policy import policy_settings, snapshot
+
+    lab = open_lab()
+    metrics = score_policy(lab.views, lab.settings)
+    kept = snapshot(
+        lab.journal, policy_settings(lab.settings), at=lab.clock.now(), reason=reason, metrics=metrics
+    )  # fmt: skip
+    emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
+
+
+@command("policy-list")
+def policy_list() -> None:
+    """In the order in which they were kept; the last one that `policy-rollback` or the gate kept is in force."""
+    from theorex_lab.evolution.policy import policies, policy_settings
+
+    lab = open_lab()
+    now = policy_settings(lab.settings)
+    rows = [{**each.to_dict(), "in_force": each.settings == now} for each in policies(lab.journal)]
+    lines = [
+        f"{'*' if row['in_force'] else ' '} {row['number']:>4}  {row['at'][:19]}  {_metrics(row['metrics'])}  {row['reason']}"
+        for row in rows
+    ]
+    emit({"policies": rows}, "\n".join([*lines, "* as the settings are now"]) if rows else "no policy was kept yet")
+
+
+@command("policy-rollback")
+@click.argument("number", type=int, metavar="N")
+def policy_rollback(number: int) -> None:
+    """Settings that do not belong to a policy stay as they are. What was in force is kept, so that this can be undone."""
+    from theorex_lab.evolution.policy import rollback
+
+    lab = open_lab()
+    kept, _ = rollback(lab.journal, lab.settings, lab.home, number, at=lab.clock.now())
+    emit(kept.to_dict(), f"policy {number} is in force again, as policy {kept.number}, in {lab.config_file}")
+
+
+@command("gate")
+def gate() -> None:
+    """A policy is proposed from the earlier half of what was recorded, and judged on the later half: put in force where
+    it gains gateMargin, held where there are fewer than gateMinSamples records. Repeating changes nothing.
+    """
+    from theorex_lab.evolution.gate import gate as judge
+    from theorex_lab.evolution.nightly import told
+
+    lab = open_lab()
+    said, _ = judge(lab.views, lab.settings, lab.clock, lab.home)
+    emit({"gated": [each.to_dict() for each in said]}, "\n".join(map(told, said)))
+
+
+@command("nightly")
+@click.option("--agent", default=ALL, show_default=True, help="The agent, or all.")
+@click.option(
+    "--reviewer",
+    type=click.Choice(["auto", "heuristic", "model"]),
+    default="auto",
+    show_default=True,
+    help="auto: a model where one of the setting `reviewers` accepts a connection, else by rules.",
+)
+def nightly(agent: str, reviewer: str) -> None:
+    """They are review, refine, gate, graduate, scan, promote and boot-inject. A step that fails does not stop the others, and ends
+    the command with 1. Repeating changes nothing; where a night is under way already, nothing is done.
+    """
+    lab = open_lab()
+    report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
+    if not report.ran:
+        emit(report.to_dict(), f"another nightly is under way in {lab.home}; nothing was done")
+        return
+    lines = [f"{'ok' if each.ok else 'FAILED':<6} {each.name:<11} {each.detail}" for each in report.steps]
+    if report.ok:
+        emit(report.to_dict(), "\n".join(lines))
+        return
+    as_json = bool(click.get_current_context().ensure_object(dict).get("as_json"))
+    if not as_json:
+        click.echo("\n".join(lines))
+    failed = ", ".join(each.name for each in report.steps if not each.ok)
+    fail(f"these steps of the night failed: {failed}", as_json=as_json, **report.to_dict())
+
+
+@command("schedule")
+@click.option("--print", "kind", type=click.Choice(["cron", "systemd"]), required=True, help="For which scheduler.")
+@click.option("--at", default="03:00", show_default=True, metavar="HH:MM", help="When, in the machine's own time.")
+def schedule(kind: str, at: str) -> None:
+    """Prints what runs `nightly` every day, with this environment's command and home; installs nothing."""
+    from theorex_lab.lab import DEFAULT_HOME
+
+    found = _TIME.fullmatch(at)
+    if found is None:
+        raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
+    given = click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME")
+    home = str(Path(given or DEFAULT_HOME).expanduser().absolute())
+    words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]
+    if any(character in word for word in words for character in "\r\n"):
+        raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
+    files = {"crontab": _cron(words, *found.groups())} if kind == "cron" else _systemd(words, at)
+    lines = [] if kind == "cron" else [f"# in ~/.config/systemd/user, then: systemctl --user enable --now {UNIT}.timer"]
+    for name, text in files.items():
+        lines += [text] if kind == "cron" else [f"# {name}", text]
+    emit({"kind": kind, "files": files}, "\n".join(lines).rstrip("\n"))
+
+
+def _theorex() -> list[str]:
+    """The absolute command of this environment."""
+    script = Path(sys.executable).with_name("theorex")
+    return [str(script)] if script.is_file() else [sys.executable, "-m", "theorex_lab"]
+
+
+def _cron(words: list[str], hour: str, minute: str) -> str:
+    """A line of a crontab, where a bare % would end the command."""
+    return f"{int(minute)} {int(hour)} * * * {shlex.join(words)}".replace("%", r"\%") + "\n"
+
+
+def _systemd(words: list[str], at: str) -> dict[str, str]:
+    """A service that runs once, and the timer that starts it; a night slept through is made good."""
+    # In the first word, the program, nothing is expanded but specifiers.
+    line = " ".join([_unit_word(words[0]), *(_unit_word(word).replace("$", "$$") for word in words[1:])])
+    service = (
+        f"[Unit]\nDescription=Theorex: one night of an agent memory\n\n[Service]\nType=oneshot\nExecStart={line}\n"
+    )
+    timer = (
+        f"[Unit]\nDescription=Theorex: every night at {at}\n\n[Timer]\nOnCalendar=*-*-* {at}:00\nPersistent=true\n\n"
+        "[Install]\nWantedBy=timers.target\n"
+    )
+    return {f"{UNIT}.service": service, f"{UNIT}.timer": timer}
+
+
+def _unit_word(word: str) -> str:
+    """One word as systemd reads it: quoted where it must be, with what is special in it doubled or escaped."""
+    escaped = word.replace("%", "%%")
+    if re.fullmatch(r"[\w./%:=@+,-]+", escaped):
+        return escaped
+    return json.dumps(escaped, ensure_ascii=False)
+
+
+def _metrics(metrics: dict[str, Any]) -> str:
+    parts = (f"{part} {value['score']:.3f} on {value['n']}" for part, value in metrics.items())
+    return ", ".join(parts) or "nothing measured"

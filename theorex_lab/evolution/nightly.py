@@ -1,0 +1,190 @@
+"""One night: failures reviewed, outcomes acted on, the policy gated, tiers set anew, and the next context rendered.
+
+Each step leaves whole transactions and may be repeated, so that a night that was cut off is made good by running it
+again. Concepts graduate before the scan, which sets the tiers of what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from theorex_lab.clock import Clock
+from theorex_lab.config import Settings
+from theorex_lab.errors import StorageError, TheorexError
+from theorex_lab.evolution.cases import TraceReviewRecord
+from theorex_lab.evolution.gate import Gated, gate
+from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.evolution.refine import refine
+from theorex_lab.ids import check_agent
+from theorex_lab.journal.event import new_event
+from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.view import Views
+from theorex_lab.memory import lifecycle
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.short_term import ShortTerm
+from theorex_lab.memory.standing import SCANNER
+
+T = TypeVar("T")
+
+LOCK_FILE = "nightly.lock"
+_MICROSECONDS = 1_000_000
+# Reviews the failures of an agent, or of all where it is None.
+ReviewFailures = Callable[[str | None], Sequence[TraceReviewRecord]]
+
+
+class Step(NamedTuple):
+    """How one step of a night ended: `detail` says what it did, or what was wrong."""
+
+    name: str
+    ok: bool
+    seconds: float
+    detail: str
+
+
+@dataclass(frozen=True)
+class NightlyReport:
+    """What a night did. ran: False where another process is at it, and then nothing was done.
+
+    settings: as they are after the night, which may have changed the policy.
+    """
+
+    ran: bool
+    steps: list[Step]
+    settings: Settings = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every step ended well."""
+        return all(step.ok for step in self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON holds it."""
+        return {"ran": self.ran, "ok": self.ok, "steps": [step._asdict() for step in self.steps]}
+
+
+def nightly(
+    views: Views, settings: Settings, clock: Clock, home: Path, *, review: ReviewFailures, agent: str | None = None
+) -> NightlyReport:
+    """Run the steps for every agent, or for one; a step that fails is reported and does not stop those after it.
+
+    Repeating it at once changes nothing. The report is appended, unless nothing has happened since the last one.
+    Raises InvalidInput for an agent outside the rule, StorageError where the home or the report cannot be written.
+    """
+    night = _Night(views, settings, clock, home, review, None if agent is None else check_agent(agent))
+    try:
+        with exclusive(home / LOCK_FILE, wait=False) as held:
+            return night.run() if held else NightlyReport(False, [], settings)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write in {home}: {error.strerror}; make it writable, or choose a home with --home"
+        ) from error
+
+
+class _Night:
+    """The steps, and what they share."""
+
+    def __init__(
+        self, views: Views, settings: Settings, clock: Clock, home: Path, review: ReviewFailures, agent: str | None
+    ) -> None:
+        self.views, self.settings, self.clock, self.home = views, settings, clock, home
+        self.review_failures, self.agent = review, agent
+
+    def run(self) -> NightlyReport:
+        steps: dict[str, Callable[[], str]] = {
+            "review": self.review,
+            "refine": self.refine,
+            "gate": self.gate,
+            "graduate": self.graduate,
+            "scan": self.scan,
+            "promote": self.promote,
+            "boot-inject": self.boot_inject,
+        }
+        before = self.views.journal.last_seq()
+        report = NightlyReport(True, [self._isolated(name, step) for name, step in steps.items()], self.settings)
+        if not (report.ok and self._as_the_last_night_left_it(before)):
+            body = {"steps": report.to_dict()["steps"]}
+            event = new_event("nightly", body, agent=SCANNER, at=self.clock.now())
+            self.views.journal.append([event], allow_future=True)
+        return report
+
+    def review(self) -> str:
+        records = self.review_failures(self.agent)
+        written = sum(each.written_to_axon for each in records)
+        problems = [each.problem for each in records if each.problem]
+        waiting = f"; {len(problems)} wait on: {problems[0]}" if problems else ""
+        return f"{written} fixes written{waiting}"
+
+    def refine(self) -> str:
+        done = self._for_each(lambda agent: refine(self.views, self.settings, self.clock, agent=agent))
+        return f"{sum(len(each.observations) for each in done)} observations written"
+
+    def gate(self) -> str:
+        said, self.settings = gate(self.views, self.settings, self.clock, self.home)
+        return "; ".join(map(told, said))
+
+    def graduate(self) -> str:
+        done = self._for_each(lambda agent: lifecycle.graduate(self.views, self.settings, self.clock, agent=agent))
+        return f"{sum(map(len, done))} concepts graduated"
+
+    def scan(self) -> str:
+        agents = None if self.agent is None else [self.agent]
+        found = lifecycle.scan(self.views, self.settings, self.clock, agents=agents)
+        return f"{found.changed} concepts changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
+
+    def promote(self) -> str:
+        done = self._for_each(lambda agent: lifecycle.promote(self.views, self.settings, self.clock, agent=agent))
+        return f"{sum(each.concepts for each in done)} concepts, {sum(each.links for each in done)} links promoted"
+
+    def boot_inject(self) -> str:
+        file = self.home / lifecycle.CONTEXT_FILE
+        context = lifecycle.boot_inject(self.views, self.settings, self.clock, file)
+        return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens"
+
+    def _isolated(self, name: str, step: Callable[[], str]) -> Step:
+        started = self.clock.now()
+        try:
+            ok, detail = True, step()
+        except TheorexError as error:
+            ok, detail = False, str(error)
+        return Step(name, ok, (self.clock.now() - started) / _MICROSECONDS, detail)
+
+    def _for_each(self, act: Callable[[str], T]) -> list[T]:
+        """What the act gives for each agent; those that failed are named together when all had their turn."""
+        done, problems = [], []
+        for agent in self._agents():
+            try:
+                done.append(act(agent))
+            except TheorexError as error:
+                problems.append(f"{agent}: {error}")
+        if problems:
+            raise TheorexError("; ".join(problems))
+        return done
+
+    def _agents(self) -> list[str]:
+        """Who has written, decided, or had a session kept."""
+        if self.agent is not None:
+            return [self.agent]
+        names: dict[str, None] = {}
+        for view in (self.views.get(Axon), self.views.get(Outcomes), self.views.get(ShortTerm)):
+            with view.lock:
+                names |= dict.fromkeys(view.agents)
+        return list(names)
+
+    def _as_the_last_night_left_it(self, seq: int) -> bool:
+        """Whether nothing was appended since `seq`, which is where the last night ended."""
+        journal = self.views.journal
+        last = journal.read(seqs=[journal.last_seq()])
+        return bool(last) and last[0].seq == seq and last[0].kind == "nightly"
+
+
+def told(said: Gated) -> str:
+    """What the gate said of one part, for people."""
+    if said.before is None or said.after is None:
+        return f"{said.part}: {said.decision}, {said.n} records are too few"
+    scores = f"{said.before:.3f} now, {said.after:.3f} proposed, on {said.n} records"
+    repeated = ", judged before" if said.repeated else ""
+    changes = ", ".join(f"{key} {value}" for key, value in said.proposed.items()) or "nothing better found"
+    return f"{said.part}: {said.decision} ({scores}{repeated}): {changes}"

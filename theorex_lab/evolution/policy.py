@@ -1,0 +1,217 @@
+"""Policies: the settings that decide what is remembered and which model is asked, kept whole and numbered.
+
+A snapshot is an event that holds all of them with what was measured under them, so that any of them can be restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.clock import to_iso
+from theorex_lab.config import Settings, check_settings, save_settings
+from theorex_lab.errors import AlreadyThere, InvalidInput, StorageError
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.standing import SCANNER
+
+# Addresses and names of models, budgets of search and the like are no policy: a rollback leaves them as they are.
+POLICY_SETTINGS = (
+    "decay_law", "decay_params", "half_life_days", "fix_half_life_days", "active_threshold", "mild_threshold",
+    "sleep_after_days", "prune_threshold_days", "source_weights", "context_tokens", "promotion_threshold",
+    "flush_threshold", "graduation_threshold", "roles", "battery_threshold", "matrix_min_samples",
+    "matrix_success_weight", "matrix_half_life_days", "dispatch_context_pct",
+)  # fmt: skip
+_LOCK_FILE = "policy.lock"
+_READ_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One kept policy.
+
+    number: from 1, in the order in which they were kept.  settings: every one of POLICY_SETTINGS, by its camelCase
+    key.  metrics: what was measured under it.  parent: the number of the policy that it came from, None for the first.
+    """
+
+    number: int
+    settings: dict[str, Any]
+    metrics: dict[str, Any]
+    reason: str
+    parent: int | None
+    at: str
+    event_id: str = ""
+    lineage: tuple[str, ...] = field(default=())
+
+    @property
+    def is_rollback(self) -> bool:
+        """Whether it was put in force again by a rollback to its parent."""
+        return self.parent is not None and self.reason == _rolled_back(self.parent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy as JSON holds it."""
+        return {**asdict(self), "lineage": list(self.lineage)}
+
+
+def policy_settings(settings: Settings) -> dict[str, Any]:
+    """The policy among the settings, by camelCase keys, as JSON holds it.
+
+    >>> policy_settings(Settings(half_life_days=7))["halfLifeDays"]
+    7.0
+    """
+    return settings.model_dump(mode="json", by_alias=True, include=set(POLICY_SETTINGS))
+
+
+def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The settings with `changes` (camelCase keys); what was left at its default stays so. Raises ConfigError."""
+    given = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return check_settings({**given, **changes}, where="policy")
+
+
+def numbered_events(journal: Journal, kind: str) -> Iterator[Event]:
+    """The events of a kind whose ids follow from their numbers 1, 2, 3, …; erased ones too."""
+    for start in count(1, _READ_AT_ONCE):
+        ids = [derived_event_id(kind, number) for number in range(start, start + _READ_AT_ONCE)]
+        found = {event.id: event for event in journal.read(ids=ids)}
+        for event_id in ids:
+            if event_id not in found:
+                return
+            yield found[event_id]
+
+
+@contextmanager
+def policy_lock(home: Path) -> Iterator[None]:
+    """Hold what a change of policy needs to itself; another process waits. Raises StorageError."""
+    try:
+        with exclusive(home / _LOCK_FILE, wait=True):
+            yield
+    except OSError as error:
+        raise StorageError(
+            f"cannot write in {home}: {error.strerror}; nothing was changed; make it writable"
+        ) from error
+
+
+def policies(journal: Journal) -> list[Policy]:
+    """Every policy that was kept, in order; those that were erased are left out."""
+    return [_policy(event) for event in numbered_events(journal, "policy") if not event.erased]
+
+
+def snapshot(
+    journal: Journal,
+    settings: Mapping[str, Any],
+    *,
+    at: int,
+    reason: str = "",
+    metrics: Mapping[str, Any] | None = None,
+    parent: Policy | None = None,
+    lineage: Sequence[str] = (),
+) -> Policy:
+    """Keep a policy (as `policy_settings` gives it) under the next number; `at` in µs UTC.
+
+    `parent`: the policy that it came from, by default the newest. Raises InvalidInput for a reason over 500 characters.
+    """
+    if len(reason) > 500:
+        raise InvalidInput(f"got a reason of {len(reason)} characters; allowed are up to 500")
+    while True:
+        before = [*numbered_events(journal, "policy")]
+        number = len(before) + 1
+        known = [event for event in before if not event.erased]
+        origin = parent or (_policy(known[-1]) if known else None)
+        body: Body = {
+            "number": number,
+            "settings": dict(settings),
+            "metrics": dict(metrics or {}),
+            "reason": reason,
+            "parent": origin.number if origin else None,
+        }
+        event = new_event(
+            "policy",
+            body,
+            agent=SCANNER,
+            at=at,
+            lineage=[*([origin.event_id] if origin else []), *lineage],
+            event_id=derived_event_id("policy", number),
+        )
+        try:
+            journal.append([event], allow_future=True)
+        except AlreadyThere:
+            continue  # another process took the number
+        return _policy(event)
+
+
+def keep(
+    journal: Journal, settings: Settings, *, at: int, reason: str, metrics: Mapping[str, Any] | None = None
+) -> Policy:
+    """The newest policy where it is the one in force, else a snapshot of the one in force."""
+    known = policies(journal)
+    if known and known[-1].settings == policy_settings(settings):
+        return known[-1]
+    return snapshot(journal, policy_settings(settings), at=at, reason=reason, metrics=metrics)
+
+
+def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, at: int) -> tuple[Policy, Settings]:
+    """Put the policy of this number in force; returns the event of it and the settings as they are now.
+
+    What is in force is kept first, then config.json is replaced as a whole, then a new policy says so; repeating it
+    changes nothing. Settings of which the policy says nothing stay as they are. Raises InvalidInput for a number that
+    there is not, ConfigError where the policy does not fit the other settings; then nothing was changed.
+    """
+    with policy_lock(home):
+        known = policies(journal)
+        chosen = next((each for each in known if each.number == number), None)
+        if chosen is None:
+            numbers = ", ".join(str(each.number) for each in known) or "none yet: `theorex policy-snapshot` keeps one"
+            raise InvalidInput(f"got the policy number {number!r}; allowed are {numbers}")
+        changes = _difference(policy_settings(settings), chosen.settings)
+        restored = with_changes(settings, changes)
+        if changes:
+            keep(journal, settings, at=at, reason=f"in force before the rollback to {number}")
+            write_config(home, changes)
+        newest = policies(journal)[-1]
+        if newest.settings == chosen.settings and newest.parent == number and newest.is_rollback:
+            return newest, restored
+        return snapshot(
+            journal,
+            policy_settings(restored),
+            at=at,
+            reason=_rolled_back(number),
+            metrics=chosen.metrics,
+            parent=chosen,
+        ), restored
+
+
+def write_config(home: Path, changes: Mapping[str, Any]) -> None:
+    """Write changes (camelCase keys) into the home's config.json, as a whole. Raises ConfigError, StorageError."""
+    file = home / "config.json"
+    try:
+        save_settings(file, dict(changes))
+    except OSError as error:
+        raise StorageError(f"cannot write {file}: {error.strerror}; the old file is untouched") from error
+
+
+def _rolled_back(number: int) -> str:
+    return f"rolled back to {number}"
+
+
+def _difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in wanted.items() if key not in now or now[key] != value}
+
+
+def _policy(event: Event) -> Policy:
+    body = event.body
+    return Policy(
+        number=body["number"],
+        settings=dict(body["settings"]),
+        metrics=dict(body["metrics"]),
+        reason=body["reason"],
+        parent=body["parent"],
+        at=to_iso(event.at),
+        event_id=event.id,
+        lineage=event.lineage,
+    )
