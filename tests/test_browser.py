@@ -39,6 +39,10 @@ IDLE = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
 ERRORS = "[data-mime-type='application/vnd.jupyter.error']"
 STATUS = "p[role='status']"
 PROMPTS = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(prompt => prompt.textContent)"
+# Whether a page is connected to the kernel of a notebook, which has answered and waits.
+CONNECTED = """async name => (await (await fetch("/api/sessions")).json()).some(
+    ({path, kernel}) => path.endsWith(name) && kernel.connections > 0 && kernel.execution_state === "idle"
+)"""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +80,8 @@ def _environment(home: Path) -> dict[str, str]:
         file.write_text(json.dumps(values))
     folders = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     more = {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "IPYTHONDIR": str(home / "ipython")}
-    return {**os.environ, **folders, **more}
+    # The memory of who runs the tests stays out too.
+    return {**os.environ, **folders, **more, "THEOREX_HOME": str(home / "memory")}
 
 
 @contextmanager
@@ -140,16 +145,17 @@ def _in_jupyterlab(address: str, name: str) -> str:
 
 
 def _run_all(page: Any) -> None:
-    """Run every cell from the menu and save. What a connecting kernel lost (it then says [ ]) is asked for again."""
+    """Run every cell from the menu and save.
+
+    The page says idle before it has a kernel, and what is run until then is dropped: the server knows better.
+    """
     page.wait_for_selector(IDLE)
-    page.wait_for_timeout(5 * MILLISECONDS)
-    for _ in range(3):
-        page.click('.lm-MenuBar-itemLabel:text-is("Run")')
-        page.click('.lm-Menu-itemLabel:text-is("Run All Cells")')
-        page.wait_for_timeout(MILLISECONDS)
-        page.wait_for_function(f"() => !{PROMPTS}.some(text => text.includes('*'))")
-        if page.locator(ERRORS).count() or page.evaluate(f"{PROMPTS}.every(text => /[0-9]/.test(text))"):
-            break
+    page.wait_for_function(CONNECTED, arg=page.url.partition("?")[0].rpartition("/")[2])
+    page.wait_for_timeout(MILLISECONDS)
+    page.click('.lm-MenuBar-itemLabel:text-is("Run")')
+    page.click('.lm-Menu-itemLabel:text-is("Run All Cells")')
+    page.wait_for_timeout(MILLISECONDS)
+    page.wait_for_function(f"() => !{PROMPTS}.some(text => text.includes('*'))")
     page.wait_for_selector(IDLE)
     page.keyboard.press("Control+s")
     page.wait_for_selector(".jp-mod-dirty", state="detached")
@@ -223,6 +229,74 @@ def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
         _run_all(page)
         _no_error(_outputs(folder / name))
         _move_half_life(page)
+
+
+def test_the_choices_of_the_matrix_notebook_follow_its_sliders_and_its_task(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    address, folder = jupyterlab
+    name = "02_confidence_matrix.ipynb"
+    with opened(browser, _in_jupyterlab(address, name), tmp_path / "matrix.png") as page:
+        _run_all(page)
+        _no_error(_outputs(folder / name))
+        choices, reasons = page.locator(STATUS).nth(0), page.locator(STATUS).nth(1)
+        choices.scroll_into_view_if_needed()
+        assert choices.inner_text().endswith("general: rules. Flipped: nothing.")
+        picture = _picture(page)
+        handle = page.locator(".widget-slider .noUi-handle").first
+        handle.focus()
+        for _ in range(8):
+            handle.press("ArrowRight")
+        page.wait_for_function(
+            "selector => document.querySelector(selector).textContent.includes('Flipped: general:')", arg=STATUS
+        )
+        page.wait_for_timeout(2 * MILLISECONDS)  # the picture comes after the text
+        assert choices.inner_text().endswith("Flipped: general: rules → smollm2-135m greedy.")
+        assert page.locator(".widget-slider .widget-readout").all_inner_texts()[:2] == ["1.00", "0.00"]
+        assert picture != _picture(page)
+        assert reasons.inner_text().startswith("code → rules")
+        page.locator(".widget-text input").fill("What is 17 * 23?")
+        page.keyboard.press("Enter")
+        page.wait_for_function(
+            "selector => document.querySelectorAll(selector)[1].textContent.startsWith('math → rules')", arg=STATUS
+        )
+        assert page.locator(ERRORS).count() == 0
+
+
+def test_a_failure_is_labelled_by_keyboard_and_stands_in_the_export(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    address, folder = jupyterlab
+    name = "03_failure_review.ipynb"
+
+    def press(button: str, then: str) -> None:
+        page.locator(f"button.jupyter-button:text-is('{button}')").focus()
+        page.keyboard.press("Space")
+        page.wait_for_function(
+            "([selector, then]) => document.querySelector(selector).textContent.includes(then)", arg=[STATUS, then]
+        )
+
+    with opened(browser, _in_jupyterlab(address, name), tmp_path / "failures.png") as page:
+        _run_all(page)
+        _no_error(_outputs(folder / name))
+        page.locator(STATUS).scroll_into_view_if_needed()
+        picture = _picture(page)
+        assert picture.startswith(b"\x89PNG")
+        failure, kind, step = (page.locator(".widget-dropdown select").nth(place) for place in range(3))
+        kind.select_option("no_answer")
+        step.select_option("0")
+        page.locator(".widget-text input").first.fill("it asked instead of working")
+        page.keyboard.press("Tab")
+        press("Label", "Labelled as no_answer at step 0. 1 of ")
+        page.wait_for_timeout(2 * MILLISECONDS)  # the next failure comes after the text
+        assert failure.locator("option").first.inner_text().startswith("✓")
+        assert picture != _picture(page)
+        press("Export", "Labels in failure_labels.jsonl: 1.")
+        (label,) = map(json.loads, (folder / "failure_labels.jsonl").read_text(encoding="utf-8").splitlines())
+        said = [label[member] for member in ("label_class", "label_step", "note")]
+        assert said == ["no_answer", 0, "it asked instead of working"]
+        press("Undo", "Taken back: no_answer at step 0. 0 of ")
+        assert page.locator(ERRORS).count() == 0
 
 
 def test_voila_serves_the_tuning_notebook_and_its_sliders_move(browser: Any, tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ class TestExplorer:
         explorer.press["Label"]()
         explorer.press["Export"]()
         assert len((tmp_path / "labels.jsonl").read_text().splitlines()) == 1
-        assert "1 labels are in" in explorer.status.value
+        assert "labels.jsonl: 1. 1 of 3 are labelled" in explorer.status.value
         explorer.file.value = str(tmp_path / "home" / "theorex.db" / "x")
         explorer.press["Export"]()
         assert "cannot be written" in explorer.status.value

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from numpy.typing import ArrayLike
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
+from theorex_lab.memory.intervals import wilson
 
 # Colours of Okabe and Ito, which people with any of the common colour blindnesses tell apart.
 TIER_COLOURS = {
@@ -218,7 +218,7 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
     ax = new_axes(ax, width=6.0, height=5.0)
     within = "" if horizon_days is None else f" within {horizon_days:.3g} days"
     ax.plot([0, 1], [0, 1], "--", color="#7F7F7F", linewidth=1)
-    low, high = wilson_interval(observed, n)
+    low, high = wilson(observed * n, n)
     ax.errorbar(
         predicted, observed, yerr=np.abs([observed - low, high - observed]),
         fmt="o-", color=LINE_COLOURS[0], capsize=3, linewidth=1.2,
@@ -261,19 +261,6 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     ax.set_title("Which law ranks the next use best (bars: 95 % bootstrap)" if len(laws) else "No laws scored yet")
     _open_frame(ax)
     return ax
-
-
-def wilson_interval(share: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
-    """95 % interval of shares (0..1) seen in n trials each. Source: Wilson, Probable inference (1927).
-
-    >>> [round(float(bound), 3) for bound in wilson_interval(0.5, 100)]
-    [0.404, 0.596]
-    """
-    p, trials = np.asarray(share, dtype=np.float64), np.maximum(np.asarray(n, dtype=np.float64), 1.0)
-    z2 = 1.959964**2
-    middle = p + z2 / (2 * trials)
-    half = np.sqrt(z2 * (p * (1 - p) / trials + z2 / (4 * trials**2)))
-    return (middle - half) / (1 + z2 / trials), (middle + half) / (1 + z2 / trials)
 
 
 def _given(agents: Any, concepts: Any, counts: Any) -> dict[str, dict[str, int]]:

@@ -1,0 +1,397 @@
+"""Pictures of routing and the controls over them: they show the numbers they were given, and follow their settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import DAY, NOW
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from theorex_lab import Lab
+from theorex_lab.clock import FixedClock, to_microseconds
+from theorex_lab.config import ModelSettings, Settings
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments import routing_plots as plots
+from theorex_lab.experiments.datasets import load_local_runs
+from theorex_lab.experiments.routing import regret_curves
+from theorex_lab.experiments.routing_runs import (
+    COLUMNS,
+    MatrixSettings,
+    Runs,
+    home_runs,
+    local_routing_set,
+    local_runs,
+    run_sources,
+    simulated_runs,
+    success_by_window,
+    trade_off,
+)
+from theorex_lab.experiments.routing_widgets import (
+    decide,
+    describe_choices,
+    draw_matrix,
+    draw_route,
+    matrix_explorer,
+    route_explorer,
+)
+from theorex_lab.experiments.widgets import to_png
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import Event, new_event
+
+MODELS = {"careful": ModelSettings(tier="large"), "quick": ModelSettings(tier="small")}
+
+
+def made_runs(*, settings: Settings | None = None, last: int = NOW) -> Runs:
+    """code: `careful` 9 of 10 in 2 s, `quick` 8 of 10 in 0.5 s; math: `quick` 2 of 3 without a latency."""
+    rows = [("code", "careful", number < 9, last - DAY, 2_000.0) for number in range(10)]
+    rows += [("code", "quick", number < 8, last - DAY * (number % 3), 500.0) for number in range(10)]
+    rows += [("math", "quick", number < 2, last, math.nan) for number in range(3)]
+    return Runs(pd.DataFrame(rows, columns=list(COLUMNS)), settings or Settings(models=MODELS, roles=[]), last)
+
+
+RUNS = made_runs()
+NO_RUNS = Runs(RUNS.frame[:0], RUNS.settings, NOW)
+COSTS = pd.DataFrame(
+    [
+        ("always quick", "one model", 10.0, 0.5, 0.4, 0.6), ("matrix, weight 0", "matrix", 10.0, 0.5, 0.4, 0.6),
+        ("matrix, weight 0.5", "matrix", 10.0, 0.5, 0.4, 0.6), ("matrix, weight 1", "matrix", 60.0, 0.7, 0.6, 0.8),
+        ("always careful", "one model", 90.0, 0.6, 0.5, 0.7), ("oracle", "bound", 30.0, 0.9, 0.8, 1.0),
+    ],
+    columns=["policy", "kind", "latency_ms", "success_rate", "low", "high"],
+)  # fmt: skip
+FLIPPED = MatrixSettings(success_weight=1.0)
+
+DRAWINGS: dict[str, Callable[..., Axes]] = {
+    "matrix": lambda **to: plots.plot_matrix(RUNS.matrix(), choices=RUNS.choices(), **to),
+    "choices": lambda **to: plots.plot_choices(RUNS.matrix(FLIPPED), RUNS.choices(), RUNS.choices(FLIPPED), **to),
+    "drift": lambda **to: plots.plot_drift(success_by_window(RUNS), **to),
+    "trade_off": lambda **to: plots.plot_trade_off(COSTS, **to),
+    "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "code", chosen="quick", **to),
+}
+EMPTY: dict[str, Callable[..., Axes]] = {
+    "matrix": lambda **to: plots.plot_matrix(NO_RUNS.matrix(), **to),
+    "choices": lambda **to: plots.plot_choices(NO_RUNS.matrix(), {}, {}, **to),
+    "drift": lambda **to: plots.plot_drift(success_by_window(NO_RUNS), **to),
+    "trade_off": lambda **to: plots.plot_trade_off(COSTS[:0], **to),
+    "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "safety", **to),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_window(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def shown(*_: Any, **__: Any) -> None:
+        raise AssertionError("a plot called show()")
+
+    monkeypatch.setattr(plt, "show", shown)
+    monkeypatch.setattr(Figure, "show", shown)
+    yield
+    plt.close("all")
+
+
+def own_axes() -> Axes:
+    return Figure(figsize=(9, 5), layout="constrained").add_subplot()
+
+
+def texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+class TestEveryPlot:
+    def test_it_draws_on_the_axes_given_and_opens_no_figure(self, name: str) -> None:
+        ax = own_axes()
+        assert DRAWINGS[name](ax=ax) is ax
+        assert plt.get_fignums() == []
+        assert ax.has_data()
+        assert ax.get_title()
+
+    def test_without_axes_it_makes_one_figure(self, name: str) -> None:
+        ax = DRAWINGS[name]()
+        assert [plt.figure(number) for number in plt.get_fignums()] == [ax.figure]
+
+    def test_twice_the_same_bytes(self, name: str) -> None:
+        first, second = (to_png(DRAWINGS[name](ax=own_axes()).figure) for _ in range(2))
+        assert first == second
+
+    def test_the_legend_covers_no_data(self, name: str) -> None:
+        ax = DRAWINGS[name](ax=own_axes())
+        legend = ax.get_legend()
+        if legend is not None:
+            ax.figure.draw_without_rendering()
+            assert not legend.get_window_extent().overlaps(ax.get_window_extent().padded(-1))
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_nothing_to_draw_is_said_in_words(name: str) -> None:
+    ax = EMPTY[name](ax=own_axes())
+    assert any("yet" in text for text in texts(ax))
+    assert to_png(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("draw", "table", "missing"),
+    [
+        (plots.plot_matrix, RUNS.matrix().frame.drop(columns=["low", "usable"]), "low, usable"),
+        (lambda table: plots.plot_choices(table, {}, {}), RUNS.matrix().frame.drop(columns="score"), "score"),
+        (plots.plot_drift, success_by_window(RUNS).drop(columns="n"), "n"),
+        (plots.plot_trade_off, COSTS.drop(columns="kind"), "kind"),
+        (lambda table: plots.plot_evidence(table, "code"), RUNS.matrix().frame.drop(columns="n"), "n"),
+    ],
+)
+def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
+    with pytest.raises(InvalidInput, match=f"without {missing};"):
+        draw(table)
+    assert plt.get_fignums() == []
+
+
+class TestMatrix:
+    def test_every_cell_says_rate_runs_and_interval_and_thin_ones_are_hatched(self) -> None:
+        ax = plots.plot_matrix(RUNS.matrix(), ax=own_axes())
+        assert texts(ax) == ["90%\nn 10, 60–98%", "80%\nn 10, 49–94%", "67%\nn 3, 21–94%"]
+        hatched = [each for each in ax.patches if each.get_hatch()]
+        assert [(each.get_x(), each.get_y()) for each in hatched if isinstance(each, Rectangle)] == [(0.5, 0.5)]
+
+    def test_the_chosen_cell_of_a_row_is_framed(self) -> None:
+        ax = plots.plot_matrix(RUNS.matrix(), choices={"code": "quick", "math": None}, ax=own_axes())
+        framed = [each for each in ax.patches if isinstance(each, Rectangle) and not each.get_fill()]
+        assert [(round(each.get_x()), round(each.get_y())) for each in framed] == [(1, 0)]
+
+    @pytest.mark.parametrize("models", [2, 3, 7])
+    def test_no_name_of_a_model_covers_another(self, models: int) -> None:
+        names = [f"a-long-name-{number} greedy" for number in range(models)]
+        rows = [("code", name, True, NOW, 1.0) for name in names for _ in range(6)]
+        runs = Runs(pd.DataFrame(rows, columns=list(COLUMNS)), Settings(), NOW)
+        ax = plots.plot_matrix(runs.matrix())
+        ax.figure.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+        assert not any(first.overlaps(second) for first, second in pairwise(boxes))
+
+
+class TestChoices:
+    def test_what_flipped_is_named_and_coloured(self) -> None:
+        before, after = RUNS.choices(), RUNS.choices(FLIPPED)
+        assert (before, after) == ({"code": "quick", "math": None}, {"code": "careful", "math": None})
+        ax = plots.plot_choices(RUNS.matrix(FLIPPED), before, after, ax=own_axes())
+        assert texts(ax) == ["quick → careful", "heuristic"]
+        assert [text.get_color() for text in ax.texts] == [plots.CHOSEN_COLOUR, "black"]
+        assert ax.get_title() == "Which model is chosen: 1 of 2 flipped"
+        assert [line.get_xdata().tolist() for line in ax.lines] == [[0.9], [0.8]]
+
+    def test_other_types_before_and_after_are_refused(self) -> None:
+        with pytest.raises(InvalidInput, match="the same types"):
+            plots.plot_choices(RUNS.matrix(), {"code": None}, {"math": None})
+
+    def test_a_model_that_the_settings_do_not_know_is_not_chosen(self) -> None:
+        known = made_runs(settings=Settings(models={"careful": MODELS["careful"]}, roles=[]))
+        assert known.choices() == {"code": "careful", "math": None}
+
+
+class TestDrift:
+    def test_windows_hold_every_run_once_and_their_intervals(self) -> None:
+        table = success_by_window(simulated_runs(), windows=6)
+        assert table["n"].sum() == len(simulated_runs().frame)
+        assert ((table["low"] <= table["success_rate"]) & (table["success_rate"] <= table["high"])).all()
+        rates = table.set_index(["model", table["start_days"].round()])["success_rate"]
+        assert rates["drifting"].iloc[:3].min() > rates["drifting"].iloc[3:].max() + 0.2
+        assert set(table.loc[table["model"] == "veteran", "start_days"].round()) == {0, 15, 30}
+
+    def test_golden_windows(self) -> None:
+        table = success_by_window(RUNS, windows=2)
+        found = table[["model", "start_days", "n", "success_rate"]].to_numpy().tolist()
+        assert found == [
+            ["careful", 1.0, 10, 0.9], ["quick", 0.0, 3, pytest.approx(2 / 3)], ["quick", 1.0, 10, pytest.approx(0.8)],
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(("days", "unit"), [(5.0, "Days"), (0.5, "Hours"), (0.01, "Minutes")])
+    def test_the_unit_of_time_follows_the_span(self, days: float, unit: str) -> None:
+        frame = RUNS.frame.assign(at=np.linspace(NOW, NOW + days * DAY, len(RUNS.frame)).astype(np.int64))
+        ax = plots.plot_drift(success_by_window(Runs(frame, RUNS.settings, NOW)), ax=own_axes())
+        assert ax.get_xlabel() == f"{unit} since the first run"
+
+    def test_no_window_is_refused(self) -> None:
+        with pytest.raises(InvalidInput, match="allowed is 1 or more"):
+            success_by_window(RUNS, windows=0)
+
+    def test_runs_of_one_moment_are_one_window(self) -> None:
+        table = success_by_window(Runs(RUNS.frame.assign(at=NOW), RUNS.settings, NOW))
+        assert table["n"].tolist() == [10, 13]
+        assert plots.plot_drift(table, ax=own_axes()).has_data()
+
+
+class TestTradeOff:
+    def test_ways_that_come_to_the_same_share_a_mark_and_the_line_leaves_the_oracle_out(self) -> None:
+        ax = plots.plot_trade_off(COSTS, ax=own_axes())
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert labels == [
+            "frontier", "always quick\n= matrix, weights 0, 0.5", "oracle", "matrix, weight 1", "always careful",
+        ]  # fmt: skip
+        assert ax.lines[0].get_xdata().tolist() == [10.0, 60.0]
+
+    def test_each_way_on_the_recording_is_scored_on_every_task(self) -> None:
+        recorded = load_local_runs()
+        found = trade_off(recorded).set_index("policy")
+        rates = recorded.frame.groupby("model")["success"].mean()
+        for model, rate in rates.items():
+            assert found.loc[f"always {model}", "success_rate"] == pytest.approx(rate)
+        solvable = 1 - len(recorded.unsolved()) / recorded.frame["task_id"].nunique()
+        assert found.loc["oracle", "success_rate"] == pytest.approx(solvable)
+        assert found.loc["random", "success_rate"] == pytest.approx(rates.mean())
+        matrices = found[found["kind"] == "matrix"]
+        assert (matrices["success_rate"] <= solvable).all()
+        assert matrices["latency_ms"].iloc[0] < matrices["latency_ms"].iloc[-1]
+        assert trade_off(recorded).equals(trade_off(recorded))
+
+    @pytest.mark.parametrize("folds", [1, 10_000])
+    def test_folds_that_leave_nothing_to_learn_or_score_are_refused(self, folds: int) -> None:
+        with pytest.raises(InvalidInput, match="folds of 164 tasks"):
+            trade_off(load_local_runs(), folds=folds)
+
+    def test_the_recording_as_a_set_gives_regret(self) -> None:
+        found = local_routing_set(load_local_runs(), seed=3)
+        assert (len(found.train.scores), len(found.test.scores)) == (82, 82)
+        assert found.models[int(found.sizes.argmin())] == "rules"
+        last = regret_curves(found, orders=3).last
+        assert set(last["reference"]) == {"best single", "best of each task"}
+
+
+class TestRuns:
+    def test_the_recording_is_laid_out_in_time_by_its_latencies(self) -> None:
+        recorded, runs = load_local_runs(), local_runs()
+        elapsed_ms = (runs.now - to_microseconds(recorded.header["date"])) / 1_000
+        assert elapsed_ms == pytest.approx(recorded.frame["latency_ms"].sum(), abs=1)
+        assert runs.frame["at"].is_monotonic_increasing
+        assert set(runs.settings.models) == set(runs.frame["model"])
+
+    def test_a_home_gives_its_attempts_and_its_settings(self, tmp_path: Path) -> None:
+        home = tmp_path / "home"
+        with Lab(home, clock=FixedClock(NOW)) as lab:
+            lab.journal.append([*ended("a"), *ended("b", lost=True)])
+            lab.config_file.write_text('{"matrixSuccessWeight": 0.9}')
+        runs = home_runs(home)
+        assert runs.frame[["query_type", "model", "success", "at"]].to_numpy().tolist() == [
+            ["code", "quick", False, NOW], ["code", "careful", True, NOW],
+        ]  # fmt: skip
+        assert np.isnan(runs.frame["latency_ms"]).tolist() == [True, False]
+        assert MatrixSettings.of(runs.settings).success_weight == 0.9
+        assert next(iter(run_sources(home))) == f"your home: {home}"
+
+    def test_a_home_without_calls_or_none_at_all_is_no_source_and_is_not_made(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Lab(tmp_path / "empty").close()
+        monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "none"))
+        expected = ["recorded local runs", "simulation: models that change"]
+        assert list(run_sources(tmp_path / "empty")) == list(run_sources()) == expected
+        assert not (tmp_path / "none").exists()
+
+
+def ended(trace_id: str, *, lost: bool = False) -> list[Event]:
+    """A call that one model failed and the next answered."""
+    attempts = [
+        {"model": "quick", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "silent"},
+        {"model": "careful", "success": True, "latency_ms": 40.0, "tokens": 9, "cost": None, "error": None},
+    ]
+    body = {
+        "trace_id": trace_id, "query_type": "code", "success": not lost, "lost": lost, "model": "careful", "tokens": 9,
+        "latency_ms": 40.0, "error": None, "response": "done", "attempts": attempts,
+    }  # fmt: skip
+    return [new_event("trace_ended", body, agent="main", at=NOW, event_id=derived_event_id("trace ended", trace_id))]
+
+
+class TestMatrixExplorer:
+    @staticmethod
+    def _explorer(**sources: Callable[[], Runs]) -> tuple[Any, ...]:
+        return tuple(matrix_explorer(sources or {"made": lambda: RUNS}).children)
+
+    def test_the_drawing_opens_nothing_and_is_the_same_twice(self) -> None:
+        assert to_png(draw_matrix(RUNS, FLIPPED)) == to_png(draw_matrix(RUNS, FLIPPED))
+        assert plt.get_fignums() == []
+        assert to_png(draw_matrix(NO_RUNS))
+
+    def test_a_weight_takes_the_other_along_and_the_choices_follow(self) -> None:
+        _, success, speed, _, _, status, picture = self._explorer()
+        before = picture.value
+        assert (success.value, speed.value) == (0.6, 0.4)
+        speed.value = 0.0
+        assert success.value == 1.0
+        assert status.value == f'<p role="status">{describe_choices(RUNS, FLIPPED)}</p>'
+        assert "Flipped: code: quick → careful." in status.value
+        assert picture.value == to_png(draw_matrix(RUNS, FLIPPED)) != before
+
+    def test_runs_that_a_cell_needs_take_a_model_out(self) -> None:
+        _, _, _, samples, _, status, _ = self._explorer()
+        samples.value = 11
+        assert "Flipped: code: quick → heuristic." in status.value
+        samples.value = 2
+        assert "Flipped: math: heuristic → quick." in status.value
+
+    def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
+        _, _, _, _, half_life, status, _ = self._explorer(simulation=simulated_runs)
+        assert half_life.value == math.inf
+        half_life.value = 7.0
+        assert "code: veteran → drifting" in status.value
+
+    def test_the_controls_take_up_the_settings_of_a_source(self) -> None:
+        own = Settings(
+            models=MODELS, roles=[], matrix_success_weight=0.75, matrix_min_samples=200, matrix_half_life_days=9.0
+        )
+        sources = {"made": lambda: RUNS, "own": lambda: made_runs(settings=own)}
+        source, success, speed, samples, half_life, status, _ = self._explorer(**sources)
+        source.value = "own"
+        assert (success.value, speed.value, samples.value, half_life.value) == (0.75, 0.25, 200, 9.0)
+        assert status.value.endswith("Flipped: nothing.</p>")
+
+    def test_what_cannot_be_read_says_why_and_the_others_still_show(self) -> None:
+        def broken() -> Runs:
+            raise InvalidInput("row 3 <b>is bad</b>")
+
+        source, *_, status, picture = self._explorer(broken=broken, sound=lambda: RUNS)
+        assert (status.value, picture.value) == ('<p role="status">row 3 &lt;b&gt;is bad&lt;/b&gt;</p>', b"")
+        source.value = "sound"
+        assert bytes(picture.value).startswith(b"\x89PNG")
+
+    def test_no_source_is_refused(self) -> None:
+        for explorer in (matrix_explorer, route_explorer):
+            with pytest.raises(InvalidInput, match="got no source"):
+                explorer({})
+
+
+class TestRouteExplorer:
+    def test_a_task_urgency_and_context_change_the_reasons(self) -> None:
+        _, task, urgent, context, status, picture = route_explorer({"made": lambda: RUNS}).children
+        assert "code → quick" in status.value
+        assert picture.value == to_png(draw_route(RUNS, task.value))
+        task.value = "What is 17 * 23?"
+        reasons = decide(RUNS, task.value).reasons
+        assert all(f"<li>{reason}</li>" in status.value for reason in reasons if "'" not in reason)
+        assert "no cell for math has the 5 runs" in status.value
+        assert "math → careful (large" in status.value
+        urgent.value = True
+        assert "math → quick (small" in status.value
+        urgent.value, context.value = False, 80.0
+        assert "80 % of the context is in use" in status.value
+
+    def test_a_blank_task_says_what_is_allowed(self) -> None:
+        _, task, _, _, status, picture = route_explorer({"made": lambda: RUNS}).children
+        task.value = " "
+        assert "allowed is a text that is not blank" in status.value
+        assert picture.value == b""
+
+    def test_what_was_typed_is_never_markup(self) -> None:
+        _, task, *_, status, _ = route_explorer({"made": lambda: RUNS}).children
+        task.value = "debug <script>alert(1)</script> $x_"
+        assert "<script>" not in status.value
