@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "policy-list": ("nightly", "Show the policies that were kept."),
     "policy-rollback": ("nightly", "Put an earlier policy in force again."),
     "gate": ("nightly", "Propose a policy, and put it in force where it does better."),
-    "nightly": ("nightly", "Run a night's steps: review, refine, gate, graduate, scan, promote, boot-inject."),
+    "nightly": ("nightly", "Run a night's steps, from the review of failures to the next context."),
     "schedule": ("nightly", "Print what runs the nightly steps every day."),
     "moment": ("outcomes", "Write a story worth keeping, with the places it tells of."),
     "drift": ("outcomes", "Show whether what an agent's moments anchor is still ACTIVE."),
