@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import hypothesis
 import pytest
@@ -14,10 +17,11 @@ from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 
-# The gate draws the same examples each time, so that it says yes or no of the change alone; runs by hand explore.
-hypothesis.settings.register_profile("gate", derandomize=True)
-if os.environ.get("THEOREX_REQUIRE_ALL"):
-    hypothesis.settings.load_profile("gate")
+# The gate draws the same examples each time, so that it says yes or no of the change alone; runs by hand explore. No
+# example has a time limit: on a busy machine that would say something of the machine.
+hypothesis.settings.register_profile("gate", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.load_profile("gate" if os.environ.get("THEOREX_REQUIRE_ALL") else "explore")
 
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
@@ -47,6 +51,39 @@ def observation(
         "weight": 0.7,
     }
     return new_event("observation", body, agent=agent, at=at, lineage=lineage, event_id=event_id)
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process, in a home of its own."""
+    from theorex_lab import cli
+
+    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("THEOREX_AGENT", raising=False)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
 
 
 @pytest.fixture

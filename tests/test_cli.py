@@ -5,44 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from conftest import Run
 
 from theorex_lab import cli
 
 ROOT = Path(__file__).parents[1]
-
-
-class Ended(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process, in a home of its own."""
-    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("THEOREX_AGENT", raising=False)
-
-    def run(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        captured = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), captured.out, captured.err)
-
-    return run
 
 
 def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:

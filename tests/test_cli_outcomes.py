@@ -4,47 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
-from conftest import NOW
+from conftest import NOW, Run
 from hostile_server import HostileServer, completion, status
 
-from theorex_lab import FixedClock, Lab, cli
+from theorex_lab import FixedClock, Lab
 from theorex_lab.journal.event import new_event
 
-
-class Ended(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ended]
 DEPLOY = ("--decision", "raised the TTL", "--result", "the cache went stale", "--tags", "cache, db", "--tag", "deploy")
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process, in a home of its own."""
-    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("THEOREX_AGENT", raising=False)
-
-    def run(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        captured = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), captured.out, captured.err)
-
-    return run
 
 
 @pytest.fixture

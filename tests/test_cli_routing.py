@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import click
 import pytest
-from conftest import NOW
+from conftest import NOW, Run
 from test_route import ended_call
 
 from theorex_lab import FixedClock, Lab, cli
@@ -18,34 +15,9 @@ from theorex_lab.cli import routing
 from theorex_lab.routing import energy
 
 
-class Ended(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process, on mains, in a home of its own."""
-    monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("THEOREX_AGENT", raising=False)
+@pytest.fixture(autouse=True)
+def _on_mains(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(energy, "read_power", lambda: energy.Power(None, False))
-
-    def run(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["theorex", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        captured = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), captured.out, captured.err)
-
-    return run
 
 
 @pytest.fixture

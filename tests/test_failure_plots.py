@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import matplotlib as mpl
 
@@ -13,10 +12,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from drawing import no_window, own_axes  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.failure_signs import Step
@@ -54,21 +53,6 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "pairs": lambda **to: plots.plot_pairs(PAIRS[:0], **to),
     "gate": lambda **to: plots.plot_gate(GATED[:0], **to),
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_window(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    def shown(*_: Any, **__: Any) -> None:
-        raise AssertionError("a plot called show()")
-
-    monkeypatch.setattr(plt, "show", shown)
-    monkeypatch.setattr(Figure, "show", shown)
-    yield
-    plt.close("all")
-
-
-def own_axes() -> Axes:
-    return Figure(figsize=(9, 5), layout="constrained").add_subplot()
 
 
 def rings(ax: Axes) -> dict[str, float]:

@@ -154,11 +154,11 @@ def test_a_reply_that_does_not_end_is_cut_at_the_deadline(server: HostileServer,
 def test_a_server_that_reads_nothing_is_cut_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with ModelClient(url, "model", timeout_seconds=0.3) as client:
+        with ModelClient(url, "model", timeout_seconds=1.0) as client:
             started = time.monotonic()
             with pytest.raises(ModelUnavailable, match="WriteTimeout"):
                 client.complete("a" * (16 << 20))
-            assert time.monotonic() - started < 1.0
+            assert time.monotonic() - started < 3.0
 
 
 def test_a_handshake_that_does_not_end_is_cut_at_the_deadline() -> None:
@@ -168,7 +168,7 @@ def test_a_handshake_that_does_not_end_is_cut_at_the_deadline() -> None:
             started = time.monotonic()
             with pytest.raises(ModelUnavailable, match="ConnectTimeout"):
                 client.complete("hello")
-            assert time.monotonic() - started < 1.2
+            assert time.monotonic() - started < 3.0
 
 
 def test_localhost_is_found_where_only_one_of_its_addresses_listens(server: HostileServer) -> None:

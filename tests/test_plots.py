@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import DAY
+from drawing import no_window, own_axes  # noqa: F401
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments import plots
@@ -84,21 +84,6 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "funnel of nothing": lambda **to: plots.plot_funnel({"noted": 0, "kept": 0}, **to),
     "promotions": lambda **to: plots.plot_promotions(PROMOTIONS[:0], **to),
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_window(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    def shown(*_: Any, **__: Any) -> None:
-        raise AssertionError("a plot called show()")
-
-    monkeypatch.setattr(plt, "show", shown)
-    monkeypatch.setattr(Figure, "show", shown)
-    yield
-    plt.close("all")
-
-
-def own_axes() -> Axes:
-    return Figure(figsize=(8, 5), layout="constrained").add_subplot()
 
 
 def written_on(ax: Axes) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import DAY, NOW
+from drawing import no_window, own_axes  # noqa: F401
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from theorex_lab import Lab
@@ -89,21 +89,6 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "trade_off": lambda **to: plots.plot_trade_off(COSTS[:0], **to),
     "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "safety", **to),
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_window(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    def shown(*_: Any, **__: Any) -> None:
-        raise AssertionError("a plot called show()")
-
-    monkeypatch.setattr(plt, "show", shown)
-    monkeypatch.setattr(Figure, "show", shown)
-    yield
-    plt.close("all")
-
-
-def own_axes() -> Axes:
-    return Figure(figsize=(9, 5), layout="constrained").add_subplot()
 
 
 def texts(ax: Axes) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import one_line
 from theorex_lab.evolution.failure_signs import Step, read_run
-from theorex_lab.experiments.plots import LINE_COLOURS, TIER_COLOURS, _columns, _legend_beside, _say, new_axes
+from theorex_lab.experiments.plots import LINE_COLOURS, TIER_COLOURS, columns_of, legend_beside, new_axes, say
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def plot_timeline(
     ax = new_axes(ax, width=width, height=height)
     if not steps:
         ax.set_axis_off()
-        return _say(ax, "No steps yet: no run was recorded")
+        return say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, [mark for mark in (found, labelled) if mark is not None])
     lanes = _lanes([steps[k].agent for k in rows])
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
@@ -87,7 +87,7 @@ def plot_pareto(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, height=1.8 + 0.42 * max(len(kept), 2))
     if not kept:
         ax.set_axis_off()
-        return _say(ax, "No failure was reviewed yet")
+        return say(ax, "No failure was reviewed yet")
     names, numbers = [name for name, _ in kept], np.array([count for _, count in kept])
     together = numbers.cumsum()
     total = int(together[-1])
@@ -116,7 +116,7 @@ def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
     own, the others share one; steps from 10 on share a column. Raises InvalidInput where a column is missing or a step
     is negative.
     """
-    agents, steps = _columns(table, "agent", "step")
+    agents, steps = columns_of(table, "agent", "step")
     if len(steps) and int(np.min(steps)) < 0:
         raise InvalidInput(f"got the step {int(np.min(steps))}; allowed are steps from 0")
     names, totals = np.unique(np.asarray(agents, dtype=str), return_counts=True)
@@ -126,7 +126,7 @@ def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, width=9.0, height=1.8 + 0.36 * max(len(rows), 2))
     if not rows:
         ax.set_axis_off()
-        return _say(ax, "No failure was reviewed yet")
+        return say(ax, "No failure was reviewed yet")
     columns = min(int(np.max(steps)), HEAT_STEPS) + 1
     counts = np.zeros((len(rows), columns), dtype=np.int64)
     for agent, step in zip(agents, steps, strict=True):
@@ -151,11 +151,11 @@ def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
     `table` (a `FixEffect`, or its frame) has the columns trial, only_with, only_without and p_value (McNemar's exact
     test). Raises InvalidInput where one is missing.
     """
-    trials, only_with, only_without, p_values = _columns(table, "trial", "only_with", "only_without", "p_value")
+    trials, only_with, only_without, p_values = columns_of(table, "trial", "only_with", "only_without", "p_value")
     ax = new_axes(ax, height=1.6 + 0.4 * max(len(trials), 2))
     if not len(trials):
         ax.set_axis_off()
-        return _say(ax, "No second trials yet")
+        return say(ax, "No second trials yet")
     rows = np.arange(len(trials))
     longest = max(1, int(np.max(only_with)), int(np.max(only_without)))
     for sign, numbers, colour, name in (
@@ -172,7 +172,7 @@ def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
     reach = max(int(np.max(only_without)), 0.3 * longest)
     ax.set(xlim=(-1.25 * reach, 1.75 * longest), xlabel="Pairs of which one alone was solved", ylabel="Trial")
     ax.xaxis.set_major_formatter(lambda number, _: f"{abs(number):g}")
-    _legend_beside(ax, ax.containers)
+    legend_beside(ax, ax.containers)
     ax.set_title("Does what was learned help the next trial?")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
@@ -185,14 +185,14 @@ def plot_gate(table: Any, *, ax: Axes | None = None) -> Axes:
     be scored: then the mark stands on the axis), n (held-back outcomes) and margin (relative). Raises InvalidInput where
     one is missing, or for another decision.
     """
-    decisions, *numbers = _columns(table, "decision", "before", "after", "n", "margin")
+    decisions, *numbers = columns_of(table, "decision", "before", "after", "n", "margin")
     wrong = sorted({str(each) for each in decisions} - set(DECISIONS))
     if wrong:
         raise InvalidInput(f"got the decision {wrong[0]!r}; allowed are {', '.join(DECISIONS)}")
     ax = new_axes(ax, width=8.5)
     if not len(decisions):
         ax.set_axis_off()
-        return _say(ax, "The gate has decided nothing yet")
+        return say(ax, "The gate has decided nothing yet")
     before, after, n, margin = (np.asarray(each, dtype=np.float64) for each in numbers)
     _draw_gated(ax, decisions, before, after, before * (1 + margin))
     tops = np.nan_to_num(np.fmax(before * (1 + margin), after))
@@ -222,7 +222,7 @@ def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Fl
         look: dict[str, Any] = {"marker": marker, "ls": "", "color": colour, "ms": 9}
         ax.plot(number[such], np.nan_to_num(after)[such], zorder=3, **look)
         keys.append(Line2D([], [], **look, label=f"after: {name} ({int(such.sum())})"))
-    _legend_beside(ax, keys)
+    legend_beside(ax, keys)
 
 
 def _rows(steps: Sequence[Step], marks: Sequence[int]) -> list[int]:

@@ -66,7 +66,7 @@ def plot_forgetting_curves(
     mentions_key = [Line2D([], [], ls="-", label="1 mention"), Line2D([], [], ls="--", label="10 mentions")]
     for key in mentions_key:
         key.set_color("#444444")
-    _legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions_key], columns=4)
+    legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions_key], columns=4)
     ax.set(xlim=(0, longest_days), ylim=(0, 1.02), xlabel="Days since the last mention", ylabel="Importance (0 to 1)")
     ax.set_title("How a memory fades when it is not mentioned again")
     return ax
@@ -89,7 +89,7 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.set(xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1))
     ax.set_title(f"{total:,} items by tier" if total else "Nothing is remembered yet")
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -113,14 +113,14 @@ def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, height=1.0 + 0.45 * max(len(counts), 2))
     if not sum(numbers):
         ax.set_axis_off()
-        return _say(ax, "Nothing has gone this way yet")
+        return say(ax, "Nothing has gone this way yet")
     bars = ax.barh(list(counts), numbers, color=LINE_COLOURS[0])
     shares = ["" if not above else f" ({number / above:.1%})" for number, above in zip(numbers, before, strict=True)]
     ax.bar_label(bars, [f"{number:,}{share}" for number, share in zip(numbers, shares, strict=True)], padding=4)
     ax.invert_yaxis()
     ax.set(xlabel="Number (in brackets: share of the step before)", xlim=(0, 1.25 * numbers[0]))
     ax.set_title("How many go on at each step")
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -131,13 +131,13 @@ def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
     the 25 concepts of most mentions, each with their sum, and says of how many. Raises InvalidInput where
     a column is missing.
     """
-    given = _given(*_columns(table, "agent", "concept", "count"))
+    given = _given(*columns_of(table, "agent", "concept", "count"))
     totals = {concept: sum(by_agent.values()) for concept, by_agent in given.items()}
     shown = sorted(totals, key=lambda concept: (-totals[concept], concept))[:PROMOTED_CONCEPTS]
     ax = new_axes(ax, width=9.0, height=1.2 + 0.25 * max(len(shown), 4))
     ax.set_axis_off()
     if not shown:
-        return _say(ax, "Nothing is shared yet: promote first")
+        return say(ax, "Nothing is shared yet: promote first")
     agents = sorted({agent for concept in shown for agent in given[concept]})
     height_of = dict(zip(agents, (np.arange(len(agents)) + 0.5) / len(agents), strict=True))
 
@@ -168,7 +168,7 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, width=10.0, height=7.5)
     ax.set_axis_off()
     if not len(graph):
-        return _say(ax, "No concepts yet: write something first")
+        return say(ax, "No concepts yet: write something first")
     shown = _strongest(graph)
     left_out = len(graph) - len(shown)
     ax.set_title(
@@ -193,17 +193,17 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     `table` (of `occupancy`, or its frame) has the columns at_days, active, mild, less and sleeping.
     Raises InvalidInput where one is missing.
     """
-    days, *counts = _columns(table, "at_days", "active", "mild", "less", "sleeping")
+    days, *counts = columns_of(table, "at_days", "active", "mild", "less", "sleeping")
     ax = new_axes(ax)
     if not len(days):
-        return _say(ax, "No events yet: nothing to count")
+        return say(ax, "No events yet: nothing to count")
     names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
     areas = ax.stackplot(days, *counts, colors=[TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
-    _legend_beside(ax, areas[::-1])  # in the order in which the areas lie
+    legend_beside(ax, areas[::-1])  # in the order in which the areas lie
     ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), xlabel="Days since the first event", ylabel="Items known")
     ax.set_ylim(bottom=0)
     ax.set_title("How many items each tier holds")
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -214,7 +214,7 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
     written over each point); bars are 95 % Wilson intervals, which take the views for independent and so are narrow.
     `horizon_days` is named on the axis. Raises InvalidInput where a column is missing.
     """
-    predicted, observed, n = _columns(table, "predicted", "observed", "n")
+    predicted, observed, n = columns_of(table, "predicted", "observed", "n")
     ax = new_axes(ax, width=6.0, height=5.0)
     within = "" if horizon_days is None else f" within {horizon_days:.3g} days"
     ax.plot([0, 1], [0, 1], "--", color="#7F7F7F", linewidth=1)
@@ -230,7 +230,7 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
         ylabel=f"Share used again{within}",
     )  # fmt: skip
     ax.set_title("Is importance the chance of being used again?" if len(n) else "No forecasts to check yet")
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -240,7 +240,7 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     `table` (a fit, or its frame) has the columns law, mrr, low, high (0..1) and chosen; `n_scored`, the number of
     events, is named on the axis. Raises InvalidInput where a column is missing.
     """
-    laws, mrr, low, high, chosen = _columns(table, "law", "mrr", "low", "high", "chosen")
+    laws, mrr, low, high, chosen = columns_of(table, "law", "mrr", "low", "high", "chosen")
     ax = new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
     for place, row in enumerate(np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()):
         colour, marker = (TIER_COLOURS["ACTIVE"], "D") if chosen[row] else (LINE_COLOURS[0], "o")
@@ -259,7 +259,7 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     ax.grid(axis="x", color="#E5E5E5")
     ax.set_axisbelow(True)
     ax.set_title("Which law ranks the next use best (bars: 95 % bootstrap)" if len(laws) else "No laws scored yet")
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -427,20 +427,22 @@ def _free_box(centre: Floats, radius: float, half: Floats, taken: Floats, frame:
     return best
 
 
-def _legend_below(ax: Axes, handles: Sequence[Any], *, columns: int) -> None:
+def legend_below(ax: Axes, handles: Sequence[Any], *, columns: int) -> None:
     """A legend under the axes, where it covers nothing."""
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
 
 
-def _legend_beside(ax: Axes, handles: Sequence[Any]) -> None:
+def legend_beside(ax: Axes, handles: Sequence[Any]) -> None:
+    """A legend to the right of the axes."""
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
 
 
-def _open_frame(ax: Axes) -> None:
+def open_frame(ax: Axes) -> None:
+    """Leave the lower and the left edge alone."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _columns(table: Any, *names: str) -> list[Any]:
+def columns_of(table: Any, *names: str) -> list[Any]:
     """The columns of a DataFrame, or of what has one as `frame`. Raises InvalidInput naming those that are missing."""
     frame = getattr(table, "frame", table)
     missing = [name for name in names if name not in frame]
@@ -449,7 +451,7 @@ def _columns(table: Any, *names: str) -> list[Any]:
     return [np.asarray(frame[name]) for name in names]
 
 
-def _say(ax: Axes, message: str) -> Axes:
+def say(ax: Axes, message: str) -> Axes:
     """A message in place of a picture."""
     ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color="#555555")
     return ax

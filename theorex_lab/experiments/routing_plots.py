@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.transforms import ScaledTranslation
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.plots import LINE_COLOURS, new_axes
+from theorex_lab.experiments.plots import LINE_COLOURS, new_axes, open_frame
 from theorex_lab.experiments.routing_runs import query_types
 from theorex_lab.experiments.sweep import frontier
 
@@ -97,7 +97,7 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
     flipped = sum(before[kind] != after[kind] for kind in kinds)
     ax.set_title(f"Which model is chosen: {flipped} of {len(kinds)} flipped", fontsize=11)
     _legend_below(ax, ax.get_legend_handles_labels()[0])
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -130,7 +130,7 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
     ax.set_title("Success over time (bars: 95 % intervals)")
     _legend_below(ax, ax.get_legend_handles_labels()[0])
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -166,7 +166,7 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(left=-0.03 * float(frame["latency_ms"].max() or 1.0))
     ax.set_title("What a better answer costs (bars: 95 % intervals)")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -198,7 +198,7 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
     ax.set_title(
         f"What is known of {query_type}" + (f"; the task goes to {chosen}" if chosen else ""), parse_math=False
     )
-    _open_frame(ax)
+    open_frame(ax)
     return ax
 
 
@@ -295,10 +295,6 @@ def _legend_below(ax: Axes, handles: Sequence[Any], *, columns: int | None = Non
         bbox_transform=ax.transAxes + ScaledTranslation(0.0, -LEGEND_DROP_INCHES, figure.dpi_scale_trans),
         ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)),
     )  # fmt: skip
-
-
-def _open_frame(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _nothing(ax: Axes, message: str) -> Axes:

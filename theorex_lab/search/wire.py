@@ -198,7 +198,12 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> _Stream:
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout)))
+        try:
+            left = _left(timeout, httpcore.ConnectTimeout)
+        except httpcore.ConnectTimeout:
+            self.close()  # as `start_tls` itself does where it fails
+            raise
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
