@@ -18,6 +18,15 @@ KEPT = {"surface_form": "Cache", "composite_score": 0.5, "timestamp": "2026-02-0
 NODE = {"surface_form": "Cache", "last_seen": "2026-02-01T00:00:00Z", "frequency_count": 2}
 EDGE = {"source": "a", "target": "b", "attributes": {"strength": 0.1, "last_co_occurrence": "2026-02-01T00:00:00Z"}}
 
+CALLED = {
+    "agent_id": "main", "model": "small", "start_time": "2026-02-01T00:00:00Z", "end_time": "2026-02-01T00:00:01Z",
+    "latency_ms": 10, "success": True, "tags": ["code", "small"],
+}  # fmt: skip
+CONCLUDED = {
+    "agent_id": "main", "decision": "raised the TTL", "result": "stale", "success": False,
+    "timestamp": "2026-02-01T00:00:00Z",
+}  # fmt: skip
+
 
 def lines(*records: Any) -> bytes:
     encoded = [record if isinstance(record, bytes) else json.dumps(record).encode() for record in records]
@@ -198,6 +207,54 @@ def test_a_damaged_vector_is_named(tmp_path: Path, change: dict[str, Any]) -> No
         (report,) = take(lab, file)
         assert (report.imported, len(report.problems)) == (1, 2)
         assert {problem.split(": ")[0] for problem in report.problems} == {"embeddings.jsonl:1", "embeddings.jsonl:2"}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (b"{", "not JSON"), (b"\xff", "not JSON"), (b"[1]", "got a list"), (b'{"latency_ms": NaN}', "NaN"),
+        ({"id": None}, "trace id ''"), ({"id": "../x"}, "'../x'"), ({"id": 7}, "trace id 7"), ({"id": "x" * 129}, "128"),
+        ({"agent_id": "A B"}, "'A B'"), ({"start_time": None}, "start_time is None"), ({"start_time": "now"}, "'now'"),
+        ({"end_time": None}, "end_time is None"), ({"success": 1}, "success is 1"), ({"success": None}, "success is None"),
+        ({"latency_ms": -1}, "latency_ms is -1"), ({"latency_ms": "9"}, "latency_ms is '9'"),
+        ({"total_tokens": 1.5}, "tokens is 1.5"), ({"model": 7}, "model is 7"), ({"model": "a\0"}, "NUL"),
+        ({"task": "\ud800"}, "surrogates"), ({"tags": "code"}, "tags is 'code'"), ({"tags": [1]}, "got a int"),
+        ({"events": {}}, "events is {}"), ({"events": [7]}, "got a int"), ({"events": [{"at": "x"}]}, "'x'"),
+        ({"events": [{"source": "god"}]}, "source is 'god'"), ({"attempts": [{"model": "m"}]}, "success is None"),
+        ({"attempts": [{"success": True, "cost": -1}]}, "cost is -1"), ({"lost": "no"}, "lost is 'no'"),
+        ({"reasons": [7]}, "reason is 7"), ({"context_pct": 101}, "context_pct is 101"), ({"session_id": "a b"}, "session id"),
+        ({"error": ["x"]}, "error is ['x']"), ({"source": "god"}, "source is 'god'"),
+    ],
+)  # fmt: skip
+def test_a_damaged_trace_is_named_and_the_others_are_kept(tmp_path: Path, change: Any, reason: str) -> None:
+    refused(tmp_path, "traces", CALLED, change, reason)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (b"", "not JSON"), ({"agent_id": "../x"}, "'../x'"), ({"decision": " "}, "empty text"),
+        ({"result": 7}, "result is 7"), ({"success": "yes"}, "success is 'yes'"), ({"tags": [" x"]}, "' x'"),
+        ({"explicit_score": "high"}, "explicit score 'high'"), ({"judge_score": True}, "judge's score True"),
+        ({"thumbs_up": 1}, "thumbs_up is 1"), ({"timestamp": "2026-02-01"}, "2026-02-01"),
+        ({"concept_ids": "1"}, "concept_ids is '1'"), ({"session_id": "\n"}, "session id"), ({"source": 1}, "source is 1"),
+    ],
+)  # fmt: skip
+def test_a_damaged_outcome_is_named_and_the_others_are_kept(tmp_path: Path, change: Any, reason: str) -> None:
+    refused(tmp_path, "outcomes", CONCLUDED, change, reason)
+
+
+def refused(tmp_path: Path, kind: str, good: dict[str, Any], change: Any, reason: str) -> None:
+    (tmp_path / kind).mkdir()
+    bad = change if isinstance(change, bytes) else json.dumps({**good, "id": "bad", **change}).encode()
+    for name, content in (("a", {**good, "id": "a"}), ("b", bad), ("c", {**good, "id": "c"})):
+        (tmp_path / kind / f"{name}.json").write_bytes(content if isinstance(content, bytes) else lines(content))
+    with home(tmp_path / "home") as lab:
+        (report,) = take(lab, tmp_path)
+        assert (report.imported, report.skipped, len(report.problems)) == (2, 0, 1)
+        assert report.problems[0].startswith(f"{kind}/b.json: ")
+        assert reason in report.problems[0]
+        assert lab.verify().ok
 
 
 def test_a_path_that_is_nothing_known_is_refused(tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 @click.option("--agent", default=None, help="Only this agent's memory; default: all agents.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path, agent: str | None) -> None:
-    """Graphs, sentences, short-term records, vectors and the context, each file replaced as a whole."""
-    from theorex_lab.memory.exchange import export_files
+    """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole."""
+    from theorex_lab.evolution.exchange import export_home
 
     lab = open_lab()
-    done = export_files(lab.views, lab.settings, lab.clock, lab.searcher, folder.expanduser(), agent=agent)
+    done = export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder.expanduser(), agent=agent)
     lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
     emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join(lines))
 
@@ -35,10 +35,10 @@ def export(folder: Path, agent: str | None) -> None:
 @click.argument("path", type=click.Path(path_type=Path))
 def import_(path: Path, agent: str, trust_own: bool, strict: bool) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once."""
-    from theorex_lab.memory.exchange import import_files
+    from theorex_lab.evolution.exchange import import_home
 
     lab = open_lab()
-    reports = import_files(
+    reports = import_home(
         lab.views, lab.settings, lab.clock, lambda: lab.searcher, path.expanduser(), agent=agent, trust_own=trust_own
     )
     result: dict[str, Any] = {

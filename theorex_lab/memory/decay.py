@@ -85,8 +85,17 @@ def stored_link_strength(co_count: ArrayLike) -> Floats:
     >>> stored_link_strength([0, 1, 2, 19, 40]).round(2).tolist()
     [0.0, 0.1, 0.15, 1.0, 1.0]
     """
-    times = np.asarray(co_count, dtype=np.float64)
+    times = np.asarray(co_count)
+    if times.dtype.kind in "iu":  # as stored: few steps lead to the cap, and looking them up is quick
+        return _LINK_STEPS[np.clip(times, 0, len(_LINK_STEPS) - 1)]
+    return _stepped_strength(times.astype(np.float64))
+
+
+def _stepped_strength(times: Floats) -> Floats:
     return np.where(times < 1, 0.0, np.minimum(LINK_FIRST + LINK_STEP * (times - 1.0), LINK_CAP))
+
+
+_LINK_STEPS = _stepped_strength(np.arange(2.0 + (LINK_CAP - LINK_FIRST) / LINK_STEP))
 
 
 def effective_link_strength(stored: ArrayLike, days_since: ArrayLike, half_life_days: float) -> Floats:
@@ -100,8 +109,11 @@ def effective_link_strength(stored: ArrayLike, days_since: ArrayLike, half_life_
     """
     if not half_life_days > 0:
         raise InvalidInput(f"got half_life_days {half_life_days!r}; allowed is a number above 0")
-    days = np.maximum(np.asarray(days_since, dtype=np.float64), 0.0)
-    strength = np.asarray(stored, dtype=np.float64) * np.exp2(-days / half_life_days)
+    # In one array as far as it goes: with millions of links, fresh ones cost more than the arithmetic.
+    elapsed = np.array(days_since, dtype=np.float64)
+    np.maximum(elapsed, 0.0, out=elapsed)
+    np.divide(elapsed, -half_life_days, out=elapsed)
+    strength = np.asarray(stored, dtype=np.float64) * np.exp2(elapsed, out=elapsed)
     return np.where(strength < LINK_DROP_BELOW, 0.0, strength)
 
 

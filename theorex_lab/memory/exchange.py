@@ -20,6 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,7 +153,7 @@ def import_files(
     how = Importing(settings, clock.now(), check_agent(agent), trust_own)
     stated: set[str] = set()  # agents whose axon came along
     reports = []
-    for file in _files(path):
+    for file in files_of(path) or _refuse(path):
         report = FileReport(str(file.relative_to(path)) if path.is_dir() else file.name)
         try:
             done = _import_file(file, path, how, stated, views, searcher, report.problems)
@@ -164,20 +165,22 @@ def import_files(
     return reports
 
 
-def _files(path: Path) -> list[Path]:
-    """The files to import, in the order in which they need each other. Raises InvalidInput where there are none."""
+def files_of(path: Path) -> list[Path]:
+    """The files of memory below a folder, in the order in which they need each other; a file is its own."""
     if path.is_file():
         return [path]
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
     named = [path / name for name in (OBSERVATIONS, SHARED)], [path / name for name in (STM, EMBEDDINGS)]
-    found = [file for file in [*axons, *named[0], *days, *named[1]] if file.is_file()]
-    if not found:
-        raise InvalidInput(
-            f"got {path}, which is no file and holds none of {AXON}, agents/*/{AXON}, {SHARED}, {OBSERVATIONS}, "
-            f"{SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}; give a folder that was exported, or one such file"
-        )
-    return found
+    return [file for file in [*axons, *named[0], *days, *named[1]] if file.is_file()]
+
+
+def _refuse(path: Path) -> NoReturn:
+    raise InvalidInput(
+        f"got {path}, which is no file and holds none of {AXON}, agents/*/{AXON}, {SHARED}, {OBSERVATIONS}, "
+        f"{SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}, traces/*.json, outcomes/*.json; give a folder that was exported, "
+        "or one such file"
+    )
 
 
 def _import_file(

@@ -7,33 +7,40 @@ twice imports it once.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple
 
-from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
+from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import CONCEPT_BITS, check_agent, concept_id, derived_event_id
+from theorex_lab.ids import check_agent, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.flatfiles import Record
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
+from theorex_lab.memory.exchange_fields import (
+    EVENT_ID,
+    LARGEST,
+    concept_id_of,
+    concept_ids_of,
+    integer_of,
+    noted,
+    number_of,
+    text_of,
+    time_of,
+    time_or_earliest,
+)
 from theorex_lab.memory.extract import extract
+from theorex_lab.memory.moments import check_refs
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
 
 AT_ONCE = 1_000  # links, or contributions, of one event
-_LARGEST = 2**62
-_EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_DIGITS = re.compile(r"[0-9]{1,16}")
+
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
 Read = Iterator[tuple[Event, int]]
 Lines = Iterable[tuple[int, Record | InvalidInput]]
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Importing:
 
     def source(self, record: Record, key: str) -> str:
         """The source to be noted. Raises InvalidInput for one that does not exist."""
-        stated = _text(record, key, "import")
+        stated = text_of(record, key, "import")
         if stated not in TRUST:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
         return stated if self.trust_own else "import"
@@ -76,7 +83,7 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
     concepts: dict[str, int] = {}
     seen: set[int] = set()
     for number, node in enumerate(graph["nodes"]):
-        body = _noted(problems, f"node {number}", _node_stated, node, how)
+        body = noted(problems, f"node {number}", _node_stated, node, how)
         if body is None:
             continue
         concept = body["concepts"][0]
@@ -87,9 +94,9 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
         seen.add(concept[0])
         concepts[str(node.get("key"))] = concept[0]
         yield how.event("imported", body, agent), 1
-    found = [_noted(problems, f"edge {number}", _link, edge, concepts) for number, edge in enumerate(graph["edges"])]
+    found = [noted(problems, f"edge {number}", _link, edge, concepts) for number, edge in enumerate(graph["edges"])]
     links = [link for link in found if link is not None]
-    graduated = _noted(problems, "graduated", _graduated, graph["attributes"]) or []
+    graduated = noted(problems, "graduated", _graduated, graph["attributes"]) or []
     for start in range(0, max(len(links), 1), AT_ONCE):
         part = links[start : start + AT_ONCE]
         yield how.event("imported_links", {"links": part, "graduated": [] if start else graduated}, agent), len(part)
@@ -105,13 +112,13 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
     concepts: dict[str, list[Body]] = {}
     links: dict[str, list[list[int]]] = {}
     for number, node in enumerate(graph["nodes"]):
-        for agent, given, body in _noted(problems, f"node {number}", _given, node, how) or []:
+        for agent, given, body in noted(problems, f"node {number}", _given, node, how) or []:
             ids[str(node.get("key"))] = given["concept_id"]
             concepts.setdefault(agent, []).append(given)
             if body is not None and not held(agent, given["concept_id"]):
                 yield how.event("imported", body, agent), 0
     for number, edge in enumerate(graph["edges"]):
-        for agent, link in _noted(problems, f"edge {number}", _given_links, edge, ids, how) or []:
+        for agent, link in noted(problems, f"edge {number}", _given_links, edge, ids, how) or []:
             links.setdefault(agent, []).append(link)
     for agent in {**concepts, **links}:
         for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
@@ -123,7 +130,7 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
 def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
     """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
     for number, record in lines:
-        event = _noted(problems, number, _observation, record, stated, how)
+        event = noted(problems, number, _observation, record, stated, how)
         if event is not None:
             yield event, 1
 
@@ -133,7 +140,7 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
 
     def kept() -> Iterator[tuple[str, Body, str, str, int]]:
         for number, record in lines:
-            found = _noted(problems, number, _kept, record, how)
+            found = noted(problems, number, _kept, record, how)
             if found is not None:
                 yield found
 
@@ -144,15 +151,6 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
         body = {**shared, "concepts": concepts}
         made = event_id or derived_event_id("short_term", agent, session, at, encode(body))
         yield new_event("short_term", body, agent=agent, session=session, at=at, event_id=made), len(concepts)
-
-
-def _noted(problems: list[str], where: int | str, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-    """What `read` returns, or None where it refuses; the reason is noted with its place."""
-    try:
-        return read(*args, **kwargs)
-    except InvalidInput as error:
-        problems.append(f":{where}: {error}" if isinstance(where, int) else f": {where}: {error}")
-        return None
 
 
 def _sound(record: Record | InvalidInput) -> Record:
@@ -168,21 +166,21 @@ def _node_stated(node: Any, how: Importing) -> Body:
 def _stated(attributes: Record, how: Importing) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
     concept = _concept(attributes, how)
-    last_seen = _time_or_earliest(attributes, "last_seen")
-    count = _integer(attributes, "frequency_count", 1, 1)
-    tone = _SENTIMENTS.get(_text(attributes, "sentiment_tier", "neutral"), 0.0)
-    kind = _checked_type(_text(attributes, "observation_type", DEFAULT_TYPE))
+    last_seen = time_or_earliest(attributes, "last_seen")
+    count = integer_of(attributes, "frequency_count", 1, 1)
+    tone = _SENTIMENTS.get(text_of(attributes, "sentiment_tier", "neutral"), 0.0)
+    kind = _checked_type(text_of(attributes, "observation_type", DEFAULT_TYPE))
     return {
         "concepts": [[*concept, count]],
         "type": kind,
         "source": how.source(attributes, "trust"),
         "tier": _tier(attributes),
         "last_seen": last_seen,
-        "first_seen": _time_or_earliest(attributes, "first_seen") if "first_seen" in attributes else last_seen,
-        "fix_count": _integer(attributes, "fix_count", count if kind == "trace_fix" else 0, 0),
-        "source_weight": _number(attributes, "source_weight", how.settings.source_weight(how.agent), 0, 1),
-        "sentiment_sum": _number(
-            attributes, "sentiment_sum", _number(attributes, "sentiment", tone, -1, 1) * count, -count, count
+        "first_seen": time_or_earliest(attributes, "first_seen") if "first_seen" in attributes else last_seen,
+        "fix_count": integer_of(attributes, "fix_count", count if kind == "trace_fix" else 0, 0),
+        "source_weight": number_of(attributes, "source_weight", how.settings.source_weight(how.agent), 0, 1),
+        "sentiment_sum": number_of(
+            attributes, "sentiment_sum", number_of(attributes, "sentiment", tone, -1, 1) * count, -count, count
         ),
         "decayed": _decayed(attributes, count),
     }
@@ -199,11 +197,11 @@ def _decayed(attributes: Record, count: int) -> list[float]:
     stated = attributes.get("decayed_counts", [float(count)] * len(COUNT_HALF_LIVES_DAYS))
     if not isinstance(stated, list) or len(stated) != len(COUNT_HALF_LIVES_DAYS):
         raise InvalidInput(f"decayed_counts is {stated!r}; allowed are {len(COUNT_HALF_LIVES_DAYS)} numbers")
-    return [_number({"decayed_counts": each}, "decayed_counts", None, 0, _LARGEST) for each in stated]
+    return [number_of({"decayed_counts": each}, "decayed_counts", None, 0, LARGEST) for each in stated]
 
 
 def _tier(attributes: Record) -> str:
-    tier = _text(attributes, "scanned_tier", _text(attributes, "relevance_tier", Tier.NEUTRAL.name))
+    tier = text_of(attributes, "scanned_tier", text_of(attributes, "relevance_tier", Tier.NEUTRAL.name))
     if tier not in Tier.__members__:
         raise InvalidInput(f"the tier is {tier!r}; allowed are {', '.join(Tier.__members__)}")
     return tier
@@ -212,8 +210,8 @@ def _tier(attributes: Record) -> str:
 def _concept(record: Record, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
     limit = how.settings.max_text_bytes
-    label = _text(record, "canonical_form", "")
-    surface = check_text(_text(record, "surface_form", label), limit)
+    label = text_of(record, "canonical_form", "")
+    surface = check_text(text_of(record, "surface_form", label), limit)
     label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
     # The surface form is what is shown, also once others speak of the concept: a strange file must not choose it freely.
     if not how.trust_own and label not in (_canonical(surface), " ".join(surface.lower().split())):
@@ -250,11 +248,11 @@ def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
 
 def _weight(attributes: Record) -> list[int]:
     """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
-    strength = _number(attributes, "strength", LINK_FIRST, 0, 1)
+    strength = number_of(attributes, "strength", LINK_FIRST, 0, 1)
     count = max(1, round((strength - LINK_FIRST) / LINK_STEP) + 1)
     return [
-        _integer(attributes, "co_occurrence_count", count, 1),
-        _time_or_earliest(attributes, "last_co_occurrence"),
+        integer_of(attributes, "co_occurrence_count", count, 1),
+        time_or_earliest(attributes, "last_co_occurrence"),
     ]
 
 
@@ -262,14 +260,14 @@ def _graduated(attributes: Record) -> list[list[int]]:
     graduated = attributes.get("graduated", {})
     if not isinstance(graduated, dict):
         raise InvalidInput(f"got a {type(graduated).__name__}; allowed is an object of concepts and times")
-    return [[_id({"concept_id": concept}), _time(graduated, concept)] for concept in graduated]
+    return [[concept_id_of({"concept_id": concept}), time_of(graduated, concept)] for concept in graduated]
 
 
 def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
     """Per contribution of a node: its agent, its numbers, and the concept's body where the agent still holds it."""
     attributes = _attributes(node)
     named = "canonical_form" in attributes or "surface_form" in attributes
-    number = _concept(attributes, how).id if named else _id(attributes)
+    number = _concept(attributes, how).id if named else concept_id_of(attributes)
     found: list[tuple[str, Body, Body | None]] = []
     for each in _contributions(attributes):
         agent = check_agent(each.get("agent_id", how.agent))
@@ -309,36 +307,36 @@ def _observation(line: Record | InvalidInput, stated: Collection[str], how: Impo
     tags = record.get("tags", [])
     if not isinstance(tags, list):
         raise InvalidInput(f"tags is {tags!r}; allowed is a list of texts")
-    at, agent = _time(record, "timestamp"), check_agent(record.get("agent_id", how.agent))
+    at, agent = time_of(record, "timestamp"), check_agent(record.get("agent_id", how.agent))
     entry = Entry(
         # A text whose concepts come along is not searched for them again.
         "-" if "concepts" in record else text,
         agent,
         at=at,
-        observation_type=_text(record, "observation_type", DEFAULT_TYPE),
+        observation_type=text_of(record, "observation_type", DEFAULT_TYPE),
         source=how.source(record, "source"),
         tags=tags,
-        session=_text(record, "session_id", ""),
+        session=text_of(record, "session_id", ""),
     )
     made, _ = new_observation(entry, how.settings, how.now)
     body = {**made.body, "text": text}
-    body["weight"] = _number(record, "source_weight", body["weight"], 0, 1)
+    body["weight"] = number_of(record, "source_weight", body["weight"], 0, 1)
     if "concepts" in record:
         body["concepts"] = _mentions(record["concepts"], how)
-        body["sentiment"] = _number(record, "sentiment", 0.0, -1, 1)
-        body["extractor"] = _integer(record, "extractor", body["extractor"], 1)
+        body["sentiment"] = number_of(record, "sentiment", 0.0, -1, 1)
+        body["extractor"] = integer_of(record, "extractor", body["extractor"], 1)
+    if "refs" in record:
+        body["refs"] = check_refs(record["refs"])
     if agent in stated:
-        body |= {"counted": False, "faded": _numbers(record.get("faded", []))}
+        body |= {"counted": False, "faded": concept_ids_of(record.get("faded", []))}
     own = str(record.get("id"))
-    event_id = own if _EVENT_ID.fullmatch(own) else derived_event_id("observation", agent, at, encode(body))
+    event_id = own if EVENT_ID.fullmatch(own) else derived_event_id("observation", agent, at, encode(body))
     return made._replace(body=body, id=event_id, lineage=_lineage(record))
 
 
 def _lineage(record: Record) -> tuple[str, ...]:
     lineage = record.get("lineage", [])
-    if not isinstance(lineage, list) or not all(
-        isinstance(each, str) and _EVENT_ID.fullmatch(each) for each in lineage
-    ):
+    if not isinstance(lineage, list) or not all(isinstance(each, str) and EVENT_ID.fullmatch(each) for each in lineage):
         raise InvalidInput(f"lineage is {lineage!r}; allowed is a list of event ids")
     return tuple(lineage)
 
@@ -350,7 +348,7 @@ def _mentions(concepts: Any, how: Importing) -> list[list[Any]]:
     found: dict[int, list[Any]] = {}
     for _, label, surface, count in concepts:
         concept = _concept({"canonical_form": label, "surface_form": surface}, how)
-        found[concept.id] = [*concept, _integer({"count": count}, "count", None, 1)]
+        found[concept.id] = [*concept, integer_of({"count": count}, "count", None, 1)]
     return list(found.values())
 
 
@@ -360,15 +358,15 @@ def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, 
     concept = _concept(record, how)
     own = str(record.get("id")).rpartition(":")[0]
     agent = check_agent(record.get("agent_id", how.agent))
-    session = _text(record, "session_id", "")
+    session = text_of(record, "session_id", "")
     body = {
-        "concepts": [[*concept, _integer(record, "frequency_count", 1, 1)]],
-        "score": _number(record, "composite_score", None, 0, 1),
+        "concepts": [[*concept, integer_of(record, "frequency_count", 1, 1)]],
+        "score": number_of(record, "composite_score", None, 0, 1),
         "source": how.source(record, "source"),
-        "weight": _number(record, "source_weight", how.settings.source_weight(agent), 0, 1),
+        "weight": number_of(record, "source_weight", how.settings.source_weight(agent), 0, 1),
     }
-    event = new_event("short_term", body, agent=agent, session=session, at=_time(record, "timestamp"))
-    return own if _EVENT_ID.fullmatch(own) else "", event.body, agent, session, event.at
+    event = new_event("short_term", body, agent=agent, session=session, at=time_of(record, "timestamp"))
+    return own if EVENT_ID.fullmatch(own) else "", event.body, agent, session, event.at
 
 
 def _attributes(item: Any) -> Record:
@@ -376,54 +374,3 @@ def _attributes(item: Any) -> Record:
     if not isinstance(attributes, dict):
         raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")
     return attributes
-
-
-def _text(record: Record, key: str, default: str) -> str:
-    value = record.get(key, default)
-    if not isinstance(value, str):
-        raise InvalidInput(f"{key} is {value!r:.80}; allowed is text")
-    return value
-
-
-def _number(record: Record, key: str, default: float | None, low: float, high: float) -> float:
-    value = record.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high or math.isnan(value):
-        raise InvalidInput(f"{key} is {value!r:.80}; allowed is a number from {low} to {high}")
-    return value
-
-
-def _integer(record: Record, key: str, default: int | None, low: int) -> int:
-    value = _number(record, key, default, low, _LARGEST)
-    if not isinstance(value, int):
-        raise InvalidInput(f"{key} is {value!r}; allowed is a whole number")
-    return value
-
-
-def _numbers(values: Any) -> list[int]:
-    if not isinstance(values, list):
-        raise InvalidInput(f"got {values!r:.80}; allowed is a list of concept ids")
-    return [_id({"concept_id": each}) for each in values]
-
-
-def _id(record: Record) -> int:
-    stated = record.get("concept_id")
-    if isinstance(stated, bool) or not _DIGITS.fullmatch(str(stated)) or int(str(stated)) >= 2**CONCEPT_BITS:
-        raise InvalidInput(f"concept_id is {stated!r:.80}; allowed is a whole number below 2^{CONCEPT_BITS}")
-    return int(str(stated))
-
-
-def _time(record: Record, key: str) -> int:
-    stated = record.get(key)
-    at = to_microseconds(stated) if isinstance(stated, str) else None
-    if at is None or not EARLIEST <= at <= LATEST:
-        raise InvalidInput(
-            f"{key} is {stated!r:.80}; allowed is an ISO 8601 time with an offset, of the years 1 to 9999"
-        )
-    return at
-
-
-def _time_or_earliest(record: Record, key: str) -> int:
-    try:
-        return _time(record, key)
-    except InvalidInput:
-        return EARLIEST

@@ -106,8 +106,9 @@ def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths:
     if not isinstance(law, Product):
         return items_of(axon, now, settings, law)
     n = len(axon.concepts)
+    absence = -strengths
     with np.errstate(divide="ignore"):
-        absence = np.log1p(-strengths)
+        np.log1p(absence, out=absence)
     absent = np.bincount(axon.links["a"], weights=absence, minlength=n)
     absent += np.bincount(axon.links["b"], weights=absence, minlength=n)
     unread = np.broadcast_to(0.0, (n, len(COUNT_HALF_LIVES_DAYS)))

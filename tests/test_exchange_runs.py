@@ -1,0 +1,224 @@
+"""Traces and outcomes in files: what comes back, whose they are, and what they count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import NOW
+from test_exchange import contents, export, home, runs, state, take
+
+from theorex_lab import InvalidInput, Lab
+from theorex_lab.dispatch.bus import End, EventBus, Start, Tool, recorder
+from theorex_lab.dispatch.llm import Attempt
+from theorex_lab.evolution.exchange import file_name
+from theorex_lab.evolution.outcomes import OutcomeLog
+from theorex_lab.journal.erase import erase
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.flash import Flash
+from theorex_lab.memory.moments import recent_moments, write_moment
+from theorex_lab.memory.traces import Traces, trace
+from theorex_lab.routing.evidence import Evidence
+
+MINUTE = 60_000_000
+TRACE = {
+    "id": "5f0c", "agent_id": "sage", "model": "qwen3-32b", "start_time": "2026-02-01T10:00:00.000Z",
+    "end_time": "2026-02-01T10:00:02.000Z", "total_tokens": 90, "latency_ms": 2000, "success": True,
+    "tags": ["code", "qwen3-32b"], "events": [], "version": 3,
+}  # fmt: skip
+OUTCOME = {
+    "id": "out-1", "agent_id": "sage", "decision": "raised the TTL", "result": "the cache stayed stale",
+    "success": False, "concept_ids": ["17363312637263152637"], "tags": ["cache"], "explicit_score": 0.2,
+    "thumbs_up": False, "trace_id": "5f0c", "timestamp": "2026-02-01T11:00:00.000Z", "mood": "sour",
+}  # fmt: skip
+
+
+def log(lab: Lab) -> OutcomeLog:
+    return OutcomeLog(lab.views, lab.settings, lab.clock)
+
+
+def call(lab: Lab, trace_id: str, *, end: bool = True, success: bool = True, lost: bool = False, **more: Any) -> None:
+    bus = EventBus()
+    bus.subscribe(recorder(lab.journal))
+    start = Start(
+        trace_id, "sage", NOW - MINUTE, "mend the cache", "code", "large", "s1", ("x",), ("rule",), 60, 9, **more
+    )
+    bus.publish(start)
+    bus.publish(Tool(trace_id, NOW - 2, "Bash", "ls", "cache.py"))
+    bus.publish(Tool(trace_id, NOW - 1, "Edit", "cache.py", "done"))
+    attempts = (Attempt("large", False, error="gone"), Attempt("small", success, 12.5 if success else None, 7, 0.25))
+    if end:
+        bus.publish(
+            End(trace_id, NOW, success, "small", 7, 12.5 if success else None, None if success else "gone", "mended",
+                () if lost else attempts, lost)
+        )  # fmt: skip
+
+
+@pytest.fixture
+def worked(tmp_path: Path) -> Path:
+    """The exported runs of an agent, in the folder `out`: calls of every kind, an outcome that two were made for."""
+    with home(tmp_path / "home") as lab:
+        made = log(lab).record(
+            "sage", "raised the TTL", "still stale", success=False, tags=["cache"], explicit_score=0.2
+        )
+        call(lab, "second", outcome_id=made.outcome_id)
+        call(lab, "first", outcome_id=made.outcome_id, success=False)
+        call(lab, "run-7:A")
+        call(lab, "open", end=False)
+        call(lab, "lost", success=False, lost=True)
+        log(lab).correct(made.outcome_id, judge_score=0.5, thumbs_up=True, success=True)
+        write_moment(lab.journal, lab.settings, lab.clock, "The cache was mended", refs=["cache.py:12", "ttl.py"])
+        export(lab, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_runs_come_back_the_same(worked: Path, tmp_path: Path) -> None:
+    with home(tmp_path / "home") as lab:
+        before = runs(lab)
+        events = lab.journal.last_seq()
+        take(lab, worked)
+        new = {event.kind for event in lab.journal.tail(events)}
+        assert new <= {"imported", "imported_links"}, "an axon states its numbers; of runs there is nothing new"
+        assert runs(lab) == before
+    with home(tmp_path / "other") as lab:
+        reports = {report.file: report for report in take(lab, worked)}
+        assert (reports["traces/*.json"].imported, reports["traces/*.json"].problems) == (5, [])
+        (outcome_file,) = [report for name, report in reports.items() if name.startswith("outcomes/")]
+        assert (outcome_file.imported, outcome_file.problems) == (1, [])
+        assert runs(lab) == before
+        assert {name: len(each.events) for name, each in before["traces"].items()} == dict.fromkeys(before["traces"], 2)
+        (outcome,) = log(lab).outcomes()
+        assert (outcome.trace_id, outcome.judge_score, outcome.thumbs_up, outcome.success) == ("first", 0.5, True, True)
+        last = lab.journal.last_seq()
+        assert sum(report.imported for report in take(lab, worked)) == 0
+        assert lab.journal.last_seq() == last
+        assert lab.verify().ok
+        kinds = ("trace_started", "trace_ended", "tool_used", "outcome", "observation")
+        assert {event.body["source"] for event in lab.journal.tail(0, kinds=kinds)} == {"import"}
+        flash = lab.views.get(Flash)
+        assert flash.sessions_of("sage") == [], "imported tool events wait for no flush"
+
+
+def test_trusted_runs_keep_their_sources(worked: Path, tmp_path: Path) -> None:
+    with home(tmp_path / "other") as lab:
+        take(lab, worked, trust_own=True)
+        found = {
+            (event.kind, event.body["source"])
+            for event in lab.journal.tail(0, kinds=("outcome", "tool_used", "trace_ended"))
+        }
+        assert found == {("outcome", "agent"), ("tool_used", "tool"), ("trace_ended", "model")}
+        export(lab, tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(worked)
+
+
+def test_a_moment_keeps_its_places(worked: Path, tmp_path: Path) -> None:
+    with home(tmp_path / "other") as lab:
+        take(lab, worked)
+        (moment,) = recent_moments(lab.views.get(Axon), lab.journal, agent="main")
+        assert (moment.refs, moment.source) == (("cache.py:12", "ttl.py"), "import")
+        line = (worked / "observations.jsonl").read_text()
+        for damaged in (line.replace('["cache.py:12","ttl.py"]', '"cache.py"'), line.replace("ttl.py", r"a\nb")):
+            (worked / "observations.jsonl").write_text(damaged)
+            assert "got the reference" in take(lab, worked / "observations.jsonl")[0].problems[0]
+
+
+def test_names_of_files_come_from_no_unchecked_id(worked: Path) -> None:
+    names = sorted(path.name for path in (worked / "traces").iterdir())
+    hashed = file_name("run-7:A")
+    assert names == sorted(["first.json", "second.json", "open.json", "lost.json", hashed])
+    plain = file_name("run-7")
+    assert plain == "run-7.json"
+    unsafe = [
+        "../x",
+        "a/b",
+        "",
+        ".",
+        "con",
+        "A",
+        "a",
+        "a.id",
+        hashed.removesuffix(".json"),
+        "x" * 200,
+        "nul",
+        "a\n",
+        "ä",
+    ]
+    made = [file_name(each) for each in unsafe]
+    assert len(set(made)) == len(unsafe)
+    assert [name for name in made if not name.endswith(".id.json")] == ["a.json"]
+    assert all(len(name) < 60 and name.isascii() and "/" not in name for name in made)
+
+
+def test_an_erased_trace_has_no_file(tmp_path: Path) -> None:
+    with home(tmp_path / "home") as lab:
+        call(lab, "kept")
+        call(lab, "gone")
+        call(lab, "half")
+        ended = {event.body["trace_id"]: event.id for event in lab.journal.tail(0, kinds=("trace_ended",))}
+        started = {event.body["trace_id"]: event.id for event in lab.journal.tail(0, kinds=("trace_started",))}
+        erase(lab.journal, [started["gone"], ended["half"]], agent="main", at=NOW)
+        done = export(lab, tmp_path / "out")
+    assert done.files["traces/*.json"] == 1
+    assert [path.name for path in (tmp_path / "out" / "traces").iterdir()] == ["kept.json"]
+
+
+def test_one_agent_s_runs_are_exported_alone(worked: Path, tmp_path: Path) -> None:
+    with home(tmp_path / "home") as lab:
+        assert "traces/*.json" not in export(lab, tmp_path / "main", agent="main").files
+        files = export(lab, tmp_path / "sage", agent="sage").files
+        assert (files["traces/*.json"], files["outcomes/*.json"]) == (5, 1)
+
+
+def theirs(folder: Path) -> Path:
+    """Runs as the original system writes them, indented; a call that failed has the latency 0."""
+    failed = {**TRACE, "id": "77", "model": "ministral-3b", "success": False, "latency_ms": 0, "error": "timeout"}
+    used = {"tool_name": "Read", "tool_input": {"path": "cache.py"}, "tool_response": "ok", "score": 1}
+    for kind, records in (("traces", [{**TRACE, "events": [used]}, failed]), ("outcomes", [OUTCOME])):
+        (folder / kind).mkdir(parents=True)
+        for record in records:
+            (folder / kind / f"{record['id']}.json").write_text(json.dumps(record, indent=2))
+    return folder
+
+
+def test_runs_of_the_original_system(tmp_path: Path) -> None:
+    folder = theirs(tmp_path / "data")
+    with home(tmp_path / "home") as lab:
+        assert [report.imported for report in take(lab, folder)] == [1, 2]
+        found = trace(lab.views, "5f0c")
+        assert (found.query_type, found.tags, found.start_time) == (
+            "code",
+            ("code", "qwen3-32b"),
+            "2026-02-01T10:00:00.000000Z",
+        )
+        (used,) = found.events
+        assert (used["tool"], used["input"], used["response"]) == ("Read", '{"path":"cache.py"}', "ok")
+        (outcome,) = log(lab).outcomes()
+        assert (outcome.trace_id, outcome.at, round(outcome.score, 6)) == (
+            "5f0c",
+            "2026-02-01T11:00:00.000000Z",
+            0.133333,
+        )
+        assert 17363312637263152637 not in outcome.concept_ids, "ids of another kind mean nothing here"
+        assert outcome.concept_ids
+        assert [each.outcome_id for each in log(lab).queue()] == [outcome.outcome_id]
+        cells = lab.views.get(Evidence).table.cells()
+        assert sorted(zip(cells.options, cells.n.tolist(), map(str, cells.latency_ms.tolist()), strict=True)) == [
+            ("ministral-3b", 1.0, "nan"), ("qwen3-32b", 1.0, "2000.0"),
+        ]  # fmt: skip
+        before = state(lab)
+        assert [report.imported for report in take(lab, folder)] == [0, 0]
+        assert state(lab) == before
+
+
+def test_single_files_are_known_by_what_is_in_them(tmp_path: Path) -> None:
+    folder = theirs(tmp_path / "data")
+    with home(tmp_path / "home") as lab:
+        for source, name in (("traces/5f0c.json", "a.json"), ("outcomes/out-1.json", "b.json")):
+            assert take(lab, (folder / source).rename(tmp_path / name))[0].imported == 1
+        assert take(lab, folder / "traces" / "77.json")[0].file == "traces/77.json"
+        assert [*lab.views.get(Traces).ids] == ["5f0c", "77"]
+        assert log(lab).outcomes()[0].trace_id is None, "its call began before it was known"
+        with pytest.raises(InvalidInput, match=r"traces/\*\.json"):
+            take(lab, tmp_path / "nowhere")
