@@ -87,7 +87,7 @@ def stored_link_strength(co_count: ArrayLike) -> Floats:
     """
     times = np.asarray(co_count)
     if times.dtype.kind in "iu":  # as stored: few steps lead to the cap, and looking them up is quick
-        return _LINK_STEPS[np.clip(times, 0, len(_LINK_STEPS) - 1)]
+        return np.asarray(_LINK_STEPS.take(times, mode="clip"))
     return _stepped_strength(times.astype(np.float64))
 
 
@@ -109,12 +109,12 @@ def effective_link_strength(stored: ArrayLike, days_since: ArrayLike, half_life_
     """
     if not half_life_days > 0:
         raise InvalidInput(f"got half_life_days {half_life_days!r}; allowed is a number above 0")
-    # In one array as far as it goes: with millions of links, fresh ones cost more than the arithmetic.
-    elapsed = np.array(days_since, dtype=np.float64)
-    np.maximum(elapsed, 0.0, out=elapsed)
-    np.divide(elapsed, -half_life_days, out=elapsed)
-    strength = np.asarray(stored, dtype=np.float64) * np.exp2(elapsed, out=elapsed)
-    return np.where(strength < LINK_DROP_BELOW, 0.0, strength)
+    # In one array as far as it goes: with millions of links, fresh ones cost as much as the arithmetic.
+    elapsed = np.asarray(np.maximum(np.asarray(days_since, dtype=np.float64), 0.0))
+    np.exp2(np.divide(elapsed, -half_life_days, out=elapsed), out=elapsed)
+    strength = np.asarray(np.asarray(stored, dtype=np.float64) * elapsed)
+    strength[strength < LINK_DROP_BELOW] = 0.0
+    return strength
 
 
 def link_columns(n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLike) -> tuple[Floats, Floats]:

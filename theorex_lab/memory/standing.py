@@ -269,7 +269,8 @@ def _weak_links(axon: Axon, strengths: NDArray[np.float64], rows: NDArray[np.int
     """agent -> pairs of concept ids: the links of these concepts that are still there and too weak to stay."""
     among = np.zeros(len(axon.concepts), bool)
     among[rows] = True
-    weak = np.flatnonzero((axon.links["count"] > 0) & (strengths == 0))
+    weak = np.flatnonzero(strengths == 0)
+    weak = weak[axon.links["count"][weak] > 0]
     ends = np.stack([axon.links["a"][weak], axon.links["b"][weak]], axis=1)
     ends = ends[among[ends[:, 0]]]
     pairs = axon.concepts["concept_id"][ends]
