@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
@@ -20,6 +19,8 @@ from theorex_lab.memory.lifecycle import CONTEXT_FILE, Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 
 if TYPE_CHECKING:
+    import tempfile
+
     from theorex_lab.dispatch.tasks import TaskBoard
     from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
@@ -76,6 +77,8 @@ class Lab:
     @classmethod
     def temporary(cls: type[T], *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> T:
         """A lab in a folder of its own, for experiments; it is gone when the lab is closed."""
+        import tempfile
+
         checked = check_settings(settings)
         folder = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
         lab = cls(folder.name, clock=clock, settings=checked, embedder=embedder)

@@ -371,13 +371,17 @@ def _asleep(index: ItemIndex, axon: Axon) -> NDArray[np.bool_]:
         concepts, observations = axon.asleep()
         if not len(concepts):
             return mask
-        awake = np.setdiff1d(axon.rows_of(), concepts, assume_unique=True)
+        alive = np.zeros(len(axon.concepts), bool)
+        alive[axon.rows_of()] = True
+        alive[concepts] = False
         found = (index.agents.find(name) for name in axon.agents)
         numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
-        present = _owned(numbers[axon.concepts["agent"][awake]], axon.concepts["concept_id"][awake])
+        present = np.sort(_owned(numbers[axon.concepts["agent"][alive]], axon.concepts["concept_id"][alive]))
         sleeping_texts = axon.observations["seq"][observations]
     is_concept = documents["kind"] == CONCEPT
-    mask[is_concept] = ~np.isin(_owned(documents["agent"][is_concept], documents["concept_id"][is_concept]), present)
+    wanted = _owned(documents["agent"][is_concept], documents["concept_id"][is_concept])
+    places = np.minimum(np.searchsorted(present, wanted), max(len(present) - 1, 0))
+    mask[is_concept] = present[places] != wanted if len(present) else True
     mask |= ~is_concept & np.isin(documents["seq"], sleeping_texts)
     return mask
 
