@@ -10,13 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from conftest import Ended, Run
 from hostile_server import HostileServer, completion, status
-from test_cli import Ended, Run, run
 
 from theorex_lab import hook
 from theorex_lab.journal.sqlite import Journal
 
-__all__ = ["run"]
 TASK = ["refactor", "the", "python", "function"]
 KEYS = {"task_id", "model_used", "success", "trace_id", "latency_ms", "response", "written_to_axon"}
 

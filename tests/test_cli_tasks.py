@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_cli import Run, run  # noqa: F401
+from conftest import Run
 
 from theorex_lab.cli import tasks as commands
 from theorex_lab.dispatch.tasks import STATES
@@ -18,14 +18,14 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THEOREX_WORKER", raising=False)
 
 
-def _send(run: Run, *payload: str) -> str:  # noqa: F811
+def _send(run: Run, *payload: str) -> str:
     ended = run("a2a-send", "--from", "main", "--to", "sage", "--type", "review", *AT, "--", *payload)
     assert ended.code == 0
     assert ended.json.keys() == {"task_id"}
     return str(ended.json["task_id"])
 
 
-def test_from_one_agent_to_the_other_and_back(run: Run) -> None:  # noqa: F811
+def test_from_one_agent_to_the_other_and_back(run: Run) -> None:
     task_id = _send(run, '{"file": "a.py"}')
     (listed,) = run("a2a-tasks", "--agent", "sage", *AT).json["tasks"]
     assert list(listed) == KEYS
@@ -58,12 +58,12 @@ def test_from_one_agent_to_the_other_and_back(run: Run) -> None:  # noqa: F811
         (["[" * 60_000], "[" * 60_000),
     ],
 )
-def test_a_payload_is_json_or_else_a_text(run: Run, words: list[str], payload: object) -> None:  # noqa: F811
+def test_a_payload_is_json_or_else_a_text(run: Run, words: list[str], payload: object) -> None:
     _send(run, *words)
     assert run("a2a-claim", "--agent", "sage", *AT).json["task"]["payload"] == payload
 
 
-def test_who_works_comes_from_the_environment_or_is_the_agent(run: Run, monkeypatch) -> None:  # noqa: F811
+def test_who_works_comes_from_the_environment_or_is_the_agent(run: Run, monkeypatch) -> None:
     first, second = _send(run, "one"), _send(run, "two")
     assert run("a2a-claim", "--agent", "sage", *AT).json["task"]["worker"] == "sage"
     assert run("a2a-complete", first, *AT).json["task"]["result"] is None
@@ -76,7 +76,7 @@ def test_who_works_comes_from_the_environment_or_is_the_agent(run: Run, monkeypa
     assert run("a2a-tasks", "--agent", "main", *AT).json["tasks"][0]["from"] == "sage"
 
 
-def test_a_lease_that_is_over_shows_in_the_list(run: Run) -> None:  # noqa: F811
+def test_a_lease_that_is_over_shows_in_the_list(run: Run) -> None:
     task_id = _send(run, "x")
     run("a2a-claim", "--agent", "sage", "--worker", "w1", *AT)
     later = ("--now", "2026-03-01T09:05:00Z", "--json")
@@ -84,7 +84,7 @@ def test_a_lease_that_is_over_shows_in_the_list(run: Run) -> None:  # noqa: F811
     assert run("a2a-claim", "--agent", "sage", "--worker", "w2", *later).json["task"]["attempt"] == 2
 
 
-def test_for_people(run: Run) -> None:  # noqa: F811
+def test_for_people(run: Run) -> None:
     assert run("a2a-claim", "--agent", "sage").out == "nothing waits\n"
     assert run("a2a-tasks", "--agent", "sage").out == "no tasks\n"
     task_id = _send(run, "a\x1b[31mb" + "c" * 200)
@@ -113,7 +113,7 @@ def test_for_people(run: Run) -> None:  # noqa: F811
         (("a2a-fail", "nothing", " "), 1),
     ],
 )
-def test_wrong_usage_ends_with_two_and_refused_input_with_one(run: Run, arguments: tuple[str, ...], code: int) -> None:  # noqa: F811
+def test_wrong_usage_ends_with_two_and_refused_input_with_one(run: Run, arguments: tuple[str, ...], code: int) -> None:
     ended = run(*arguments, "--json")
     assert (ended.code, list(ended.json)) == (code, ["error"])
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW
+from conftest import DAY, NOW, Run
 from faults import opened, tool_event
 from hostile_server import HostileServer, completion, status
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import Run, run
 
 from theorex_lab import Lab
 from theorex_lab.dispatch.bus import End, Start, Tool
@@ -26,7 +25,6 @@ from theorex_lab.evolution.reviewers import HeuristicReviewer, RecordedReviewer,
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.context import count_tokens
 
-__all__ = ["run"]
 FIX = "Clear the cache of the billing service before the deployment."
 GOOD = json.dumps({"score": 0.9, "fix_description": FIX, "decisive_step": 1, "failure_class": "wrong_plan"})
 

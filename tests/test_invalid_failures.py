@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import Run
 from faults import opened
-from test_cli import Run, run
 from test_failures import GOOD, events, failed, lab, log_of, saying
 
 from theorex_lab import InvalidInput, Lab
@@ -15,7 +15,7 @@ from theorex_lab.evolution.model_review import read_reply
 from theorex_lab.evolution.reviewers import RecordedReviewer
 from theorex_lab.memory.axon import Axon
 
-__all__ = ["lab", "run"]
+__all__ = ["lab"]
 REFUSED = {
     "a score in words": '{"score": "high", "fix_description": "Retry."}',
     "a score in a string": '{"score": "0.9", "fix_description": "Retry."}',

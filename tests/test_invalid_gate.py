@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NOW
-from test_cli import Run, run
+from conftest import NOW, Run
 
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.config import load_settings
 from theorex_lab.evolution.gate import decide
 from theorex_lab.evolution.policy import policies, policy_settings, rollback, snapshot, with_changes
-
-__all__ = ["run"]
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from hostile_server import Exchange, HostileServer, completion
-from test_cli import Run, run
 from test_failures import closed_port, models
 
 from theorex_lab import Lab
 
-__all__ = ["run"]
 TASK = "deploy the billing service to production"
 
 

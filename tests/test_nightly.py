@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, Run, observation
 from faults import opened, tool_event
-from test_cli import Run, run
 from test_gate import TOKENS, _lab, _new
 
 from theorex_lab import Lab
@@ -25,7 +24,6 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.observation import FIX_TYPE
 
-__all__ = ["run"]
 STEPS = ["review", "refine", "gate", "graduate", "scan", "promote", "boot-inject"]
 
 
