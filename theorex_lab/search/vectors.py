@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+import mmap
 import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -320,7 +321,7 @@ class VectorCache:
                 self._forget()
             known = len(self._records)
             if count > known:
-                self._records = np.asarray(np.memmap(file, dtype=self._record, mode="r", shape=(count,)))
+                self._records = _mapped(file, self._record, count)
                 self._keys = np.concatenate([self._keys, self._records["key"][known:]])
                 self._sort_in(np.ascontiguousarray(self._keys[known:, 0]), known)
             # The map keeps the file's number from being given to another file.
@@ -354,6 +355,16 @@ class VectorCache:
                 yield
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror}; check space and permissions") from error
+
+
+def _mapped(file: BinaryIO, record: np.dtype[Any], count: int) -> npt.NDArray[Any]:
+    """The first `count` records of the file, read-only; all of them are about to be read, so their pages come at once."""
+    size = count * record.itemsize
+    if hasattr(mmap, "MAP_POPULATE"):
+        held = mmap.mmap(file.fileno(), size, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ)
+    else:
+        held = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    return np.frombuffer(held, dtype=record, count=count)
 
 
 def _append(path: Path, records: npt.NDArray[Any]) -> None:
