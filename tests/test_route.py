@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from dataclasses import asdict
 from typing import Any
@@ -642,13 +640,3 @@ def test_a_lab_routes_by_what_it_has_recorded() -> None:
         assert lab.route("debug this", power=MAINS, agent="qwen-sage").confidence == 1.0
         assert [cell.usable for cell in lab.matrix()] == [True]
         assert [cell.usable for cell in lab.matrix(min_samples=7)] == [False]
-
-
-def test_routing_without_evidence_needs_no_numpy() -> None:
-    program = (
-        "import sys\nfrom theorex_lab.config import Settings\nfrom theorex_lab.routing.energy import Power\n"
-        "from theorex_lab.routing.router import route\n"
-        "route('debug this', Settings(), evidence=None, power=Power(None, False), now=0)\n"
-        "assert 'numpy' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -29,6 +29,9 @@ class Rows(Sequence[Row]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
 
     @overload
     def __getitem__(self, index: int) -> Row: ...

@@ -186,14 +186,15 @@ class EvidenceTable:
         chosen = [(pair, row) for row, pair in enumerate(self._rows) if pair[0].startswith(prefix)]
         rows = [row for _, row in chosen]
         sums, last = self._table["sums"][rows], self._table["last"][rows]
-        weight = _weight(last, now, half_life_days)
+        weight = _weight(last[:, None], now, half_life_days)
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
+        counts = sums[:, :2] * weight
         return Cells(
             [pair[0] for pair, _ in chosen],
             [pair[1] for pair, _ in chosen],
-            sums[:, 0] * weight,
-            sums[:, 1] * weight,
+            counts[:, 0],
+            counts[:, 1],
             means[:, 0],
             means[:, 1],
             means[:, 2],

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from theorex_lab.config import ModelSettings, QueryType, Settings, Tier
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent
+from theorex_lab.routing.confidence import Cell, best, matrix
 from theorex_lab.routing.energy import Power, describe_power, veto
+from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.routing.heuristic import advise, classify, complexity_of, estimated_tokens
 from theorex_lab.routing.roles import highest_priority
-
-if TYPE_CHECKING:
-    from theorex_lab.routing.confidence import Cell
-    from theorex_lab.routing.evidence import EvidenceTable
 
 # Sizes to try, by the size that is wanted.
 FALLBACK_TIERS: dict[Tier, tuple[Tier, ...]] = {
@@ -94,17 +92,17 @@ def route(
     energy = _energy(power, no_large, role.model if role.model not in allowed else None)
     preferred = role.model if role.model in allowed else None
     candidates = _candidates(allowed, preferred) if urgent else allowed.keys()
-    matrix = _confidence_matrix(evidence, settings, now, query_type, candidates, preferred)
-    model = matrix.model or preferred
+    known = _confidence_matrix(evidence, settings, now, query_type, candidates, preferred)
+    model = known.model or preferred
     ordered = _ordered(allowed, advice.tier if model is None else allowed[model].tier)
     heuristic = f"{advice.tier} ({advice.confidence:.2f}) for {advice.reason}" + (f", by {sign!r}" if sign else "")
     if model is not None:
-        confidence = matrix.confidence if matrix.model else role.confidence
+        confidence = known.confidence if known.model else role.confidence
         heuristic = f"not needed; it says {heuristic}"
     else:
         model, confidence = next(iter(ordered), None), advice.confidence
         heuristic += f": {_found(model, allowed, advice.tier)}"
-    said = (role.reason, energy, matrix.reason, heuristic)
+    said = (role.reason, energy, known.reason, heuristic)
     return Decision(
         query_type,
         advice.tier if model is None else allowed[model].tier,
@@ -156,8 +154,6 @@ def _confidence_matrix(
     """The best usable cell's model, unless a preference stands that the evidence does not clearly speak against."""
     if evidence is None:
         return _Step(None, 0.0, "no evidence is given")
-    from theorex_lab.routing.confidence import best
-
     cells = _cells(evidence, settings, now, query_type)
     found = best(cells, query_type, candidates)
     if found is None:
@@ -180,9 +176,6 @@ def _confidence_matrix(
 
 def _cells(evidence: EvidenceTable, settings: Settings, now: int, query_type: QueryType) -> list[Cell]:
     """The cells of a query type."""
-    from theorex_lab.routing.confidence import matrix
-    from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX
-
     cells = evidence.cells(QUERY_TYPE_PREFIX + query_type, now=now, half_life_days=settings.matrix_half_life_days)
     scored = matrix(cells, min_samples=settings.matrix_min_samples, success_weight=settings.matrix_success_weight)
     return [cell for cell in scored if cell.query_type == query_type]
