@@ -252,8 +252,7 @@ def _serve(port: int) -> None:
     parameters.kv_unified = True
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = _THREADS
     parameters.verbosity = 1  # errors only: a log of prompts would outlive an erasure
-    server = Server(parameters)
-    print(f"serving on {server.listening_address}", flush=True)  # noqa: T201
+    _server = Server(parameters)  # serves for as long as it is held
     signal.pause()
 
 

@@ -109,7 +109,7 @@ def _explained(
     except TheorexError as error:
         if isinstance(error, InvalidInput) and not isinstance(error, ConfigError):
             raise refused(str(error)) from error
-        print(f"theorex: {error}", file=sys.stderr)  # noqa: T201
+        print(f"theorex: {error}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
         raise problem("the memory cannot be read or written now; the server's own output says why") from error
 
 
