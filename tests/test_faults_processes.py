@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -48,6 +50,9 @@ def together(*runs: Callable[[], object]) -> list[int]:
                 os.read(reading, 1)  # ends when the parent closes its side
                 run()
                 code = 0
+            except BaseException:
+                traceback.print_exc()  # else nobody would learn why it failed
+                raise
             finally:
                 os._exit(code)
         children.append(child)
@@ -236,15 +241,23 @@ def _numbered(number: int) -> Event:
     return new_event("short_term", body, agent="main", session="s", at=NOW)
 
 
-def _append_all(home: Path) -> None:
+def _append_all(home: Path, looks: int) -> None:
+    """Append every event in batches; at each tenth wait until the reader (a byte in the pipe a look) has looked anew."""
     journal = Journal(home / "theorex.db")
     chance = np.random.default_rng(1)
     events = [_numbered(number) for number in range(1, EVENTS + 1)]
-    done = 0
+    done = tenths = 0
     while done < EVENTS:
         size = int(chance.integers(1, 60))
         journal.append(events[done : done + size])
         done += size
+        if tenths < done * 10 // EVENTS < 10:
+            tenths = done * 10 // EVENTS
+            while select.select([looks], [], [], 0)[0]:
+                os.read(looks, 65_536)
+            for _ in range(2):  # the first look may have begun before; a reader that has failed looks no more
+                if select.select([looks], [], [], 30)[0]:
+                    os.read(looks, 1)
 
 
 def _agrees(lab: Lab, before: int) -> int:
@@ -274,14 +287,18 @@ def _agrees(lab: Lab, before: int) -> int:
 
 def test_a_reader_sees_a_prefix_while_ten_thousand_events_are_appended(tmp_path: Path) -> None:
     Journal(tmp_path / "theorex.db").close()
+    looks, looked = os.pipe()
 
     def reading() -> None:
         seen = [0]
         with opened(tmp_path, snapshotAfterEvents=1_500) as lab:
             while seen[-1] < EVENTS:
                 seen.append(_agrees(lab, seen[-1]))
+                os.write(looked, b".")
         assert len(set(seen)) >= 5, "it looked while the other was writing"
         with opened(tmp_path) as lab:
             assert _agrees(lab, EVENTS) == EVENTS, "from the snapshots that were written meanwhile"
 
-    assert together(lambda: _append_all(tmp_path), reading) == [0, 0]
+    assert together(lambda: _append_all(tmp_path, looks), reading) == [0, 0]
+    os.close(looks)
+    os.close(looked)
