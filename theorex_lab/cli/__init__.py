@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -135,7 +136,7 @@ def command(name: str) -> Callable[[Callable[..., Any]], Command]:
     """Declare the function below as the command `name`; its first line of help is the table's."""
 
     def declare(function: Callable[..., Any]) -> Command:
-        details = (function.__doc__ or "").strip()
+        details = cleandoc(function.__doc__ or "")
         text = COMMANDS[name][1] + (f"\n\n{details}" if details else "")
         made = click.command(name=name, cls=Command, help=text, short_help=COMMANDS[name][1])(function)
         assert isinstance(made, Command)

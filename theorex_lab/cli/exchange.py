@@ -17,13 +17,20 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @command("export")
 @click.option("--agent", default=None, help="Only this agent's memory; default: all agents.")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-def export(folder: Path, agent: str | None) -> None:
-    """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole."""
+@click.option("--replace", is_flag=True, help="Without DIR: replace the files that are there.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
+def export(folder: Path | None, agent: str | None, replace: bool) -> None:
+    """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole.
+
+    Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
+    outcomesDir in config.json say.
+    """
     from theorex_lab.evolution.exchange import export_home
 
     lab = open_lab()
-    done = export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder.expanduser(), agent=agent)
+    done = export_home(
+        lab.views, lab.settings, lab.clock, lab.searcher, folder and folder.expanduser(), agent=agent, replace=replace
+    )
     lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
     emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join(lines))
 
@@ -32,14 +39,23 @@ def export(folder: Path, agent: str | None) -> None:
 @click.option("--agent", default="main", show_default=True, help="Whose the records are that name nobody.")
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for backups of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
-@click.argument("path", type=click.Path(path_type=Path))
-def import_(path: Path, agent: str, trust_own: bool, strict: bool) -> None:
-    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once."""
+@click.argument("path", metavar="[PATH]", required=False, type=click.Path(path_type=Path))
+def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> None:
+    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
+
+    Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
+    """
     from theorex_lab.evolution.exchange import import_home
 
     lab = open_lab()
     reports = import_home(
-        lab.views, lab.settings, lab.clock, lambda: lab.searcher, path.expanduser(), agent=agent, trust_own=trust_own
+        lab.views,
+        lab.settings,
+        lab.clock,
+        lambda: lab.searcher,
+        path and path.expanduser(),
+        agent=agent,
+        trust_own=trust_own,
     )
     result: dict[str, Any] = {
         "files": [asdict(report) for report in reports],

@@ -28,7 +28,15 @@ from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.flatfiles import Record, append_new, write_lines
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.exchange import Exported, FileReport, export_files, files_of, import_files
+from theorex_lab.memory.exchange import (
+    Exported,
+    FileReport,
+    export_files,
+    export_places,
+    files_of,
+    import_files,
+    places,
+)
 from theorex_lab.memory.exchange_fields import (
     EVENT_ID,
     LARGEST,
@@ -52,26 +60,37 @@ T = TypeVar("T")
 
 
 def export_home(
-    views: Views, settings: Settings, clock: Clock, searcher: Searcher, folder: Path, *, agent: str | None = None
+    views: Views,
+    settings: Settings,
+    clock: Clock,
+    searcher: Searcher,
+    folder: Path | None,
+    *,
+    agent: str | None = None,
+    replace: bool = False,
 ) -> Exported:
     """Write the files of memory, see `export_files`, and a file a trace and an outcome, of all agents or of one.
 
+    Without a folder to the original system's places, see `export_places`; outcomes then to the setting outcomesDir.
     A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder.
     """
+    outcomes = (
+        _outcome_record(views.journal, each) for each in OutcomeLog(views, settings, clock).outcomes(agent=agent)
+    )
+    if folder is None:
+        done = export_places(views, settings, clock, agent=agent, replace=replace)
+        _write_runs(settings.path("outcomes_dir"), outcomes, f"{settings.path('outcomes_dir')}/*.json", done)
+        return done
     done = export_files(views, settings, clock, searcher, folder, agent=agent)
-    log = OutcomeLog(views, settings, clock)
-    records = {
-        TRACES: _trace_records(views, agent),
-        OUTCOMES: (_outcome_record(views.journal, each) for each in log.outcomes(agent=agent)),
-    }
-    for kind, each in records.items():
-        count = 0
-        for record in each:
-            write_lines(folder / kind / file_name(record["id"]), [encode(record)])
-            count += 1
-        if count:
-            done.files[f"{kind}/*.json"] = count
+    _write_runs(folder / TRACES, _trace_records(views, agent), f"{TRACES}/*.json", done)
+    _write_runs(folder / OUTCOMES, outcomes, f"{OUTCOMES}/*.json", done)
     return done
+
+
+def _write_runs(folder: Path, records: Iterator[Record], name: str, done: Exported) -> None:
+    for record in records:
+        write_lines(folder / file_name(record["id"]), [encode(record)])
+        done.files[name] = done.files.get(name, 0) + 1
 
 
 def import_home(
@@ -79,29 +98,38 @@ def import_home(
     settings: Settings,
     clock: Clock,
     searcher: Callable[[], Searcher],
-    path: Path,
+    path: Path | None,
     *,
     agent: str = "main",
     trust_own: bool = False,
 ) -> list[FileReport]:
     """Import the files of memory, see `import_files`, then outcomes/*.json and traces/*.json, or one such file.
 
+    Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath,
+    coldStorePath and outcomesDir, that are there; InvalidInput where none is.
+
     The outcomes together, and then the traces, are one transaction; a damaged file is reported and the others are
     imported. Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the
     outcome that names it, where the two are imported together.
     """
     how = Importing(settings, clock.now(), check_agent(agent), trust_own)
-    outcomes, traces = _run_files(path)
-    own = [*outcomes, *traces]
-    reports = []
-    if not own or (path.is_dir() and files_of(path)):
-        reports = import_files(views, settings, clock, searcher, path, agent=agent, trust_own=trust_own)
+    folder, reports = settings.path("outcomes_dir"), []
+    outcomes, traces = (sorted(folder.glob("*.json")), []) if path is None else _run_files(path)
+    if path is None:
+        memory = [place for place in places(settings) if place.exists() and files_of(place)]
+    else:
+        memory = [path] if not (outcomes or traces) or (path.is_dir() and files_of(path)) else []
+    for place in memory:
+        reports += import_files(views, settings, clock, searcher, place, agent=agent, trust_own=trust_own)
     # A call names its outcome at its start; so the outcomes are read first.
     links: dict[str, str] = {}
     if outcomes:
         reports.append(_import_outcomes(views.journal, outcomes, how, links))
     if traces:
         reports.append(_import_traces(views.journal, traces, how, links))
+    if not reports:
+        looked = ", ".join(map(str, [*places(settings), folder]))
+        raise InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
     return reports
 
 

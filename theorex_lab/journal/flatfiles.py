@@ -1,11 +1,13 @@
-"""Files of exchange: JSON Lines and graphs in the Graphology shape, written whole or not at all, read line by line."""
+"""Files of exchange: JSON Lines, graphs in the Graphology shape, and cold stores; written whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import os
 import secrets
+import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,17 +31,24 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 
     Raises StorageError where that fails, on a full disk for instance.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     count = 0
+    with _draft(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(line + "\n")
+            count += 1
+        file.flush()
+        os.fsync(file.fileno())
+    return count
+
+
+@contextmanager
+def _draft(path: Path) -> Iterator[Path]:
+    """Where to write what becomes the file `path` at the end, unless that fails."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with draft.open("x", encoding="utf-8", newline="\n") as file:
-                for line in lines:
-                    file.write(line + "\n")
-                    count += 1
-                file.flush()
-                os.fsync(file.fileno())
+            yield draft
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
@@ -48,7 +57,6 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
         raise StorageError(
             f"cannot write {path}: {error.strerror}; what was there is untouched: make room, or choose another folder"
         ) from error
-    return count
 
 
 def write_graph(path: Path, attributes: Record, nodes: Iterable[Record], edges: Iterable[Record]) -> int:
@@ -95,6 +103,42 @@ def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
                         yield number, error
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
+    """Write a cold store, a SQLite table cold_nodes(archive_id, data) with a JSON object a row; returns how many.
+
+    Raises StorageError as `write_lines` does.
+    """
+    with _draft(path) as draft:
+        try:
+            with closing(sqlite3.connect(draft)) as connection, connection:
+                connection.execute("CREATE TABLE cold_nodes (archive_id TEXT, data TEXT)")
+                rows = ((archive_id, encode(record)) for archive_id, record in records)
+                return connection.executemany("INSERT INTO cold_nodes VALUES (?, ?)", rows).rowcount
+        except sqlite3.OperationalError as error:
+            raise StorageError(f"cannot write {path}: {error}; what was there is untouched: make room") from error
+
+
+def read_cold(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
+    """Yield the number of each row of a cold store, from 1, and its object, or what is wrong with it.
+
+    Raises InvalidInput for a file that is no cold store, StorageError for one that cannot be read.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("SELECT CAST(data AS BLOB) FROM cold_nodes ORDER BY rowid")
+            for number, (data,) in enumerate(rows, 1):
+                try:
+                    yield number, _parse(data or b"")
+                except InvalidInput as error:
+                    yield number, error
+    except sqlite3.OperationalError as error:
+        if "no such table" not in str(error):
+            raise StorageError(f"cannot read {path}: {error}; check the path and its permissions") from error
+        raise InvalidInput("got a database without the table cold_nodes(archive_id, data)") from error
+    except sqlite3.DatabaseError as error:
+        raise InvalidInput(f"got no cold store: {error}; allowed is a SQLite file") from error
 
 
 def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appended:

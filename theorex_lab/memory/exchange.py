@@ -6,6 +6,7 @@ observations.jsonl            every sentence as it was written
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
 embeddings.jsonl              vectors of the embedder in use
 SHARED_CONTEXT.md             the context as it is now; it is not read back
+cold-store.db                 of the original system, which keeps there what sleeps; our axon.json holds that too
 
 Whatever is imported has the source `import`: no trust rises through a file that anybody may have edited. For one's
 own backups `trust_own` keeps the sources that the file names. An axon states numbers, it does not add: where the home
@@ -34,8 +35,10 @@ from theorex_lab.journal.flatfiles import (
     Appended,
     Record,
     append_new,
+    read_cold,
     read_graph,
     read_lines,
+    write_cold,
     write_graph,
     write_lines,
 )
@@ -51,7 +54,7 @@ from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.search.vectors import KEY_BYTES
 
 AXON, SHARED, OBSERVATIONS, STM = "axon.json", "shared-axon.json", "observations.jsonl", "stm.jsonl"
-EMBEDDINGS, SHORT_TERM = "embeddings.jsonl", "short-term"
+EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 _VECTORS_AT_ONCE = 1_000
 Vector = NDArray[np.float32]
@@ -90,21 +93,11 @@ def export_files(
     with ExitStack() as locks:
         for view in (axon, shared, short_term):
             locks.enter_context(view.lock)
-        known = dict.fromkeys([*axon.agents, *shared.agents, *short_term.agents])
-        agents = list(known) if agent is None else [check_agent(agent)]
-        for name in (each for each in agents if axon.agents.find(each) is not None):
-            done.files[f"agents/{name}/{AXON}"] = write_graph(
-                folder / "agents" / name / AXON,
-                writing.axon_attributes(name, short_term),
-                writing.axon_nodes(axon, now, settings, name),
-                writing.axon_edges(axon, name),
-            )
-        done.files[SHARED] = write_graph(
-            folder / SHARED,
-            {},
-            writing.shared_nodes(axon, shared, now, settings, agents),
-            writing.shared_edges(shared, agents),
-        )
+        agents = _agents(views, agent)
+        for name in _with_axon(axon, agents):
+            path = folder / "agents" / name / AXON
+            done.files[f"agents/{name}/{AXON}"] = _write_axon(views, settings, now, name, path)
+        done.files[SHARED] = _write_shared(views, settings, now, agents, folder / SHARED)
         sentences = writing.observation_records(axon, views.journal, axon.seq, agents)
         done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, sentences))
         _export_short_term(views, short_term, now, agents, done)
@@ -113,6 +106,66 @@ def export_files(
         text = lifecycle.context(views, settings, clock).text
         done.files[lifecycle.CONTEXT_FILE] = write_lines(folder / lifecycle.CONTEXT_FILE, text.splitlines())
     return done
+
+
+def export_places(
+    views: Views, settings: Settings, clock: Clock, *, agent: str | None = None, replace: bool = False
+) -> Exported:
+    """Write what the original system reads where it looks for it: axons, the shared axon, and what sleeps.
+
+    The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Raises InvalidInput, with nothing
+    written, where a file is there already and `replace` is not given; StorageError where one cannot be written.
+    """
+    axon, agents, now = views.get(Axon), _agents(views, agent), clock.now()
+    shared, cold = settings.path("shared_axon_path"), settings.path("cold_store_path")
+    axons = {name: settings.path("agent_axon_dir") / name / "theorex" / AXON for name in _with_axon(axon, agents)}
+    there = [str(path) for path in (*axons.values(), shared, cold) if path.exists()]
+    if there and not replace:
+        raise InvalidInput(
+            f"got files that are there already: {', '.join(there)}; import them first and then replace them, "
+            "or export into a folder"
+        )
+    done = Exported(settings.path("agent_axon_dir"))
+    with axon.lock:
+        for name, path in axons.items():
+            done.files[str(path)] = _write_axon(views, settings, now, name, path)
+        done.files[str(shared)] = _write_shared(views, settings, now, agents, shared)
+        done.files[str(cold)] = write_cold(cold, writing.cold_nodes(axon, now, settings, axons))
+    return done
+
+
+def places(settings: Settings) -> list[Path]:
+    """Where the original system keeps its memory, by the settings; also what is not there."""
+    return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path", "cold_store_path")]
+
+
+def _agents(views: Views, agent: str | None) -> list[str]:
+    """All agents of the memory, or the one that is named."""
+    if agent is not None:
+        return [check_agent(agent)]
+    axon, shared, short_term = views.get(Axon), views.get(SharedWeb), views.get(ShortTerm)
+    return list(dict.fromkeys([*axon.agents, *shared.agents, *short_term.agents]))
+
+
+def _with_axon(axon: Axon, agents: list[str]) -> list[str]:
+    return [name for name in agents if axon.agents.find(name) is not None]
+
+
+def _write_axon(views: Views, settings: Settings, now: int, agent: str, path: Path) -> int:
+    axon, short_term = views.get(Axon), views.get(ShortTerm)
+    return write_graph(
+        path,
+        writing.axon_attributes(agent, short_term),
+        writing.axon_nodes(axon, now, settings, agent),
+        writing.axon_edges(axon, agent),
+    )
+
+
+def _write_shared(views: Views, settings: Settings, now: int, agents: list[str], path: Path) -> int:
+    axon, shared = views.get(Axon), views.get(SharedWeb)
+    return write_graph(
+        path, {}, writing.shared_nodes(axon, shared, now, settings, agents), writing.shared_edges(shared, agents)
+    )
 
 
 def _export_short_term(views: Views, short_term: ShortTerm, now: int, agents: list[str], done: Exported) -> None:
@@ -171,14 +224,14 @@ def files_of(path: Path) -> list[Path]:
         return [path]
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
-    named = [path / name for name in (OBSERVATIONS, SHARED)], [path / name for name in (STM, EMBEDDINGS)]
+    named = [path / name for name in (OBSERVATIONS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
     return [file for file in [*axons, *named[0], *days, *named[1]] if file.is_file()]
 
 
 def _refuse(path: Path) -> NoReturn:
     raise InvalidInput(
         f"got {path}, which is no file and holds none of {AXON}, agents/*/{AXON}, {SHARED}, {OBSERVATIONS}, "
-        f"{SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}, traces/*.json, outcomes/*.json; give a folder that was exported, "
+        f"{SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}, {COLD}, traces/*.json, outcomes/*.json; give a folder that was exported, "
         "or one such file"
     )
 
@@ -205,6 +258,8 @@ def _import_file(
         if path.is_dir():
             stated.add(owner)
         return done
+    if kind == COLD:
+        return append_new(views.journal, reading.cold_events(read_cold(file), _holder(views), how, problems))
     lines = read_lines(file)
     if kind == OBSERVATIONS:
         return append_new(views.journal, reading.observation_events(lines, stated, how, problems))
@@ -217,6 +272,8 @@ def _kind(file: Path) -> str:
         return STM
     if file.name in (AXON, SHARED, OBSERVATIONS, STM, EMBEDDINGS):
         return file.name
+    if file.suffix == ".db":
+        return COLD
     if file.suffix == ".json":
         return SHARED if "shared" in file.name else AXON
     for _, record in read_lines(file):

@@ -102,6 +102,14 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
         yield how.event("imported_links", {"links": part, "graduated": [] if start else graduated}, agent), len(part)
 
 
+def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
+    """What sleeps in a cold store, concepts that their agent's axon lacks; those that it `held` stay as they are."""
+    for number, record in lines:
+        found = noted(problems, number, _cold, record, how)
+        if found is not None and not held(found[0], found[1]["concepts"][0][0]):
+            yield how.event("imported", found[1], found[0]), 1
+
+
 def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
     """What each agent contributed to the shared web.
 
@@ -184,6 +192,12 @@ def _stated(attributes: Record, how: Importing) -> Body:
         ),
         "decayed": _decayed(attributes, count),
     }
+
+
+def _cold(record: Record | InvalidInput, how: Importing) -> tuple[str, Body]:
+    attributes = _sound(record)
+    agent = check_agent(attributes.get("agent_id", how.agent))
+    return agent, _stated({**attributes, "scanned_tier": Tier.SLEEPING.name}, replace(how, agent=agent))
 
 
 @lru_cache(maxsize=64)

@@ -72,6 +72,15 @@ def axon_nodes(axon: Axon, now: int, settings: Settings, agent: str) -> Iterator
         yield {"key": str(number), "attributes": attributes}
 
 
+def cold_nodes(axon: Axon, now: int, settings: Settings, agents: Iterable[str]) -> Iterator[tuple[str, Record]]:
+    """An archive id and the attributes of each concept of these agents that sleeps at `now` (µs)."""
+    for agent in agents:
+        for node in axon_nodes(axon, now, settings, agent):
+            attributes = node["attributes"]
+            if attributes["relevance_tier"] == Tier.SLEEPING.name:
+                yield f"{node['key']}_{now // 1_000}", attributes
+
+
 def axon_edges(axon: Axon, agent: str) -> Iterator[Record]:
     """An edge a present link between the agent's concepts, in the axon's order."""
     links, ids = axon.links, axon.concepts["concept_id"]

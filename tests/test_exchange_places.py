@@ -1,0 +1,164 @@
+"""Export and import without a folder: the places where the original system keeps its files, as the settings name them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DAY, NOW, Run, observation
+
+from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab.evolution.exchange import export_home, import_home
+from theorex_lab.evolution.outcomes import OutcomeLog
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.decay import Tier
+from theorex_lab.memory.exchange import Exported, FileReport
+from theorex_lab.search.embed import HashedNgramEmbedder
+
+Open = Callable[[str], Lab]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Open:
+    """Opens a home by its name; all of them have their places in the folder `places`."""
+    places = tmp_path / "places"
+    named = {
+        "agentAxonDir": "agents",
+        "sharedAxonPath": "shared.json",
+        "outcomesDir": "went",
+        "coldStorePath": "cold.db",
+    }
+
+    def opened(name: str) -> Lab:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "config.json").write_text(json.dumps({key: str(places / each) for key, each in named.items()}))
+        return Lab(folder, clock=FixedClock(NOW), embedder=HashedNgramEmbedder(16))
+
+    return opened
+
+
+def export(lab: Lab, **options: Any) -> Exported:
+    return export_home(lab.views, lab.settings, lab.clock, lab.searcher, None, **options)
+
+
+def take(lab: Lab, path: Path | None = None) -> list[FileReport]:
+    return import_home(lab.views, lab.settings, lab.clock, lambda: lab.searcher, path)
+
+
+def tiers(lab: Lab) -> dict[tuple[str, str], tuple[int, str]]:
+    axon = lab.views.get(Axon)
+    table = axon.concepts
+    return {
+        (axon.agents[table["agent"][row]], axon.labels[row]): (int(table["count"][row]), Tier(table["tier"][row]).name)
+        for row in axon.rows_of().tolist()
+    }
+
+
+def filled(lab: Lab) -> Lab:
+    """Two agents, something that sleeps, something shared, a failure."""
+    old = [
+        observation("a lock", labels=["lock"], at=NOW - 300 * DAY),
+        observation("a lock", labels=["lock"], at=NOW - 301 * DAY),
+    ]
+    lab.journal.append(
+        [*old, observation("a queue", labels=["queue"]), observation("a ttl", labels=["ttl"], agent="sage")]
+    )
+    lab.scan()
+    lab.promote()
+    OutcomeLog(lab.views, lab.settings, lab.clock).record(
+        agent="main", decision="retry", result="timeout", success=False
+    )
+    return lab
+
+
+def test_what_was_exported_there_is_found_there(home: Open, tmp_path: Path) -> None:
+    with filled(home("mine")) as lab:
+        done, expected = export(lab), tiers(lab)
+        assert expected[("main", "lock")] == (2, "SLEEPING")
+    names = {str(path.relative_to(tmp_path / "places")) for path in (tmp_path / "places").rglob("*") if path.is_file()}
+    assert {"agents/main/theorex/axon.json", "agents/sage/theorex/axon.json", "shared.json", "cold.db"} < names
+    assert {str(tmp_path / "places" / name) for name in names if "went" not in name} < set(done.files)
+    assert done.files[str(tmp_path / "places" / "cold.db")] == 1
+    with home("other") as lab:
+        assert [report.problems for report in take(lab)] == [[]] * 5
+        assert tiers(lab) == expected
+        assert [each.decision for each in OutcomeLog(lab.views, lab.settings, lab.clock).outcomes()] == ["retry"]
+        assert {each.text for each in lab.query_shared("queue")} == {"Queue"}
+        assert sum(report.imported for report in take(lab)) == 0, "importing twice imports once"
+
+
+def test_files_that_are_there_are_replaced_only_when_asked(home: Open, tmp_path: Path) -> None:
+    theirs = tmp_path / "places" / "agents" / "main" / "theorex" / "axon.json"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text('{"nodes": []}')
+    with filled(home("mine")) as lab:
+        with pytest.raises(InvalidInput, match=r"axon\.json; import them first"):
+            export(lab)
+        assert [path for path in (tmp_path / "places").rglob("*") if path.is_file()] == [theirs]
+        export(lab, agent="sage")
+        assert theirs.read_text() == '{"nodes": []}'
+        export(lab, replace=True)
+    assert "queue" in theirs.read_text()
+
+
+def cold(path: Path, *rows: str | bytes | None, table: str = "cold_nodes") -> Path:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE {table} (archive_id TEXT PRIMARY KEY, data TEXT)")
+        connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(f"{n}_1", row) for n, row in enumerate(rows)])
+    return path
+
+
+def test_a_cold_store_of_the_original_system_wakes_nobody(home: Open, tmp_path: Path) -> None:
+    attributes = {
+        "surface_form": "Postgres", "relevance_tier": "LESS", "frequency_count": 3, "agent_id": "sage",
+        "last_seen": "2025-02-20T10:00:00.000Z",
+    }  # fmt: skip
+    held = {**attributes, "surface_form": "queue", "agent_id": "main"}
+    broken = ["[", b"\xff\xfe", None, json.dumps({**attributes, "frequency_count": "many"})]
+    broken.append(json.dumps({**attributes, "agent_id": "../x"}))
+    store = cold(tmp_path / "cold-store.db", json.dumps(attributes), json.dumps(held), *broken)
+    with home("mine") as lab:
+        lab.journal.append([observation("a queue", labels=["queue"])])
+        (report,) = take(lab, store)
+        assert tiers(lab) == {("main", "queue"): (1, "NEUTRAL"), ("sage", "postgres"): (3, "SLEEPING")}
+        assert (report.imported, [problem.split(" ")[0] for problem in report.problems]) == (
+            1,
+            [f"cold-store.db:{row}:" for row in range(3, 8)],
+        )
+        assert (take(lab, store)[0].imported, lab.verify().ok) == (0, True)
+        assert lab.search("postgres", agents=["sage"]).hits == ()
+
+
+def test_what_is_no_cold_store_is_refused_and_imports_nothing(home: Open, tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database" * 100)
+    cold(tmp_path / "other.db", "{}", table="hot_nodes")
+    with home("mine") as lab:
+        for name, reason in (("text.db", "no cold store"), ("other.db", "without the table cold_nodes")):
+            (report,) = take(lab, tmp_path / name)
+            assert (report.imported, reason in report.problems[0]) == (0, True)
+        assert lab.journal.last_seq() == 0
+
+
+def test_where_nothing_is_or_nothing_can_be_written(home: Open, tmp_path: Path) -> None:
+    with home("mine") as lab:
+        with pytest.raises(InvalidInput, match=r"got no path, and nothing is in .*cold\.db"):
+            take(lab)
+        (tmp_path / "places").write_text("a file where the folder should be")
+        with pytest.raises(StorageError, match="cannot write"):
+            export(lab)
+
+
+def test_the_commands(run: Run, home: Open, tmp_path: Path) -> None:
+    filled(home("mine")).close()
+    home("other").close()
+    assert run("export", "--home", str(tmp_path / "mine"), "--json").code == 0
+    again = run("export", "--home", str(tmp_path / "mine"), "--json")
+    assert (again.code, "are there already" in again.json["error"]) == (1, True)
+    assert run("export", "--home", str(tmp_path / "mine"), "--replace").code == 0
+    assert run("import", "--home", str(tmp_path / "other"), "--json").json["imported"] > 3
