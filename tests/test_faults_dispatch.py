@@ -39,7 +39,7 @@ import sys
 from theorex_lab import Lab
 from theorex_lab.config import check_settings
 home, url, trace_id = sys.argv[1:]
-settings = check_settings({{"models": {{"only": {{"tier": "medium", "url": url}}}}, "roles": []}})
+settings = check_settings({{"models": {{"only": {{"tier": "medium", "url": url}}}}, "roles": [], "modelTimeoutSeconds": 120}})
 lab = Lab(home, settings=settings)
 {rest}
 """
@@ -65,8 +65,8 @@ def started(home: Path, url: str, trace_id: str, rest: str) -> subprocess.Popen[
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait for another process or thread, at most half a minute."""
-    for _ in range(6_000):
+    """Wait for another process or thread, at most two minutes."""
+    for _ in range(24_000):
         if condition():
             return
         time.sleep(0.005)
@@ -118,7 +118,7 @@ def test_a_connection_that_is_refused_is_a_failure_like_another(home: Path) -> N
 def test_calls_that_overlap_at_a_real_server(home: Path) -> None:
     second_done = threading.Event()
     replies = after(second_done, completion("the first")), completion("the second")
-    with HostileServer(*replies) as server, at_server(home, server.url, modelTimeoutSeconds=20.0) as lab:
+    with HostileServer(*replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab:
         given: dict[str, Any] = {}
         first = threading.Thread(
             target=lambda: given.update(first=lab.agent("main").dispatch("one", trace_id="a", session="s"))
@@ -220,13 +220,16 @@ def test_two_that_close_a_lost_trace_at_once_write_one_end(home: Path, monkeypat
 
 @needs_flock
 def test_a_trace_of_a_living_dispatcher_of_this_process_is_left_alone(home: Path) -> None:
-    with HostileServer(hang) as server, at_server(home, server.url, modelTimeoutSeconds=0.3) as lab:
+    looked = threading.Event()
+    replies = after(looked, completion("late"))
+    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab:
         pending = lab.dispatcher.submit(_task("mine"))
         until(lambda: server.requests)
         with opened(home) as other:
             assert other.dispatcher.close_lost() == []
         assert lab.dispatcher.close_lost() == []
-        assert not pending.wait(10).success
+        looked.set()
+        assert pending.wait(60).success
         check(lab)
 
 
@@ -306,7 +309,12 @@ def test_a_process_that_ends_without_waiting_has_written_its_traces(home: Path) 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_an_interrupted_command_has_written_its_trace(home: Path) -> None:
     with HostileServer(hang) as server:
-        process = started(home, server.url, "mine", "lab.agent('main').dispatch('add 2 and 2', trace_id=trace_id)")
+        rest = (
+            "import signal\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background job inherits that it is ignored
+            "lab.agent('main').dispatch('add 2 and 2', trace_id=trace_id)"
+        )
+        process = started(home, server.url, "mine", rest)
         until(lambda: server.requests)
         process.send_signal(signal.SIGINT)
         process.communicate()
@@ -323,10 +331,10 @@ def test_an_interrupted_command_has_written_its_trace(home: Path) -> None:
 def test_a_forked_process_has_a_thread_and_an_owner_of_its_own(home: Path) -> None:
     with opened(home, models={"only": {"tier": "medium", "url": "http://localhost:9"}}, roles=[]) as lab:
         lab.dispatcher._given_ask = _answered
-        assert lab.dispatcher.submit(_task("parent")).wait(10).success, "its thread stays for the next task"
+        assert lab.dispatcher.submit(_task("parent")).wait(60).success, "its thread stays for the next task"
 
         def child() -> None:
-            assert lab.dispatcher.submit(_task("child")).wait(10).success
+            assert lab.dispatcher.submit(_task("child")).wait(60).success
             lab.dispatcher.close()
 
         assert forked(child) == 0
@@ -337,7 +345,7 @@ def test_a_forked_process_has_a_thread_and_an_owner_of_its_own(home: Path) -> No
 
 
 def test_where_the_start_cannot_be_written_no_model_is_called(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with HostileServer() as server, at_server(home, server.url) as lab:
+    with HostileServer() as server, at_server(home, server.url, modelTimeoutSeconds=60) as lab:
         dispatcher = lab.dispatcher
 
         def full(*_: object, **__: object) -> list[int]:
@@ -379,7 +387,7 @@ def test_an_answer_to_a_trace_that_was_closed_meanwhile_is_given_and_not_kept(ho
     """Somebody has removed the lock file of a living process."""
     answer = threading.Event()
     replies = after(answer, completion("late"))
-    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=20.0) as lab:
+    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab:
         pending = lab.dispatcher.submit(_task("mine"))
         until(lambda: server.requests)
         for path in (home / "calls").iterdir():
@@ -387,7 +395,7 @@ def test_an_answer_to_a_trace_that_was_closed_meanwhile_is_given_and_not_kept(ho
         with opened(home) as other:
             other.dispatcher.close()
         answer.set()
-        result = pending.wait(10)
+        result = pending.wait(60)
         assert (result.success, result.response, result.written_to_axon) == (True, "late", False)
         assert lab.trace("mine").lost
         check(lab)
