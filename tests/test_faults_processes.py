@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import sqlite3
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +21,9 @@ from theorex_lab import Lab
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory import lifecycle
+from theorex_lab.memory import lifecycle, standing
 from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.flash import Flash
 from theorex_lab.memory.shared import SharedWeb
 from theorex_lab.memory.short_term import ShortTerm
@@ -110,7 +113,7 @@ def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(tmp_path: 
         shutil.rmtree(home)
 
 
-@pytest.mark.parametrize("name", [name for name in STEPS if name != "boot_inject"])
+@pytest.mark.parametrize("name", ["flush", "graduate", "promote", "snapshot"])
 def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Path, monkeypatch) -> None:
     """The worst moment: the other process takes the whole step after this one has decided and before it appends."""
     with opened(tmp_path) as lab:
@@ -136,11 +139,44 @@ def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Pa
     assert len(results) == 2
     done, undone = results
     assert done != undone
-    assert {"flush": kinds["flushed"] == 7, "graduate": kinds["graduated"] == 2}.get(name, True)
-    assert kinds["scan"] <= 1
-    assert kinds["prune"] <= 1
-    assert kinds["promoted"] <= 1
+    assert {"flush": kinds["flushed"] == 7, "graduate": kinds["graduated"] == 2, "promote": kinds["promoted"] == 1}[
+        name
+    ]
     assert once["events"]
+
+
+@pytest.mark.parametrize(("name", "days"), [("scan", 300), ("prune", 31)])
+def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_pruned(
+    name: str, days: int, tmp_path: Path, monkeypatch
+) -> None:
+    """The worst moments: another process writes after the axon was read, and tries to before what was decided is written."""
+    tried = []
+    decide, exclusive = getattr(standing, name), Journal.exclusive
+
+    def deciding(*arguments: object, **options: object) -> Event | None:
+        with closing(sqlite3.connect(tmp_path / "theorex.db", timeout=0)) as other:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+            tried.append(other)
+        return decide(*arguments, **options)
+
+    def late(journal: Journal) -> object:
+        with opened(tmp_path) as other:
+            other.journal.append([observation("the lease", labels=["lease"])])
+        return exclusive(journal)
+
+    with opened(tmp_path) as lab:
+        old = [observation("x", labels=[label], at=NOW - days * DAY) for label in ("lease", "quorum")]
+        lab.journal.append(old)
+        monkeypatch.setattr(standing, name, deciding)
+        monkeypatch.setattr(Journal, "exclusive", late)
+        STEPS[name](lab)
+        axon = lab.views.get(Axon)
+        alive = axon.rows_of()
+        tiers = {axon.labels[row]: (int(axon.concepts["count"][row]), int(axon.concepts["tier"][row])) for row in alive}
+        expected = {"lease": (2, int(Tier.ACTIVE)), "quorum": (1, int(Tier.SLEEPING))}
+        assert tiers == (expected if name == "scan" else {"lease": (2, int(Tier.NEUTRAL))})
+    assert tried
 
 
 def test_a_graduation_decided_before_another_process_saw_a_later_day_counts_no_day_twice(

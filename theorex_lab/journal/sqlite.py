@@ -20,7 +20,7 @@ from theorex_lab.journal.event import RAW_KINDS, Body, Event, encode, segment_of
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from theorex_lab.journal.segments import Segments
@@ -130,6 +130,16 @@ class Journal:
         connection = self.connection()
         with self.explained(), transaction(connection):
             return [insert(connection, event) for event in events]
+
+    @contextmanager
+    def exclusive(self) -> Iterator[Callable[[Event], int]]:
+        """What is read in here stays so until the end: others wait to write. Yields what appends an event, of any date.
+
+        For decisions that rest on all that was written before them, and are made within a second. Raises as `append`.
+        """
+        connection = self.connection()
+        with self.explained(), transaction(connection):
+            yield lambda event: insert(connection, event)
 
     def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
         """The events of these seqs or ids, in journal order; what is not there is left out."""

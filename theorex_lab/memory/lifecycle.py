@@ -8,7 +8,7 @@ Read this file first: each step is one function, leaves whole transactions in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,7 @@ from theorex_lab.memory.observation import Entry, Written, new_observation
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.journal.view import Views
+    from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.standing import Scanned
 
@@ -136,11 +137,7 @@ def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str
     from theorex_lab.memory import standing
     from theorex_lab.memory.axon import Axon
 
-    axon = views.get(Axon)
-    with axon.lock:
-        event = standing.scan(axon, clock.now(), settings, agents=agents)
-    if event is not None and not _append_once(views, [event]):
-        event = None
+    event = _decided(views, lambda axon: standing.scan(axon, clock.now(), settings, agents=agents))
     axon = views.get(Axon)
     with axon.lock:
         counts = standing.standing(axon, clock.now(), settings, agents=agents).counts()
@@ -150,14 +147,26 @@ def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str
 def prune(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str] | None = None) -> int:
     """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon; returns how many."""
     from theorex_lab.memory import standing
+
+    event = _decided(views, lambda axon: standing.prune(axon, clock.now(), settings, agents=agents))
+    return 0 if event is None else sum(len(concepts) for concepts in event.body["concepts"].values())
+
+
+def _decided(views: Views, decide: Callable[[Axon], Event | None]) -> Event | None:
+    """Append what is decided on the axon, which no other process writes to meanwhile.
+
+    Else a concept that is mentioned between the two would be put to sleep, or pruned with its new count.
+    """
     from theorex_lab.memory.axon import Axon
 
-    axon = views.get(Axon)
-    with axon.lock:
-        event = standing.prune(axon, clock.now(), settings, agents=agents)
-    if event is None or not _append_once(views, [event]):
-        return 0
-    return sum(len(concepts) for concepts in event.body["concepts"].values())
+    views.get(Axon)  # the bulk is folded before others have to wait
+    with views.journal.exclusive() as append:
+        axon = views.get(Axon)
+        with axon.lock:
+            event = decide(axon)
+        if event is not None:
+            append(event)
+    return event
 
 
 def context(views: Views, settings: Settings, clock: Clock, *, tokens: int | None = None) -> Context:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
 from theorex_lab.config import Settings
 from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
@@ -233,9 +232,7 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | No
     if not by_agent and not dropped:
         return None
     body = {"tiers": by_agent, "dropped_links": dropped, "policy": policy(settings)}
-    # The same scan, made by two processes at once, has one id.
-    event_id = derived_event_id("scan", axon.seq, encode(body))
-    return new_event("scan", body, agent=SCANNER, at=now, event_id=event_id)
+    return new_event("scan", body, agent=SCANNER, at=now)
 
 
 def prune(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:
@@ -254,8 +251,7 @@ def prune(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | N
     if not by_agent:
         return None
     body = {"concepts": by_agent, "policy": policy(settings)}
-    event_id = derived_event_id("prune", axon.seq, encode(body))
-    return new_event("prune", body, agent=SCANNER, at=now, event_id=event_id)
+    return new_event("prune", body, agent=SCANNER, at=now)
 
 
 def policy(settings: Settings) -> dict[str, Any]:
