@@ -87,6 +87,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 @pytest.fixture
+def home(tmp_path: Path) -> Callable[..., Path]:
+    """Makes the home of the commands, with these settings."""
+
+    def make(**settings: Any) -> Path:
+        path = tmp_path / "home"
+        path.mkdir()
+        (path / "config.json").write_text(json.dumps(settings))
+        return path
+
+    return make
+
+
+@pytest.fixture
 def clock() -> FixedClock:
     return FixedClock(NOW)
 

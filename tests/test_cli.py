@@ -181,3 +181,15 @@ def test_a_process_of_its_own_works_from_another_folder(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert json.loads(done.stdout)["concepts"] == ["cache"]
+
+
+def test_stored_text_does_not_rule_the_terminal(run: Run) -> None:
+    text = "the cache\x1b[2J of \x9b31m Berlin\u202e fell over"
+    run("write", text)
+    for command in (["search", "cache"], ["status"], ["boot-aware"], ["flash-inject", "--session", "s"], ["audit"]):
+        shown = run(*command)
+        assert (shown.code, shown.err) == (0, "")
+        assert not set(shown.out) & {"\x1b", "\x9b", "\u202e"}
+    assert "the cache?[2J of ?31m Berlin? fell over" in run("search", "cache").out
+    assert text in [hit["text"] for hit in run("search", "cache", "--json").json["hits"]], "programs are given all of it"
+    assert "\x1b" not in run("trace-show", "a\x1b[2J").err

@@ -31,7 +31,7 @@ def dispatch(run: Run, server: HostileServer, tmp_path: Path) -> Callable[..., E
     """`theorex dispatch` in a home whose one model is the server."""
     home = tmp_path / "home"
     home.mkdir()
-    settings = {"models": {"only": {"tier": "medium", "url": server.url}}, "modelTimeoutSeconds": 0.5, "roles": []}
+    settings = {"models": {"only": {"tier": "medium", "url": server.url}}, "modelTimeoutSeconds": 60, "roles": []}
     (home / "config.json").write_text(json.dumps(settings))
     return lambda *arguments: run("dispatch", *arguments)
 
@@ -110,6 +110,7 @@ def test_what_is_outside_the_rules_ends_with_1(dispatch: Callable[..., Ended], r
     ):  # fmt: skip
         ended = dispatch(*TASK, *arguments, "--json")
         assert (ended.code, ended.json.keys()) == (1, {"error"}), arguments
+    assert "the outcome id '../x'; allowed" in dispatch(*TASK, "--outcome-id", "../x", "--json").json["error"]
     for trace_id in ("no-such-trace", "../etc/passwd", ""):
         ended = run("trace-show", trace_id, "--json")
         assert (ended.code, ended.json.keys()) == (1, {"error"})
@@ -124,6 +125,36 @@ def test_the_agent_of_the_environment_is_asked_for(
     monkeypatch.setenv("THEOREX_AGENT", "sage")
     trace_id = dispatch(*TASK, "--json").json["trace_id"]
     assert run("trace-show", trace_id, "--json").json["agent_id"] == "sage"
+
+
+def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly(
+    dispatch: Callable[..., Ended], run: Run, server: HostileServer, tmp_path: Path
+) -> None:
+    settings = {
+        "models": {name: {"tier": "large", "url": server.url} for name in ("glib", "sound")},
+        "roles": [
+            {"agentId": name, "role": "operative", "capabilities": ["code"], "modelPreference": name}
+            for name in ("glib", "sound")
+        ],
+        "matrixSuccessWeight": 1.0,
+    }
+    (tmp_path / "home" / "config.json").write_text(json.dumps(settings))
+    given = []
+    for number in range(10):
+        agent = ("glib", "sound")[number % 2]
+        failed = run("outcome", "--agent", agent, "--decision", "ship it", "--result", "it broke", "--fail", "--json")
+        given.append((agent, failed.json["outcome_id"]))
+        assert dispatch(*TASK, "--agent", agent, "--outcome-id", given[-1][1], "--json").json["model_used"] == agent
+    cells = run("matrix-show", "--json").json["cells"]
+    assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [("glib", 5, 1), ("sound", 5, 1)]
+    assert run("route", *TASK, "--json").json["model"] == "glib"
+    for agent, outcome_id in given:
+        assert run("outcome", "--id", outcome_id, "--success" if agent == "sound" else "--fail").code == 0
+    cells = run("matrix-show", "--json").json["cells"]
+    assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [("glib", 5, 0), ("sound", 5, 1)]
+    assert run("route", *TASK, "--json").json["model"] == "sound"
+    assert run("trace-stats", "--json").json["stats"][0]["success_rate"] == 1, "the calls themselves went well"
+    assert run("verify", "--json").json["ok"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import click
 import pytest
 from conftest import NOW, Run
 from test_route import ended_call
+from test_traces import started
 
 from theorex_lab import FixedClock, Lab, cli
 from theorex_lab.cli import routing
@@ -137,6 +138,17 @@ def test_unusable_cells_are_dimmed_in_a_terminal(recorded: None, tmp_path: Path)
     assert starved.startswith("\x1b[2m")
     assert "\x1b" not in head + usable
     assert "\x1b" not in CliRunner().invoke(cli.theorex, arguments).output
+
+
+def test_a_model_named_by_a_file_does_not_rule_the_terminal(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+        lab.journal.append([started("trace-1"), ended_call(1, model="evil\x1b[2J\x9b31m\u202e")])
+    for name in ("matrix-show", "trace-stats"):
+        shown = CliRunner().invoke(cli.theorex, [name, "--home", str(tmp_path)], color=True).output
+        assert "evil?[2J?31m?  " in shown
+        assert not [each for each in ("\x1b[2J", "\x9b", "\u202e") if each in shown]
 
 
 def test_the_matrix_is_kept_for_the_next_start(run: Run, recorded: None, tmp_path: Path) -> None:

@@ -165,12 +165,12 @@ def test_a_megabyte_is_cut_and_quick() -> None:
         "let us " * 140_000,
         "Aa the " * 140_000,
     ]
-    started = time.perf_counter()
+    started = time.process_time()  # of this process alone, however busy the machine is
     for text in texts:
         steps = run(text, text, text)
         fix = propose_fix(find_decisive(steps, task=text), steps, text)
         assert len(fix) <= 400
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert len(cut("b" * 1_000_000)) < 20_100
 
 

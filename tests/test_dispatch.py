@@ -224,8 +224,8 @@ def test_an_answer_is_traced_and_remembered_in_one_transaction(dispatcher: Dispa
     assert ended.lineage == (started.id,)
     attempt = {"model": "great", "success": True, "latency_ms": 120.0, "tokens": 30, "cost": 0.0, "error": None}
     assert ended.body == {
-        "v": 1, "trace_id": result.trace_id, "query_type": "code", "success": True, "lost": False, "model": "great",
-        "tokens": 30, "latency_ms": 120.0, "error": None, "response": "raise earlier", "attempts": [attempt],
+        "v": 1, "trace_id": result.trace_id, "query_type": "code", "outcome_id": "outcome-7", "success": True, "lost": False,
+        "model": "great", "tokens": 30, "latency_ms": 120.0, "error": None, "response": "raise earlier", "attempts": [attempt],
     }  # fmt: skip
     assert kept.lineage == (ended.id, started.id)
     assert (kept.body["text"], kept.body["type"], kept.body["source"], kept.body["tags"]) == (
@@ -445,18 +445,18 @@ def test_two_calls_of_one_agent_that_overlap_are_two_traces(lab: Lab) -> None:
 
     def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
         if prompt == "first":
-            assert second_done.wait(10)
+            assert second_done.wait(60)
         return answering(f"answer to {prompt}")(names, prompt, settings)
 
     dispatcher = with_ask(lab, ask)
     first = dispatcher.submit(replace(TASK, task="first", session="s"))
     second = dispatcher.submit(replace(TASK, task="second", session="s"))
-    assert second.wait(10).response == "answer to second"
+    assert second.wait(60).response == "answer to second"
     assert not first.done()
     with pytest.raises(TimeoutError):
         first.wait(0.01)
     second_done.set()
-    assert first.wait(10).response == "answer to first"
+    assert first.wait(60).response == "answer to first"
     assert first.done()
     dispatcher.close()
     for pending, prompt in ((first, "first"), (second, "second")):
@@ -489,6 +489,6 @@ def test_an_error_in_a_thread_is_raised_by_wait_and_stands_in_the_trace(lab: Lab
     dispatcher = with_ask(lab, broken)
     pending = dispatcher.submit(TASK)
     with pytest.raises(RuntimeError, match="a bug"):
-        pending.wait(10)
+        pending.wait(60)
     dispatcher.close()
     assert "a bug" in lab.trace(str(pending.trace_id)).to_dict()["error"]

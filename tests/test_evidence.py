@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -192,15 +193,23 @@ def test_wilson_bounds_hold_the_rate_and_are_the_roots_of_its_equation(share: fl
             assert (rate - bound) ** 2 == pytest.approx(z * z * bound * (1 - bound) / n, abs=1e-6)
 
 
-def ended(model: str, success: bool, *, lost: bool = False, at: int = NOW, query_type: str = "code") -> Event:
+def ended(
+    model: str,
+    success: bool,
+    *,
+    lost: bool = False,
+    at: int = NOW,
+    query_type: str = "code",
+    outcome_id: str | None = None,
+) -> Event:
     """A trace's END after `other` failed without answering."""
     attempts = [
         {"model": "other", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "timed out"},
         {"model": model, "success": success, "latency_ms": 120.5, "tokens": 30, "cost": 0.01, "error": None},
     ]
     body = {
-        "trace_id": "t", "query_type": query_type, "success": success, "lost": lost, "model": model, "tokens": 30,
-        "latency_ms": 120.5, "error": None, "response": "", "attempts": [] if lost else attempts,
+        "trace_id": "t", "query_type": query_type, "outcome_id": outcome_id, "success": success, "lost": lost,
+        "model": model, "tokens": 30, "latency_ms": 120.5, "error": None, "response": "", "attempts": [] if lost else attempts,
     }  # fmt: skip
     return new_event("trace_ended", body, agent="main", at=at)
 
@@ -212,11 +221,28 @@ ends = st.builds(
     lost=st.booleans(),
     at=st.integers(NOW - 30 * DAY, NOW),
     query_type=st.sampled_from(["code", "math"]),
+    outcome_id=st.sampled_from([None, "o1", "o2"]),
 )
 
 
-@settings(max_examples=40, deadline=None)
-@given(stream=st.lists(ends, max_size=20), cuts=st.lists(st.integers(0, 20), max_size=4))
+def outcome(outcome_id: str, success: bool, at: int = NOW + 1) -> Event:
+    return new_event("outcome", {"success": success}, agent="main", at=at, event_id=outcome_id)
+
+
+def correction(outcome_id: str, success: bool | None, at: int = NOW + 2) -> Event:
+    """A later score; without `success` it is a judge's."""
+    body = {"outcome_id": outcome_id, "success": success, "judge": 0.1}
+    return new_event("outcome_scored", body, agent="main", at=at)
+
+
+outcome_ids, times = st.sampled_from(["o1", "o2", "o3"]), st.integers(NOW - 30 * DAY, NOW + DAY)
+spoken = st.builds(outcome, outcome_ids, st.booleans(), times) | st.builds(
+    correction, outcome_ids, st.sampled_from([True, False, None]), times
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(stream=st.lists(ends | spoken, max_size=20), cuts=st.lists(st.integers(0, 20), max_size=4))
 def test_the_view_does_not_depend_on_the_cuts(stream: list[Event], cuts: list[int]) -> None:
     whole, cut = Evidence(), Evidence()
     whole.fold(stream)
@@ -226,6 +252,79 @@ def test_the_view_does_not_depend_on_the_cuts(stream: list[Event], cuts: list[in
         reopened.load(cut.columns())
         cut = reopened
     assert differing_columns(whole, cut) == []
+
+
+def counted(stream: Sequence[Event]) -> dict[tuple[str, str], tuple[float, float]]:
+    view = Evidence()
+    view.fold(stream)
+    return {cell: (values[0], values[1]) for cell, values in content(view.table).items()}
+
+
+@settings(max_examples=80, deadline=None)
+@given(calls=st.lists(ends, max_size=12), verdicts=st.lists(spoken, max_size=8), order=st.randoms())
+def test_it_does_not_matter_whether_call_or_outcome_arrives_first(
+    calls: list[Event], verdicts: list[Event], order: Random
+) -> None:
+    expected: dict[tuple[str, str], list[int]] = {}
+    for call in calls:
+        of = call.body["outcome_id"]
+        said = [each for each in verdicts if of in (each.id, each.body.get("outcome_id")) and of is not None]
+        last = next((each for each in reversed(said) if each.body["success"] is not None), None)
+        wrong = last is not None and last.at > call.at and not last.body["success"]
+        for attempt in call.body["attempts"]:
+            cell = expected.setdefault((f"query_type/{call.body['query_type']}", attempt["model"]), [0, 0])
+            cell[0] += 1
+            cell[1] += attempt["success"] and not wrong
+    waiting, mixed = {True: list(calls), False: list(verdicts)}, []
+    while any(waiting.values()):
+        which = order.choice([each for each, left in waiting.items() if left])
+        mixed.append(waiting[which].pop(0))
+    assert counted(mixed) == {cell: tuple(values) for cell, values in expected.items()}
+
+
+def test_an_outcome_says_afterwards_whether_the_answer_was_any_good() -> None:
+    code = ("query_type/code", "a")
+    call = ended("a", True, outcome_id="o1")
+    assert counted([call, outcome("o1", False)])[code] == (1, 0)
+    assert counted([call, outcome("o1", True)])[code] == (1, 1)
+    assert counted([call, outcome("o1", False), correction("o1", True)])[code] == (1, 1)
+    assert counted([call, outcome("o1", True), correction("o1", False)])[code] == (1, 0)
+    assert counted([call, outcome("o1", False), correction("o1", None)])[code] == (1, 0), "a score is no verdict"
+    assert counted([call, outcome("o2", False)])[code] == (1, 1), "it is another's"
+    assert counted([ended("a", True), outcome("o1", False)])[code] == (1, 1), "nobody linked them"
+    again = ended("a", True, outcome_id="o1", at=NOW + DAY)
+    assert counted([call, again, outcome("o1", False)])[code] == (2, 1), "the second answer was not there yet"
+
+
+def test_a_failure_that_was_there_before_the_call_is_not_the_models() -> None:
+    before = outcome("o1", False, at=NOW - 1)
+    asked_why = ended("a", True, outcome_id="o1")
+    assert counted([before, asked_why])["query_type/code", "a"] == (1, 1)
+    assert counted([before, asked_why, correction("o1", False)])["query_type/code", "a"] == (1, 0)
+
+
+def test_no_outcome_makes_a_model_answer_that_did_not() -> None:
+    silent = ended("a", False, outcome_id="o1")
+    assert counted([silent, outcome("o1", True)]) == {
+        ("query_type/code", "other"): (1, 0), ("query_type/code", "a"): (1, 0),
+    }  # fmt: skip
+    answered_second = ended("a", True, outcome_id="o1")
+    assert counted([answered_second, outcome("o1", False), correction("o1", True)])["query_type/code", "other"] == (
+        1,
+        0,
+    )
+
+
+def test_an_erased_verdict_is_taken_back(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    views = Views(journal, tmp_path / "views")
+    verdict = outcome("o1", False)
+    journal.append([ended("a", True, outcome_id="o1"), verdict])
+    assert content(views.get(Evidence).table)["query_type/code", "a"][1] == 0
+    erase(journal, [verdict.id], agent="main", at=NOW + 2)
+    assert content(views.get(Evidence).table)["query_type/code", "a"][1] == 1
+    assert verify(views, [Evidence]).ok
+    journal.close()
 
 
 def test_every_attempt_of_a_trace_counts_and_lost_ones_do_not(tmp_path: Path) -> None:

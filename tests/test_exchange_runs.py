@@ -101,6 +101,26 @@ def test_runs_come_back_the_same(worked: Path, tmp_path: Path) -> None:
         assert flash.sessions_of("sage") == [], "imported tool events wait for no flush"
 
 
+def test_a_correction_still_speaks_of_the_answer_that_it_followed(tmp_path: Path) -> None:
+    """The file of an outcome has its first time, before the call; what it says of the call was said after it."""
+    with home(tmp_path / "home") as lab:
+        made = log(lab).record("sage", "asked for help", "none came", success=True)
+        lab.clock.advance(seconds=1)
+        call(lab, "wrong", outcome_id=made.outcome_id)
+        lab.clock.advance(seconds=1)
+        log(lab).correct(made.outcome_id, success=False)
+        before = runs(lab)
+        assert [cell[3] for cell in before["cells"] if cell[1] == "small"] == ["0.0"]
+        export(lab, tmp_path / "out")
+    with home(tmp_path / "other") as lab:
+        take(lab, tmp_path / "out")
+        assert runs(lab) == before
+        export(lab, tmp_path / "again")
+    with home(tmp_path / "third") as lab:
+        take(lab, tmp_path / "again")
+        assert runs(lab) == before
+
+
 def test_trusted_runs_keep_their_sources(worked: Path, tmp_path: Path) -> None:
     with home(tmp_path / "other") as lab:
         take(lab, worked, trust_own=True)

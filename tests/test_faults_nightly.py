@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,9 @@ from test_nightly import STEPS, fill
 from theorex_lab import Lab
 from theorex_lab.config import load_settings
 from theorex_lab.evolution import gate
+from theorex_lab.evolution.cases import Case, Verdict
 from theorex_lab.evolution.policy import policies, policy_settings, rollback
+from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.journal.event import encode
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
@@ -125,29 +125,26 @@ def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(template: Path,
 
 
 def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
-    """Started together in two processes: each step is taken once, and the home ends as after one night."""
+    """While one process is in the middle of its night another tries: each step is taken once."""
     home = shutil.copytree(template, tmp_path / "home")
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
     with opened(undisturbed) as lab:
         _night(lab)
-    gun = time.monotonic() + 0.2
+    ran = []
 
-    def together() -> None:
-        child = os.fork()
-        with opened(home) as lab:
-            lab.settings = load_settings(lab.config_file)
-            while time.monotonic() < gun:
-                pass
-            report = lab.nightly(reviewer="heuristic")
-            (home.parent / f"report-{'child' if child == 0 else 'parent'}.json").write_text(
-                json.dumps(report.to_dict())
-            )
-        if child == 0:
-            os._exit(0)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    class Overtaken(HeuristicReviewer):
+        def review(self, case: Case) -> Verdict:
+            def other() -> None:
+                with opened(home) as second:
+                    report = second.nightly(reviewer="heuristic")
+                    assert (report.ran, report.steps) == (False, [])
 
-    assert forked(together) == 0
-    reports = [json.loads((home.parent / f"report-{who}.json").read_text()) for who in ("child", "parent")]
-    assert all(report["ok"] for report in reports)
-    assert any(report["ran"] for report in reports)
+            assert forked(other) == 0
+            ran.append(case.outcome.outcome_id)
+            return super().review(case)
+
+    with opened(home) as lab:
+        lab.settings = load_settings(lab.config_file)
+        report = lab.nightly(reviewer=Overtaken())
+        assert (report.ran, report.ok, len(ran) > 0) == (True, True, True)
     assert _state(home) == _state(undisturbed)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,14 +36,19 @@ def _fill(home: Path, count: int) -> list[str]:
         return [lab.tasks.send("main", "sage", "work", number) for number in range(count)]
 
 
-def _poll(home: Path, worker: str, *, die_at: int = 0) -> None:
-    """Do tasks until none waits, noting each in a file; killed with its task of number `die_at` claimed, not done."""
+def _poll(home: Path, worker: str, *, die_at: int = 0, meet: Callable[[], object] = lambda: None) -> None:
+    """Do tasks until none waits, noting each in a file; killed with its task of number `die_at` claimed, not done.
+
+    `meet` is called when the first task was claimed.
+    """
     with opened(home, snapshotAfterEvents=300) as lab, (home / f"{worker}.done").open("a") as done:
         board, number = lab.tasks, 0
         while task := board.claim("sage", worker=worker):
             number += 1
             if number == die_at:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if number == 1:
+                meet()
             board.complete(task.id, f"{worker} did {task.payload}", worker=worker)
             done.write(json.dumps(task.id) + "\n")
             done.flush()
@@ -57,15 +63,16 @@ def _noted(home: Path) -> list[str]:
 
 
 def test_eight_pollers_do_each_of_a_thousand_tasks_once(tmp_path: Path) -> None:
-    sent = _fill(tmp_path, TASKS)
-    assert together(*(lambda n=n: _poll(tmp_path, f"w{n}") for n in range(POLLERS))) == [0] * POLLERS
+    sent, barrier = _fill(tmp_path, TASKS), multiprocessing.get_context("fork").Barrier(POLLERS, timeout=120)
+    pollers = [lambda n=n: _poll(tmp_path, f"w{n}", meet=barrier.wait) for n in range(POLLERS)]
+    assert together(*pollers) == [0] * POLLERS
     assert sorted(_noted(tmp_path)) == sorted(sent)
     with opened(tmp_path) as lab:
         tasks = lab.tasks.tasks("sage")
         assert [task.id for task in tasks] == sent
         assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
         assert [task.result for task in tasks] == [f"{task.worker} did {n}" for n, task in enumerate(tasks)]
-        assert len({task.worker for task in tasks}) > 1, "they worked side by side"
+        assert len({task.worker for task in tasks}) == POLLERS, "they worked side by side"
         kinds = Counter(event.kind for event in lab.journal.tail(0))
         assert kinds == {"task_submitted": TASKS, "task_claimed": TASKS, "task_ended": TASKS}
         assert _sound(lab)

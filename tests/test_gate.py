@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +370,36 @@ def test_weights_that_choose_the_better_model_are_accepted(tmp_path: Path) -> No
         assert said.n >= 20
         assert said.proposed["matrixSuccessWeight"] >= 0.6
         assert load_settings(lab.config_file).matrix_success_weight == said.proposed["matrixSuccessWeight"]
+
+
+def _judged(events: list[Event]) -> list[Event]:
+    """The same calls, each of them answered, and outcomes that say afterwards which answers were any good."""
+    found = []
+    for event in events:
+        if event.kind == "trace_ended":
+            outcome_id = f"o-{event.body['trace_id']}"
+            body = {**event.body, "success": True, "outcome_id": outcome_id}
+            said = outcome_event(
+                agent="main", decision="asked", result="used", success=event.body["success"], settings=Settings(),
+                at=event.at + 1,
+            )  # fmt: skip
+            found += [event._replace(body=body), said._replace(id=outcome_id)]
+        else:
+            found.append(event)
+    return found
+
+
+def test_weights_are_proposed_by_what_outcomes_say_of_the_answers(tmp_path: Path) -> None:
+    """Both models always answer; that one of them is mostly wrong stands in the outcomes alone."""
+    plain = _calls(lambda _, model: 0.9 if model == "careful" else 0.3)
+    said = []
+    for name, events in (("plain", plain), ("judged", _judged(plain))):
+        with Lab(tmp_path / name, clock=FixedClock(NOW)) as lab:
+            lab.settings = lab.settings.model_copy(update={"matrix_success_weight": 0.4})
+            lab.journal.append(events)
+            said.append(_routing(lab))
+    assert said[1].decision == "accept"
+    assert replace(said[1], policy=None) == replace(said[0], policy=None)
 
 
 def test_weights_that_the_later_calls_speak_against_are_refused(tmp_path: Path) -> None:

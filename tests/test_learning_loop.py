@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from conftest import Run
 from hostile_server import Exchange, HostileServer, completion
 from test_failures import closed_port, models
@@ -58,19 +57,6 @@ def tool_used(command: str, answer: str, trace_id: str, home: Path) -> None:
         "tool_input": {"command": command}, "tool_response": {"stdout": "", "stderr": answer},
     }  # fmt: skip
     told(event, home, THEOREX_TRACE_ID=trace_id)
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Callable[..., Path]:
-    """The home of the commands, with these settings."""
-
-    def make(**settings: Any) -> Path:
-        path = tmp_path / "home"
-        path.mkdir()
-        (path / "config.json").write_text(json.dumps(settings))
-        return path
-
-    return make
 
 
 def record(run: Run, command: str, answer: str) -> dict[str, Any]:
@@ -152,7 +138,7 @@ def failing_reviewer(exchange: Exchange) -> bool:
 
 def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
     with HostileServer(failing_reviewer) as server:
-        path = home(**models(server.url, reviewTimeoutSeconds=10.0, modelTimeoutSeconds=10.0))
+        path = home(**models(server.url, modelTimeoutSeconds=60.0))
         failure = record(run, "./deploy.sh --force", deployment("--force"))
         asked = run("dispatch", f"{session_start(path)}{TASK}", "--outcome-id", failure["outcome_id"], "--json").json
         assert (asked["success"], asked["response"]) == (True, "./deploy.sh --force")

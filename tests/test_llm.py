@@ -9,6 +9,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ class Sleeper:
 
 
 def asked(server: HostileServer, **options: Any) -> ModelClient:
-    return ModelClient(server.url, "model", **{"timeout_seconds": 5.0, "sleep": Sleeper(), **options})
+    return ModelClient(server.url, "model", **{"timeout_seconds": 60.0, "sleep": Sleeper(), **options})
 
 
 def refused(server: HostileServer, *, named: str, **options: Any) -> float:
@@ -146,33 +147,33 @@ def test_proxies_of_the_environment_are_not_used(server: HostileServer, monkeypa
 @pytest.mark.parametrize("behaviour", [hang, trickle_headers, trickle_body], ids=lambda each: each.__name__)
 def test_a_reply_that_does_not_end_is_cut_at_the_deadline(server: HostileServer, behaviour: Any) -> None:
     server.then(behaviour)
-    seconds = refused(server, named=r"no whole reply within 0.3 s: ReadTimeout", timeout_seconds=0.3)
-    assert 0.25 < seconds < 0.9
-    assert len(server.requests) == 1
+    # What the server sends has no end: without the deadline this would have none either.
+    assert refused(server, named=r"no whole reply within 0.5 s: \w+Timeout", timeout_seconds=0.5) > 0.45
+    assert len(server.requests) <= 1
 
 
 def test_a_server_that_reads_nothing_is_cut_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with ModelClient(url, "model", timeout_seconds=1.0) as client:
-            started = time.monotonic()
-            with pytest.raises(ModelUnavailable, match="WriteTimeout"):
-                client.complete("a" * (16 << 20))
-            assert time.monotonic() - started < 3.0
+        with (
+            ModelClient(url, "model", timeout_seconds=1.0) as client,
+            pytest.raises(ModelUnavailable, match="within 1 s: (Write|Connect)Timeout"),
+        ):
+            client.complete("a" * (16 << 20))
 
 
 def test_a_handshake_that_does_not_end_is_cut_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"https://127.0.0.1:{listening.getsockname()[1]}"
-        with ModelClient(url, "model", timeout_seconds=0.5) as client:
-            started = time.monotonic()
-            with pytest.raises(ModelUnavailable, match="ConnectTimeout"):
-                client.complete("hello")
-            assert time.monotonic() - started < 3.0
+        with (
+            ModelClient(url, "model", timeout_seconds=0.5) as client,
+            pytest.raises(ModelUnavailable, match="within 0.5 s: ConnectTimeout"),
+        ):
+            client.complete("hello")
 
 
 def test_localhost_is_found_where_only_one_of_its_addresses_listens(server: HostileServer) -> None:
-    with ModelClient(f"http://localhost:{server.port}", "model", timeout_seconds=2.0) as client:
+    with ModelClient(f"http://localhost:{server.port}", "model", timeout_seconds=60.0) as client:
         assert client.complete("hello").text == "yes"
 
 
@@ -184,7 +185,7 @@ def test_a_call_may_have_a_deadline_of_its_own(server: HostileServer) -> None:
 
 def test_slow_but_within_the_limit_is_fine(server: HostileServer) -> None:
     server.then(slowly(0.3, completion()))
-    with asked(server, timeout_seconds=3.0) as client:
+    with asked(server) as client:
         assert client.complete("hello").latency_ms >= 290
 
 
@@ -205,7 +206,7 @@ def test_overlapping_calls_keep_their_own_deadlines(server: HostileServer) -> No
         threads[0].start()
         while not server.requests:
             time.sleep(0.005)
-        threads.append(threading.Thread(target=call, args=("long", 5.0)))
+        threads.append(threading.Thread(target=call, args=("long", 60.0)))
         threads[1].start()
         threads[0].join()
         release.set()
@@ -220,7 +221,7 @@ def test_overlapping_calls_keep_their_own_deadlines(server: HostileServer) -> No
 @pytest.mark.parametrize("behaviour", [huge(50), gzip_bomb], ids=["50 MB", "a gzip bomb"])
 def test_a_reply_past_the_limit_is_given_up_with_little_memory(server: HostileServer, behaviour: Any) -> None:
     server.then(behaviour)
-    with asked(server, timeout_seconds=10.0, max_response_bytes=1 << 20) as client:
+    with asked(server, max_response_bytes=1 << 20) as client:
         with pytest.raises(ModelUnavailable, match="more than 1048576 bytes"):
             client.complete("warm: the bomb itself is packed in this process")
         tracemalloc.start()
@@ -292,10 +293,16 @@ def test_tries_end_after_the_last(server: HostileServer) -> None:
     refused(server, named=r"\(try 1\)", attempts=1)
 
 
-def test_real_waits_stay_within_the_deadline(server: HostileServer) -> None:
+def test_waits_stay_within_the_deadline(server: HostileServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.then(status(500))
-    assert refused(server, named="status 500", timeout_seconds=0.6, attempts=100, sleep=time.sleep) < 0.9
-    assert 2 <= len(server.requests) <= 5
+    sleeper = Sleeper()
+    late = SimpleNamespace(monotonic=lambda: time.monotonic() + sum(sleeper.waits))
+    monkeypatch.setattr("theorex_lab.search.wire.time", late)
+    refused(server, named="status 500", timeout_seconds=1_000.0, attempts=100, sleep=sleeper)
+    assert 200 < sum(sleeper.waits) < 1_000, (
+        "each is about twice as long as the last; the next would have been too long"
+    )
+    assert len(server.requests) == len(sleeper.waits) + 1
 
 
 @pytest.mark.parametrize("code", [204, 304, 400, 401, 403, 404, 422])
@@ -310,7 +317,7 @@ def test_nobody_listening_is_told_at_once() -> None:
     with server:
         pass
     sleeper = Sleeper()
-    assert refused(server, named="ConnectError", sleep=sleeper) < 1.0
+    refused(server, named="ConnectError", sleep=sleeper)
     assert sleeper.waits == []
 
 
@@ -417,14 +424,14 @@ def test_errors_show_a_short_escaped_excerpt_and_no_key(server: HostileServer) -
 
 def settings_for(**urls: str | None) -> Settings:
     models = {name: ModelSettings(tier="small", url=url, cost_per_million_tokens=2.0) for name, url in urls.items()}
-    return Settings(models=models, model_timeout_seconds=0.3, max_response_bytes=65_536)
+    return Settings(models=models, model_timeout_seconds=60.0, max_response_bytes=65_536)
 
 
 def test_a_client_has_the_limits_and_the_key_of_the_settings(
     server: HostileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = {"tier": "small", "url": server.url, "apiKeyEnv": "SOME_KEY"}
-    settings = check_settings({"models": {"m": model}, "modelTimeoutSeconds": 0.2, "maxResponseBytes": 2_048})
+    settings = check_settings({"models": {"m": model}, "maxResponseBytes": 2_048})
     monkeypatch.setenv("SOME_KEY", " sk-1\n")
     server.then(completion(), completion("a" * 4_000), hang)
     with client_for("m", settings) as client:
@@ -432,8 +439,9 @@ def test_a_client_has_the_limits_and_the_key_of_the_settings(
         assert server.requests[0].headers["authorization"] == "Bearer sk-1"
         with pytest.raises(ModelUnavailable, match="more than 2048 bytes"):
             client.complete("hello")
-        with pytest.raises(ModelUnavailable, match=r"within 0.2 s"):
-            client.complete("hello")
+    hasty = check_settings({"models": {"m": model}, "modelTimeoutSeconds": 0.2})
+    with client_for("m", hasty) as client, pytest.raises(ModelUnavailable, match=r"within 0.2 s"):
+        client.complete("hello")
     monkeypatch.delenv("SOME_KEY")
     with pytest.raises(ModelUnavailable, match="SOME_KEY, which is not set"):
         client_for("m", settings)

@@ -73,7 +73,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def gone(pid: int) -> bool:
     """Whether no process with this pid runs any more; waits a little for it."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while local_model._started(pid) and time.monotonic() < end:
         time.sleep(0.01)
     return not local_model._started(pid)

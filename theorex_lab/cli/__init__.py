@@ -166,17 +166,31 @@ def open_lab() -> Lab:
     return lab
 
 
-def emit(result: dict[str, Any], text: str) -> None:
-    """Print the result: as one JSON object where --json was given, else the text for people."""
+def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
+    """Print the result: as one JSON object where --json was given, else the text for people.
+
+    `styled`: the text holds styles of ours, and its caller has made the rest printable.
+    """
     options = click.get_current_context().ensure_object(dict)
-    click.echo(json.dumps(result, ensure_ascii=False) if options.get("as_json") else text)
+    shown = text if styled else printable(text)
+    click.echo(json.dumps(result, ensure_ascii=False) if options.get("as_json") else shown)
+
+
+def printable(text: str) -> str:
+    """The text without control characters, by which it could rule the terminal."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+
+
+def one_row(text: str) -> str:
+    """The text without line breaks, so that none of it passes for another row."""
+    return text.replace("\n", " ").replace("\t", " ")
 
 
 def fail(message: str, *, as_json: bool, code: int = 1, **more: Any) -> NoReturn:
     """Say what went wrong (as JSON on standard output too, where asked) and end with `code`."""
     if as_json:
         click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
-    click.echo(f"theorex: {message}", err=True)
+    click.echo(printable(f"theorex: {message}"), err=True)
     sys.exit(code)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, open_lab
+from theorex_lab.cli import command, emit, fail, one_row, open_lab
 
 
 @command("dispatch")
@@ -25,7 +29,10 @@ from theorex_lab.cli import command, emit, fail, open_lab
 @click.option(
     "--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer. May be given several times."
 )
-@click.option("--outcome-id", default=None, help="The outcome that the trace is linked to.")
+@click.option(
+    "--outcome-id", default=None, metavar="ID",
+    help="The outcome that the trace is linked to; where that says later that it went wrong, so did the call in the matrix.",
+)  # fmt: skip
 @click.option("--session", default="", help="The session it belongs to.")
 @click.argument("task", nargs=-1, required=True)
 def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
@@ -33,14 +40,15 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     too little of the context is in use (then trace_id is null).
     """
     asker = open_lab().agent(agent or os.environ.get("THEOREX_AGENT") or "main")
-    done = asdict(asker.dispatch(" ".join(task), **details))
+    with _ended_in_order():
+        done = asdict(asker.dispatch(" ".join(task), **details))
     error, _ = done.pop("error"), done.pop("reasons")
     if error is not None and done["trace_id"] is not None:
-        fail(_line(error), as_json=bool(click.get_current_context().obj.get("as_json")), **done)
+        fail(one_row(error), as_json=bool(click.get_current_context().obj.get("as_json")), **done)
     result = done if error is None else {**done, "error": error}
     kept = "kept" if done["written_to_axon"] else "not kept"
     about = f"({done['model_used']}, {done['latency_ms'] or 0:.0f} ms, {kept}, trace {done['trace_id']})"
-    emit(result, error or f"{_shown(done['response'])}\n{about}")
+    emit(result, error or f"{done['response']}\n{about}")
 
 
 @command("trace-show")
@@ -77,29 +85,30 @@ def model(action: str, port: int | None) -> None:
         emit(result, f"{local_model.MODEL} does not run" if result["installed"] else local_model.INSTALL)
 
 
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Within, the signal that asks a process to end ends it as an exception does, so that the trace is written."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _timeline(trace: dict[str, Any]) -> list[str]:
     """A trace in the order of what happened, for people; each step is one line, so that no text can pass for a step."""
     lines = [
-        _line(f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"),
-        _line(f"{trace['start_time']}  started: {trace['task']}"),
-        *(_line(f"    {reason}") for reason in trace["reasons"]),
-        *(_line(f"{each['at']}  {each['tool']}: {each['input']}") for each in trace["events"]),
+        one_row(f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"),
+        one_row(f"{trace['start_time']}  started: {trace['task']}"),
+        *(one_row(f"    {reason}") for reason in trace["reasons"]),
+        *(one_row(f"{each['at']}  {each['tool']}: {each['input']}") for each in trace["events"]),
     ]
     for each in trace["attempts"]:
         went = f"answered in {each['latency_ms']:.0f} ms" if each["success"] else f"failed: {each['error']}"
-        lines.append(_line(f"    {each['model']} {went}"))
+        lines.append(one_row(f"    {each['model']} {went}"))
     if trace["end_time"] is None:
         return [*lines, "still under way"]
     ended = "lost" if trace["lost"] else "answered" if trace["success"] else "failed"
     detail = f"{trace['model']}, {trace['total_tokens']} tokens" if trace["error"] is None else trace["error"]
-    lines.append(_line(f"{trace['end_time']}  {ended}: {detail}"))
-    return [*lines, _shown(trace["response"])] if trace["response"] else lines
-
-
-def _line(text: str) -> str:
-    return _shown(text).replace("\n", " ").replace("\t", " ")
-
-
-def _shown(text: str) -> str:
-    """The text without control characters, by which it could rule the terminal."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+    lines.append(one_row(f"{trace['end_time']}  {ended}: {detail}"))
+    return [*lines, trace["response"]] if trace["response"] else lines

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli import command, emit, one_row, open_lab
+from theorex_lab.cli.outcomes import Number, alone_or_number
 from theorex_lab.ids import check_agent
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
 @command("evolve-review")
 @_AGENT
 @_REVIEWER
-@click.option(
-    "--days", type=click.FloatRange(min=0, min_open=True, max=3_650), default=None, help="Default: evolveWindowDays."
-)
+@click.option("--days", type=Number(min=0, min_open=True, max=3_650), default=None, help="Default: evolveWindowDays.")
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.
@@ -88,7 +87,7 @@ def _all_agents(lab: Lab) -> list[str]:
 
 
 def _refined_line(refined: Refined) -> str:
-    won, lost = (", ".join(each.tag for each in tags) or "nothing" for tags in (refined.won, refined.lost))
+    won, lost = (one_row(", ".join(each.tag for each in tags)) or "nothing" for tags in (refined.won, refined.lost))
     return f"{refined.agent}: won {won}, lost {lost}; {len(refined.observations)} observations written"
 
 
@@ -98,11 +97,17 @@ def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> 
 
 
 def _told(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
-    """The reviews for people: what was written, and what waits on and why."""
+    """The reviews for people: what was written, and what waits on and why, each reason once."""
     lines = [f"reviewer: {reason}"]
+    lines += [
+        f"{each.outcome_id}  {each.failure_class}, {each.score:.2f} by {each.model_used}: {each.fix_description}"
+        for each in reviews
+        if each.written_to_axon
+    ]
+    waiting: dict[tuple[str, str | None], list[str]] = {}
     for each in reviews:
-        went = each.fix_description if each.written_to_axon else f"not written: {each.problem}"
-        lines.append(
-            f"{each.outcome_id}  {each.failure_class}, {each.score:.2f} by {each.model_used or 'nobody'}: {went}"
-        )
+        if not each.written_to_axon:
+            waiting.setdefault((each.model_used or "nobody", each.problem), []).append(each.outcome_id)
+    for (model, problem), ids in waiting.items():
+        lines.append(f"{alone_or_number(ids)}  by {model}: not written: {problem}")
     return lines if reviews else [*lines, "no failure waits for a review"]

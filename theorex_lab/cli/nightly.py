@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, open_lab
+from theorex_lab.cli import command, emit, fail, one_row, open_lab
 from theorex_lab.errors import InvalidInput
 
 ALL = "all"
@@ -46,7 +46,7 @@ def policy_list() -> None:
     now = policy_settings(lab.settings)
     rows = [{**each.to_dict(), "in_force": each.settings == now} for each in policies(lab.journal)]
     lines = [
-        f"{'*' if row['in_force'] else ' '} {row['number']:>4}  {row['at'][:19]}  {_metrics(row['metrics'])}  {row['reason']}"
+        f"{'*' if row['in_force'] else ' '} {row['number']:>4}  {row['at'][:19]}  {_metrics(row['metrics'])}  {one_row(row['reason'])}"
         for row in rows
     ]
     emit({"policies": rows}, "\n".join([*lines, "* as the settings are now"]) if rows else "no policy was kept yet")
@@ -100,7 +100,7 @@ def nightly(agent: str, reviewer: str) -> None:
         return
     as_json = bool(click.get_current_context().ensure_object(dict).get("as_json"))
     if not as_json:
-        click.echo("\n".join(lines))
+        emit({}, "\n".join(lines))
     failed = ", ".join(each.name for each in report.steps if not each.ok)
     fail(f"these steps of the night failed: {failed}", as_json=as_json, **report.to_dict())
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli import command, emit, one_row, open_lab
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from theorex_lab.evolution.judge import Judged
     from theorex_lab.evolution.outcomes import Outcome
@@ -23,13 +23,13 @@ _AGENT = click.option("--agent", default=None, help="The agent; default $THEOREX
 _ANY_AGENT = click.option("--agent", default=None, help="Only this agent's; default: all agents'.")
 
 
-class _Score(click.FloatRange):
-    """A number from 0 to 1; NaN, which no comparison refuses, is refused too."""
+class Number(click.FloatRange):
+    """A number in a range; NaN, which no comparison refuses, is refused too."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = super().convert(value, param, ctx)
         if math.isnan(found):
-            self.fail(f"{value} is not a number from 0 to 1.", param, ctx)
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return found
 
 
@@ -39,7 +39,7 @@ class _Score(click.FloatRange):
 @click.option("--result", default=None, help="What came of it.")
 @click.option("--success", "succeeded", is_flag=True, help="It went well.")
 @click.option("--fail", "failed", is_flag=True, help="It went wrong.")
-@click.option("--score", type=_Score(0, 1), default=None, help="How well, from 0 to 1.")
+@click.option("--score", type=Number(0, 1), default=None, help="How well, from 0 to 1.")
 @click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
 @click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
 @click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be given several times.")
@@ -107,7 +107,10 @@ def judge(agent: str | None, pending: bool) -> None:
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
     lines = [f"{each.outcome_id}  judge {each.judge_score:.2f}, score {each.score:.2f}" for each in found.judged]
-    lines += [f"{each['outcome_id']}  stays pending: {each['problem']}" for each in problems]
+    by_problem: dict[str, list[str]] = {}
+    for outcome_id, problem in found.problems.items():
+        by_problem.setdefault(problem, []).append(outcome_id)
+    lines += [f"{alone_or_number(ids)}  not judged: {problem}" for problem, ids in by_problem.items()]
     emit({"judged": judged, "pending": left, "problems": problems}, "\n".join([*lines, f"{left} pending"]))
 
 
@@ -138,8 +141,8 @@ def evolve_status(agent: str | None, count: int) -> None:
     lines = [f"{review.outcomes} outcomes{rate}; {queue} failures wait for a review, {reviewed} were reviewed"]
     for tag in review.tags:
         interval = f"{tag.rate:.0%} of {tag.n} ({tag.low:.0%} – {tag.high:.0%})"
-        lines.append(f"  {_line(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}")
-    lines += [f"{each.at[:16]}  {each.agent_id}  {'ok  ' if each.success else 'fail'}  {each.score:.2f}  {_line(each.decision)}" for each in recent]  # fmt: skip
+        lines.append(f"  {one_row(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}")
+    lines += [f"{each.at[:16]}  {each.agent_id}  {'ok  ' if each.success else 'fail'}  {each.score:.2f}  {one_row(each.decision)}" for each in recent]  # fmt: skip
     emit(result, "\n".join(lines))
 
 
@@ -161,7 +164,7 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
         told = ", ".join(
             f"{key} {value}" for key, value in each["detail"].items() if key not in ("event_id", "concept_id")
         )
-        lines.append(_line(f"{each['at'][:19]}  {each['agent']}  {each['kind']}  {told}"))
+        lines.append(one_row(f"{each['at'][:19]}  {each['agent']}  {each['kind']}  {told}"))
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
 
 
@@ -178,7 +181,7 @@ def drift(agent: str | None) -> None:
     with axon.lock:
         found = measure(axon, lab.clock.now(), lab.settings, agent=name)
     text = f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
-    emit(found.to_dict(), text + (f"; left: {_line(', '.join(found.left))}" if found.left else ""))
+    emit(found.to_dict(), text + (f"; left: {one_row(', '.join(found.left))}" if found.left else ""))
 
 
 @command("context-monitor")
@@ -227,19 +230,13 @@ def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
 
 
 def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
-    from theorex_lab.dispatch.llm import ask
     from theorex_lab.dispatch.local_model import with_local_model
     from theorex_lab.evolution.judge import judge as score
+    from theorex_lab.evolution.panel import Panel
 
-    settings = with_local_model(lab.settings, lab.home)
-    seconds = settings.review_timeout_seconds
-    return score(
-        lab.outcomes,
-        outcomes,
-        lambda prompt, schema: ask(settings.reviewers, prompt, settings, json_schema=schema, timeout_seconds=seconds),
-    )
+    return score(lab.outcomes, outcomes, Panel(with_local_model(lab.settings, lab.home)))
 
 
-def _line(text: str) -> str:
-    """The text on one line without control characters, by which it could rule the terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+def alone_or_number(ids: Sequence[str]) -> str:
+    """The one id, or how many outcomes it is about."""
+    return ids[0] if len(ids) == 1 else f"{len(ids)} outcomes"

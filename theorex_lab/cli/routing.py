@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli import command, emit, one_row, open_lab, printable
 
 if TYPE_CHECKING:
     from theorex_lab.routing.heuristic import Complexity
@@ -117,7 +117,9 @@ def matrix_build() -> None:
     "--min-samples", type=click.IntRange(min=1), default=None, help="Runs that make a cell usable; default matrixMinSamples."
 )  # fmt: skip
 def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
-    """Cells without enough runs are dimmed: they have no score and are not used."""
+    """A call succeeds where a model answered, unless its outcome says later that it went wrong. Cells without enough runs
+    are dimmed: they have no score and are not used.
+    """
     rows = open_lab().matrix(half_life_days=half_life_days, min_samples=min_samples).rows()
     table = [["type", "model", "runs", "success", "95 % interval", "ms", "score"]]
     for row in rows:
@@ -127,7 +129,7 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     head, *lines = _aligned(table)
     # click leaves the style out where the output is no terminal.
     styled = [line if row["usable"] else click.style(line, dim=True) for line, row in zip(lines, rows, strict=True)]
-    emit({"cells": rows}, "\n".join([head, *styled]) if rows else "no evidence yet")
+    emit({"cells": rows}, "\n".join([head, *styled]) if rows else "no evidence yet", styled=True)
 
 
 def _shown(value: float | None, pattern: str) -> str:
@@ -135,6 +137,7 @@ def _shown(value: float | None, pattern: str) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with the columns below each other."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    """Lines with the columns below each other; what was imported may be named anything."""
+    clean = [[one_row(printable(text)) for text in row] for row in table]
+    widths = [max(map(len, column)) for column in zip(*clean, strict=True)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in clean]

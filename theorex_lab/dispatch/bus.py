@@ -132,6 +132,7 @@ class End:
         body = {
             "trace_id": self.trace_id,
             "query_type": start.query_type,
+            "outcome_id": start.outcome_id,
             "success": self.success,
             "lost": self.lost,
             "model": self.model,
@@ -351,13 +352,26 @@ def check_trace_id(trace_id: str) -> str:
     >>> check_trace_id("run-7:a")
     'run-7:a'
     """
+    return _checked_id(trace_id, "trace")
+
+
+def check_outcome_id(outcome_id: str) -> str:
+    """Return `outcome_id`, or raise InvalidInput where it is outside the rule, which is that of trace ids.
+
+    >>> check_outcome_id("o-1")
+    'o-1'
+    """
+    return _checked_id(outcome_id, "outcome")
+
+
+def _checked_id(given: str, what: str) -> str:
     try:
-        allowed = bool(check_session(trace_id))
+        allowed = bool(check_session(given))
     except InvalidInput:
         allowed = False
     if not allowed:
-        raise InvalidInput(f"got the trace id {trace_id!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
-    return trace_id
+        raise InvalidInput(f"got the {what} id {given!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
+    return given
 
 
 def clean(text: str) -> str:

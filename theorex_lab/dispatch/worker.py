@@ -13,9 +13,19 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.bus import End, EventBus, Owner, Start, check_trace_id, clean, close_lost, recorder
+from theorex_lab.dispatch.bus import (
+    End,
+    EventBus,
+    Owner,
+    Start,
+    check_outcome_id,
+    check_trace_id,
+    clean,
+    close_lost,
+    recorder,
+)
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.ids import check_session, derived_event_id, new_event_id
+from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
@@ -174,7 +184,7 @@ class Dispatcher:
         _check_numbers(task)
         _check_words(task)
         if task.outcome_id is not None:
-            check_session(task.outcome_id)
+            check_outcome_id(task.outcome_id)
         # Refused now, not after the model has answered.
         tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
         new_observation(

@@ -46,7 +46,8 @@ class Verdict:
     """What a reviewer said of a failure; with a `problem` nothing of it may enter the memory.
 
     score: 0..1, how sure it is that the fix would have prevented the failure.  decisive_step: index into the steps.
-    reply: the beginning of a reply that could not be used.
+    reply: the beginning of a reply that could not be used.  about: a text that limits the concepts of the fix to its
+    own, for a fix whose other words are the same each time; None for no limit.
     """
 
     score: float
@@ -56,6 +57,7 @@ class Verdict:
     failure_class: str = FailureClass.OTHER.value
     problem: str | None = None
     reply: str = ""
+    about: str | None = None
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,8 @@ def _outcome(record: Record, how: Importing) -> Event:
     )
     judge = check_score(record.get("judge_score"), "judge's score")
     body = {**event.body, "judge": judge, "concepts": _concepts(record, event.body["concepts"])}
+    if "decided_at" in record:
+        body["decided_at"] = to_iso(time_of(record, "decided_at"))
     stated = record.get("id", encode(record))
     return event._replace(id=_outcome_id(stated), body=body)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
@@ -18,10 +20,12 @@ from theorex_lab.evolution.cases import (
     one_line,
 )
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
+from theorex_lab.evolution.panel import NOBODY_ASKED
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
+from theorex_lab.memory.extract import extract
 from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation
 from theorex_lab.memory.traces import Trace, Traces, trace
 
@@ -37,12 +41,21 @@ def review_failures(
     """Review the failures of `agent` (None: of all) that wait for it; `again`: also those that were reviewed.
 
     A usable review is appended together with its fix; any other leaves the memory as it is and the failure waiting,
-    with the reason appended. Raises InvalidInput for an agent outside the rule, StorageError where nothing can be
+    with the reason appended unless nobody was asked. Those that were tried least come first. Raises InvalidInput for an agent outside the rule, StorageError where nothing can be
     written; what was reviewed before that stands.
     """
     waiting = OutcomeLog(views, settings, clock).queue(agent=agent, again=again)
     work = _Work(views, settings, clock, reviewer, again)
-    return [work.review(each) for each in waiting]
+    return [work.review(each) for each in _least_tried_first(views.journal, waiting)]
+
+
+def _least_tried_first(journal: Journal, waiting: list[Outcome]) -> list[Outcome]:
+    """So that two at which every model hangs do not keep the others from theirs for ever."""
+    if len(waiting) < 2:
+        return waiting
+    failed = journal.tail(0, kinds=["review_failed"])
+    tries = Counter(event.body["outcome_id"] for event in failed if not event.erased)
+    return sorted(waiting, key=lambda each: tries[each.outcome_id])
 
 
 class _Work:
@@ -84,7 +97,8 @@ class _Work:
                 return _record(case.outcome, replace(verdict, problem=_MEANWHILE))
             except InvalidInput as error:  # the fix is longer than the setting maxTextBytes allows
                 verdict = replace(verdict, problem=str(error))
-        self.views.journal.append([self._failed(case, verdict, sources)])
+        if verdict.problem != NOBODY_ASKED:
+            self.views.journal.append([self._failed(case, verdict, sources)])
         return _record(case.outcome, verdict)
 
     def _reviewed(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> list[Event]:
@@ -95,7 +109,7 @@ class _Work:
         entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session)
         fix, _ = new_observation(entry, self.settings, now)
         lineage = tuple(each.id for each in sources)
-        fix = fix._replace(lineage=lineage)
+        fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
         body = {
             "outcome_id": outcome.outcome_id,
             "trace_id": outcome.trace_id,
@@ -134,6 +148,15 @@ class _Work:
             at=self.clock.now(),
             lineage=[each.id for each in sources],
         )
+
+
+def _concepts(fix: Event, verdict: Verdict) -> list[Any]:
+    """The concepts of a fix, of which the wording of a rule adds none."""
+    found: list[Any] = fix.body["concepts"]
+    if verdict.about is None:
+        return found
+    own = {mention.concept_id for mention in extract(verdict.about)}
+    return [each for each in found if each[0] in own]
 
 
 def _review_id(outcome_id: str, number: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, one_line
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
+from theorex_lab.evolution.panel import why_none
 from theorex_lab.memory.context import fence
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ def _score(answer: Answer) -> tuple[float, str | None]:
     """The score, 0..1, or what was wrong with the answer."""
     done = answer.completion
     if done is None:
-        tried = "; ".join(f"{each.model}: {each.error}" for each in answer.attempts)
-        return 0.0, one_line(tried, PROBLEM_CHARACTERS) or "no model is named in the setting reviewers"
+        return 0.0, why_none(answer)
     score = done.data.get("score") if isinstance(done.data, dict) else None
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= HIGHEST:
         return 0.0, f"{done.model} answered {one_line(done.text, PROBLEM_CHARACTERS)!r}; allowed is a score of 0 to {HIGHEST}"  # fmt: skip

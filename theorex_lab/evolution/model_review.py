@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from theorex_lab.evolution.cases import FIX_CHARACTERS, PROBLEM_CHARACTERS, Case, Verdict, one_line
+from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Verdict, one_line
 from theorex_lab.evolution.decisive import FailureClass, Step
+from theorex_lab.evolution.panel import why_none
 from theorex_lab.memory.context import fence
 from theorex_lab.search.endpoint import excerpt
 
@@ -24,6 +25,12 @@ _WORDS_CHARACTERS = 1_500
 _SHOWN_CHARACTERS = 120
 # A usable reply begins with its object; a model that is still talking here has answered something else.
 _READ_CHARACTERS = 20_000
+# Words by which a text takes over who reads it. Others pass, and are fenced as data wherever they come back.
+_ORDERS = re.compile(
+    r"(?<!not )(?<!n't )(?<!never )\b(?:ignore|disregard|forget|override)\s+"
+    r"(?:(?:all|any|of|the|your|my|our|previous|prior|earlier|above|these|those|system)\s+){1,4}(?:instructions?|prompts?)\b",
+    re.I,
+)
 
 Ask = Callable[[str], "Answer"]
 
@@ -39,9 +46,7 @@ class ModelReviewer:
         answer = self._ask(review_prompt(case))
         done = answer.completion
         if done is None:
-            tried = "; ".join(f"{each.model}: {each.error}" for each in answer.attempts)
-            problem = one_line(tried, PROBLEM_CHARACTERS) or "no reviewer is named in the setting reviewers"
-            return Verdict(0.0, "", UNAVAILABLE, problem=problem)
+            return Verdict(0.0, "", UNAVAILABLE, problem=why_none(answer))
         verdict = read_reply(done.text, done.model, len(case.steps))
         if verdict.problem and done.cut:
             return replace(verdict, problem=f"{verdict.problem} (it was cut at its longest)")
@@ -133,6 +138,10 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Verdi
     line = one_line(fix.strip().removeprefix("trace_fix:"), FIX_CHARACTERS) if isinstance(fix, str) else ""
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
+    if _ORDERS.search(line):
+        return replace(
+            empty, problem=f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
+        )
     step, kind = found.get("decisive_step"), found.get("failure_class")
     known = isinstance(step, int) and not isinstance(step, bool) and 0 <= step < step_count
     return Verdict(

@@ -6,6 +6,7 @@ again. Concepts graduate before the scan, which sets the tiers of what is new.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ T = TypeVar("T")
 
 LOCK_FILE = "nightly.lock"
 _MICROSECONDS = 1_000_000
+_PROBLEMS_TOLD = 3
 # Reviews the failures of an agent, or of all where it is None.
 ReviewFailures = Callable[[str | None], Sequence[TraceReviewRecord]]
 
@@ -113,8 +115,8 @@ class _Night:
     def review(self) -> str:
         records = self.review_failures(self.agent)
         written = sum(each.written_to_axon for each in records)
-        problems = [each.problem for each in records if each.problem]
-        waiting = f"; {len(problems)} wait on: {problems[0]}" if problems else ""
+        problems = Counter(each.problem for each in records if each.problem)
+        waiting = "".join(f"; {n} wait on: {problem}" for problem, n in problems.most_common(_PROBLEMS_TOLD))
         return f"{written} fixes written{waiting}"
 
     def refine(self) -> str:

@@ -52,7 +52,7 @@ class Outcome:
     """One outcome as it stands now, corrections and later scores taken in.
 
     Scores are 0..1 or None; `thumbs_up` is None where nobody raised or lowered one. `trace_id`: of the last call that
-    was made for it. `reviewed`: whether its failure was reviewed.
+    was made for it. `reviewed`: whether its failure was reviewed. `decided_at`: when its success was said last.
     """
 
     outcome_id: str
@@ -70,6 +70,7 @@ class Outcome:
     score: float = 0.0
     reviewed: bool = False
     session: str = ""
+    decided_at: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON holds it; concept ids as texts, since they exceed what some readers keep exact."""
@@ -338,15 +339,18 @@ class OutcomeLog:
         chosen = list(rows)
         seqs = [int(view.rows["seq"][row]) for row in chosen]
         traces = [int(view.rows["trace_seq"][row]) for row in chosen]
-        events = {event.seq: event for event in self.views.journal.read(seqs=sorted({*seqs, *traces} - {0}))}
+        decided = [int(view.rows["decided"][row]) for row in chosen]
+        events = {event.seq: event for event in self.views.journal.read(seqs=sorted({*seqs, *traces, *decided} - {0}))}
         scores = view.scores()
         return [
-            self._outcome(view, row, events[seq], events.get(trace), float(scores[row]))
-            for row, seq, trace in zip(chosen, seqs, traces, strict=True)
+            self._outcome(view, row, events[seq], events.get(trace), events[said], float(scores[row]))
+            for row, seq, trace, said in zip(chosen, seqs, traces, decided, strict=True)
             if not events[seq].erased
         ]
 
-    def _outcome(self, view: Outcomes, row: int, event: Event, trace: Event | None, score: float) -> Outcome:
+    def _outcome(
+        self, view: Outcomes, row: int, event: Event, trace: Event | None, said: Event, score: float
+    ) -> Outcome:
         rows, body = view.rows, event.body
         thumbs = rows["thumbs"][row]
         return Outcome(
@@ -365,6 +369,7 @@ class OutcomeLog:
             score=round(score, 6),
             reviewed=bool(rows["reviewed"][row]),
             session=event.session,
+            decided_at=said.body.get("decided_at", to_iso(said.at)),
         )
 
 

@@ -34,6 +34,7 @@ from theorex_lab.memory.standing import standing
 from theorex_lab.memory.traces import LOST, SUCCESS, Traces
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
+from theorex_lab.routing.verdicts import KINDS, NOTHING_SAID, verdict_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -165,8 +166,11 @@ class Call(NamedTuple):
 
 
 def calls(views: Views) -> list[Call]:
-    """The calls of models that ended with an answer or a failure, in the order of their starts."""
-    view = views.get(Traces)
+    """The calls of models that ended with an answer or a failure, in the order of their starts.
+
+    An answer that its outcome later calls wrong is no success, as in the confidence matrix.
+    """
+    view, wrong = views.get(Traces), _wrong_answers(views.journal)
     with view.lock:
         table = view.traces
         rows = np.flatnonzero((table["ended"] > 0) & (table["state"] != LOST)).tolist()
@@ -178,12 +182,19 @@ def calls(views: Views) -> list[Call]:
                 int(table["at"][row]),
                 types[int(table["query_type"][row])],
                 models[int(table["model"][row])],
-                bool(table["state"][row] == SUCCESS),
+                bool(table["state"][row] == SUCCESS) and int(table["ended"][row]) not in wrong,
                 float(table["latency_ms"][row]),
             )
             for row in rows
         ]
     return sorted(each for each in found if each.model)
+
+
+def _wrong_answers(journal: Journal) -> set[int]:
+    """Seqs of the ENDs of calls of which the outcome says afterwards that they went wrong."""
+    said = dict(filter(None, map(verdict_of, journal.tail(0, kinds=KINDS))))
+    ends = journal.tail(0, kinds=("trace_ended",)) if said else ()
+    return {end.seq for end in ends if not said.get(end.body.get("outcome_id") or "", NOTHING_SAID).allows(end.at)}
 
 
 def agreement(known: Sequence[Call], asked: range, policies: Sequence[Settings]) -> NDArray[np.bool_]:

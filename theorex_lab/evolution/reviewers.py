@@ -10,7 +10,8 @@ from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
 from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Reviewer, TraceReviewRecord, Verdict, one_line
 from theorex_lab.evolution.decisive import Finding, Step, find_decisive, propose_fix
 from theorex_lab.evolution.failure_signs import read_run
-from theorex_lab.evolution.model_review import Ask, ModelReviewer, checked_verdict
+from theorex_lab.evolution.model_review import ModelReviewer, checked_verdict
+from theorex_lab.evolution.panel import Panel
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
@@ -27,13 +28,12 @@ class HeuristicReviewer:
 
     def review(self, case: Case) -> Verdict:
         """The first tool call that failed and was not mended decides; without one, what `find_decisive` finds."""
+        about = "\n".join([case.task, case.outcome.decision, case.outcome.result])
         if case.trace is None:
-            return Verdict(0.0, _fix_without_trace(case.outcome), HEURISTIC)
+            return Verdict(0.0, _fix_without_trace(case.outcome), HEURISTIC, about=about)
         found = _finding(case)
-        fix = propose_fix(found, case.steps, case.task)
-        return Verdict(
-            found.confidence, one_line(fix, FIX_CHARACTERS), HEURISTIC, found.step, found.failure_class.value
-        )
+        fix = one_line(propose_fix(found, case.steps, case.task), FIX_CHARACTERS)
+        return Verdict(found.confidence, fix, HEURISTIC, found.step, found.failure_class.value, about=about)
 
 
 def _finding(case: Case) -> Finding:
@@ -101,13 +101,7 @@ def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
         none = f"none of {', '.join(settings.reviewers)} accepts a connection" if settings.reviewers else "none is set"
         return HeuristicReviewer(), f"heuristic: of the models that review, {none}"
     why = "it was asked for" if reached is None else f"{reached} accepts connections"
-    return ModelReviewer(_asking(settings)), f"model: {why}; asked in turn are {', '.join(settings.reviewers)}"
-
-
-def _asking(settings: Settings) -> Ask:
-    from theorex_lab.dispatch.llm import ask
-
-    return lambda prompt: ask(settings.reviewers, prompt, settings, timeout_seconds=settings.review_timeout_seconds)
+    return ModelReviewer(Panel(settings)), f"model: {why}; asked in turn are {', '.join(settings.reviewers) or 'none'}"
 
 
 def _is_reached(name: str, settings: Settings) -> bool:

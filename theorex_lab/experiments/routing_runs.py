@@ -24,6 +24,7 @@ from theorex_lab.memory.intervals import wilson
 from theorex_lab.routing.advice import Queries, Training
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
 from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
+from theorex_lab.routing.verdicts import KINDS, NOTHING_SAID, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,14 +116,24 @@ def local_runs(recorded: LocalRuns | None = None) -> Runs:
 
 
 def home_runs(home: str | Path) -> Runs:
-    """Every attempt of every call that a home's journal holds, lost calls left out, with the home's settings."""
+    """Every attempt of every call that a home's journal holds, lost calls left out, with the home's settings.
+
+    An answer that an outcome later calls wrong is no success, as in the home's own matrix.
+    """
     import pandas as pd
 
     from theorex_lab.dispatch.local_model import with_local_model
 
     with Lab(home) as lab:
+        said = dict(filter(None, map(verdict_of, lab.journal.tail(0, kinds=KINDS))))
         rows = [
-            (event.body["query_type"], attempt["model"], attempt["success"], event.at, attempt["latency_ms"])
+            (
+                event.body["query_type"],
+                attempt["model"],
+                attempt["success"] and said.get(event.body.get("outcome_id") or "", NOTHING_SAID).allows(event.at),
+                event.at,
+                attempt["latency_ms"],
+            )
             for event in lab.journal.tail(0, kinds=("trace_ended",))
             if not event.erased and not event.body["lost"]
             for attempt in event.body["attempts"]

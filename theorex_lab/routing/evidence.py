@@ -19,6 +19,7 @@ from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.intervals import wilson as wilson
+from theorex_lab.routing import verdicts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -175,6 +176,14 @@ class EvidenceTable:
             np.maximum.at(last, cell, times[part])
         self._merge(coded, pairs, sums, last)
 
+    def row(self, key: str, option: str) -> int:
+        """The row of a key and option of which a run was counted; it stays the same."""
+        return self._rows[key, option]
+
+    def correct(self, row: int, successes: int) -> None:
+        """Count so many successes more (below 0: fewer) among the runs of a row."""
+        self._sums[row * _WIDTH + 1] += successes
+
     def cells(self, prefix: str = "", *, now: int | None = None, half_life_days: float | None = None) -> Cells:
         """The evidence under keys that begin with `prefix`, as it weighs at `now` (µs UTC).
 
@@ -242,42 +251,57 @@ class EvidenceTable:
 
 
 class Evidence(View):
-    """Every attempt of every trace that was not lost, one run each under its query type and model."""
+    """Every attempt of every trace that was not lost, one run each under its query type and model.
+
+    A run succeeds where the model answered, unless the outcome that it was called for says afterwards that it went wrong.
+    """
 
     name = "evidence"
-    code = 1
-    kinds = ("trace_ended",)
+    code = 2
+    kinds = ("trace_ended", *verdicts.KINDS)
 
     def __init__(self) -> None:
         super().__init__()
         self.table = EvidenceTable()
+        self.verdicts = verdicts.Verdicts()
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in how calls went."""
-        add = self.table.add
+        """Take in how calls went, and what outcomes say of them."""
         for event in events:
-            body = event.body
-            if body["lost"]:
-                continue
-            key = QUERY_TYPE_PREFIX + body["query_type"]
-            for attempt in body["attempts"]:
-                add(
-                    key,
-                    attempt["model"],
-                    attempt["success"],
-                    at=event.at,
-                    latency_ms=attempt["latency_ms"],
-                    tokens=attempt["tokens"],
-                    cost=attempt["cost"],
-                )
+            if event.kind == "trace_ended":
+                self._count(event)
+            elif said := verdicts.verdict_of(event):
+                for row, change in self.verdicts.say(*said):
+                    self.table.correct(row, change)
 
     def columns(self) -> Columns:
         """See View."""
-        return self.table.columns()
+        return {**self.table.columns(), **self.verdicts.columns()}
 
     def load(self, columns: Columns) -> None:
         """See View."""
         self.table.load(columns)
+        self.verdicts.load(columns)
+
+    def _count(self, event: Event) -> None:
+        body = event.body
+        if body["lost"]:
+            return
+        key, outcome_id = QUERY_TYPE_PREFIX + body["query_type"], body.get("outcome_id")
+        for attempt in body["attempts"]:
+            self.table.add(
+                key,
+                attempt["model"],
+                attempt["success"],
+                at=event.at,
+                latency_ms=attempt["latency_ms"],
+                tokens=attempt["tokens"],
+                cost=attempt["cost"],
+            )
+            if outcome_id and attempt["success"]:
+                row = self.table.row(key, attempt["model"])
+                if not self.verdicts.answer(outcome_id, cell=row, at=event.at):
+                    self.table.correct(row, -1)
 
 
 def _check_texts(*texts: object) -> None:

@@ -1,0 +1,56 @@
+"""The models that review and judge, asked in turn; one that keeps silent is left alone for the rest of a run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, one_line
+
+if TYPE_CHECKING:
+    from theorex_lab.config import Settings
+    from theorex_lab.dispatch.llm import Answer
+
+MOST_SILENCES = 2
+NOBODY_ASKED = (
+    f"nobody was asked: each model of the setting reviewers was silent {MOST_SILENCES} times in a row in this run, or "
+    "none is named"
+)
+# After the address, which holds no space, so that no words of a model are taken for it.
+_SILENT = re.compile(r"\S+ (?:did not answer|gave no whole reply|answered with the status (?:429|5\d\d))\b")
+
+
+class Panel:
+    """Asks the models of the setting `reviewers` in their order, each for reviewTimeoutSeconds at most.
+
+    A model that refused the connection, broke it, was busy or took too long two times in a row is not asked again by
+    this panel: what hangs once hangs for each of a hundred failures.
+
+    >>> from theorex_lab.config import Settings
+    >>> Panel(Settings(reviewers=[]))("Why?").attempts
+    []
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._silences: Counter[str] = Counter()
+
+    def __call__(self, prompt: str, json_schema: dict[str, Any] | None = None) -> Answer:
+        """The answer of the first that gives one; see `dispatch.llm.ask`. Without any attempt nobody was asked."""
+        from theorex_lab.dispatch.llm import ask
+
+        settings = self._settings
+        names = [name for name in settings.reviewers if self._silences[name] < MOST_SILENCES]
+        seconds = settings.review_timeout_seconds
+        answer = ask(names, prompt, settings, json_schema=json_schema, timeout_seconds=seconds)
+        for each in answer.attempts:
+            silent = not each.success and _SILENT.match(each.error or "") is not None
+            self._silences[each.model] = self._silences[each.model] + 1 if silent else 0
+        return answer
+
+
+def why_none(answer: Answer) -> str:
+    """Why an answer holds no completion: what each model did, on one line."""
+    tried = "; ".join(f"{each.model}: {each.error}" for each in answer.attempts)
+    return one_line(tried, PROBLEM_CHARACTERS) or NOBODY_ASKED
