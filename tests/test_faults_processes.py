@@ -113,7 +113,7 @@ def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(tmp_path: 
         shutil.rmtree(home)
 
 
-@pytest.mark.parametrize("name", ["flush", "graduate", "promote", "snapshot"])
+@pytest.mark.parametrize("name", ["flush", "promote", "snapshot"])
 def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Path, monkeypatch) -> None:
     """The worst moment: the other process takes the whole step after this one has decided and before it appends."""
     with opened(tmp_path) as lab:
@@ -139,9 +139,7 @@ def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Pa
     assert len(results) == 2
     done, undone = results
     assert done != undone
-    assert {"flush": kinds["flushed"] == 7, "graduate": kinds["graduated"] == 2, "promote": kinds["promoted"] == 1}[
-        name
-    ]
+    assert {"flush": kinds["flushed"] == 7, "promote": kinds["promoted"] == 1}[name]
     assert once["events"]
 
 
@@ -179,25 +177,23 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
     assert tried
 
 
-def test_a_graduation_decided_before_another_process_saw_a_later_day_counts_no_day_twice(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(tmp_path: Path, monkeypatch) -> None:
     def kept(day: int) -> Event:
         body = {"concepts": [[concept_id("cache"), "cache", "cache", 1]], "score": 0.9, "source": "tool", "weight": 0.7}
         return new_event("short_term", body, agent="main", session=f"d{day}", at=NOW - day * DAY)
 
+    exclusive = Journal.exclusive
+
+    def late(journal: Journal) -> object:
+        monkeypatch.setattr(Journal, "exclusive", exclusive)
+        with opened(tmp_path) as other:
+            other.journal.append([kept(0)])
+            assert other.graduate() == ["cache"]
+        return exclusive(journal)
+
     with opened(tmp_path) as lab:
         lab.journal.append([kept(day) for day in range(7, 0, -1)])
-        append = lifecycle._append_once
-
-        def late(views: object, events: Sequence[Event]) -> bool:
-            monkeypatch.setattr(lifecycle, "_append_once", append)
-            with opened(tmp_path) as other:
-                other.journal.append([kept(0)])
-                assert other.graduate() == ["cache"]
-            return append(views, events)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(lifecycle, "_append_once", late)
+        monkeypatch.setattr(Journal, "exclusive", late)
         assert lab.graduate() == []
         assert lab.views.get(Axon).concepts["count"].tolist() == [8]
 

@@ -1,7 +1,7 @@
 """One night: failures reviewed, outcomes acted on, the policy gated, tiers set anew, and the next context rendered.
 
 Each step leaves whole transactions and may be repeated, so that a night that was cut off is made good by running it
-again. Concepts graduate before the scan, which sets the tiers of what is new.
+again.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class _Night:
             "review": self.review,
             "refine": self.refine,
             "gate": self.gate,
-            "graduate": self.graduate,
             "scan": self.scan,
+            "graduate": self.graduate,
             "promote": self.promote,
             "boot-inject": self.boot_inject,
         }
@@ -128,8 +128,13 @@ class _Night:
         return "; ".join(map(told, said))
 
     def graduate(self) -> str:
-        done = self._for_each(lambda agent: lifecycle.graduate(self.views, self.settings, self.clock, agent=agent))
-        return f"{sum(map(len, done))} concepts graduated"
+        return f"{sum(map(len, self._for_each(self._graduate)))} concepts graduated"
+
+    def _graduate(self, agent: str) -> list[str]:
+        labels = lifecycle.graduate(self.views, self.settings, self.clock, agent=agent)
+        if labels:  # what is new has its tier tonight, so that a second night finds nothing to do
+            lifecycle.scan(self.views, self.settings, self.clock, agents=[agent])
+        return labels
 
     def scan(self) -> str:
         agents = None if self.agent is None else [self.agent]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
@@ -22,11 +22,13 @@ from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.observation import Entry, Written, new_observation
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
-    from theorex_lab.journal.view import Views
+    from theorex_lab.journal.view import View, Views
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import Context
+    from theorex_lab.memory.short_term import ShortTerm
     from theorex_lab.memory.standing import Scanned
 
+V = TypeVar("V", bound="View")
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 
 
@@ -94,20 +96,16 @@ def graduate(views: Views, settings: Settings, clock: Clock, *, agent: str) -> l
     """Concepts that were kept on seven UTC days in a row enter the agent's axon; returns their labels."""
     from theorex_lab.memory.short_term import ShortTerm, graduates, graduation_event
 
-    view = views.get(ShortTerm)
-    with view.lock:
-        found = graduates(view, clock.now(), settings, agent=agent)
-        rows = {each.concept_id: view.records["seq"][each.rows].tolist() for each in found}
-    labels = []
-    for each in found:
-        ids = [event.id for event in views.journal.read(seqs=sorted(set(rows[each.concept_id])))]
-        event = graduation_event(view, each, ids, settings, agent=agent, at=clock.now())
-        # An erased graduation keeps its id for ever; the days that are left may graduate anew.
-        while (same := views.journal.read(ids=[event.id])) and same[0].erased:
-            event = event._replace(id=derived_event_id("anew", event.id))
-        if _append_once(views, [event]):
-            labels.append(str(event.body["label"]))
-    return labels
+    def decide(view: ShortTerm) -> list[Event]:
+        found, now = graduates(view, clock.now(), settings, agent=agent), clock.now()
+        seqs = [sorted(set(view.records["seq"][each.rows].tolist())) for each in found]
+        ids = [[event.id for event in views.journal.read(seqs=rested_on)] for rested_on in seqs]
+        return [
+            graduation_event(view, each, lineage, settings, agent=agent, at=now)
+            for each, lineage in zip(found, ids, strict=True)
+        ]
+
+    return [str(event.body["label"]) for event in _decided(views, ShortTerm, decide)]
 
 
 def promote(views: Views, settings: Settings, clock: Clock, *, agent: str, force: Sequence[int] = ()) -> Promoted:
@@ -137,36 +135,43 @@ def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str
     from theorex_lab.memory import standing
     from theorex_lab.memory.axon import Axon
 
-    event = _decided(views, lambda axon: standing.scan(axon, clock.now(), settings, agents=agents))
+    def decide(axon: Axon) -> list[Event]:
+        event = standing.scan(axon, clock.now(), settings, agents=agents)
+        return [] if event is None else [event]
+
+    done = _decided(views, Axon, decide)
     axon = views.get(Axon)
     with axon.lock:
         counts = standing.standing(axon, clock.now(), settings, agents=agents).counts()
-    return standing.Scanned(counts, *standing.changes(event))
+    return standing.Scanned(counts, *standing.changes(done[0] if done else None))
 
 
 def prune(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str] | None = None) -> int:
     """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon; returns how many."""
     from theorex_lab.memory import standing
-
-    event = _decided(views, lambda axon: standing.prune(axon, clock.now(), settings, agents=agents))
-    return 0 if event is None else sum(len(concepts) for concepts in event.body["concepts"].values())
-
-
-def _decided(views: Views, decide: Callable[[Axon], Event | None]) -> Event | None:
-    """Append what is decided on the axon, which no other process writes to meanwhile.
-
-    Else a concept that is mentioned between the two would be put to sleep, or pruned with its new count.
-    """
     from theorex_lab.memory.axon import Axon
 
-    views.get(Axon)  # the bulk is folded before others have to wait
+    def decide(axon: Axon) -> list[Event]:
+        event = standing.prune(axon, clock.now(), settings, agents=agents)
+        return [] if event is None else [event]
+
+    return sum(len(concepts) for event in _decided(views, Axon, decide) for concepts in event.body["concepts"].values())
+
+
+def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) -> list[Event]:
+    """Append what is decided on a view, while no other process writes.
+
+    Else a concept that is mentioned between the two would be put to sleep, pruned with its new count, or would
+    graduate without its latest day.
+    """
+    views.get(kind)  # the bulk is folded before others have to wait
     with views.journal.exclusive() as append:
-        axon = views.get(Axon)
-        with axon.lock:
-            event = decide(axon)
-        if event is not None:
+        view = views.get(kind)
+        with view.lock:
+            events = decide(view)
+        for event in events:
             append(event)
-    return event
+    return events
 
 
 def context(views: Views, settings: Settings, clock: Clock, *, tokens: int | None = None) -> Context:

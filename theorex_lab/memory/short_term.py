@@ -121,13 +121,9 @@ def short_term_event(scored: Scored, weight: float) -> Event:
 
 @dataclass(frozen=True)
 class Graduate:
-    """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970).
-
-    counted_upto: the time (µs) up to which records were counted when it graduated last.
-    """
+    """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970)."""
 
     concept_id: int
-    counted_upto: int
     rows: NDArray[np.int64]
     days: tuple[int, ...]
 
@@ -150,7 +146,7 @@ def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> l
         days = np.unique(table["at"][good] // MICROSECONDS_PER_DAY)
         run = _first_run(days.tolist())
         if run:
-            found.append(Graduate(concept, upto, own, run))
+            found.append(Graduate(concept, own, run))
     return found
 
 
@@ -192,6 +188,4 @@ def graduation_event(
         "source": names[int(table["trust"][rows].min())],
         "weight": settings.source_weight(agent),
     }
-    # Two processes that see this graduation at once, one of them with a record more, give it one id.
-    event_id = derived_event_id("graduated", agent, graduate.concept_id, graduate.counted_upto)
-    return new_event("graduated", body, agent=agent, at=at, lineage=ids, event_id=event_id)
+    return new_event("graduated", body, agent=agent, at=at, lineage=ids)
