@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 from conftest import Run
 
@@ -191,5 +193,19 @@ def test_stored_text_does_not_rule_the_terminal(run: Run) -> None:
         assert (shown.code, shown.err) == (0, "")
         assert not set(shown.out) & {"\x1b", "\x9b", "\u202e"}
     assert "the cache?[2J of ?31m Berlin? fell over" in run("search", "cache").out
-    assert text in [hit["text"] for hit in run("search", "cache", "--json").json["hits"]], "programs are given all of it"
+    assert text in [hit["text"] for hit in run("search", "cache", "--json").json["hits"]], (
+        "programs are given all of it"
+    )
     assert "\x1b" not in run("trace-show", "a\x1b[2J").err
+
+
+def test_the_code_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = [part.partition("```")[0] for part in readme.split("```python\n")[1:]]
+    assert len(blocks) == 2
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block.replace("~/.theorex", str(tmp_path)), "README.md", "exec"), names)
+    assert "ttl invalidation" in capsys.readouterr().out.lower()
+    assert len(names["swept"].frame) == 8
+    plt.close("all")

@@ -99,3 +99,19 @@ def test_the_file_is_replaced_as_a_whole(lab: Lab, tmp_path: Path) -> None:
 def test_a_bad_budget_is_refused() -> None:
     with pytest.raises(InvalidInput, match="contextTokens is 3; allowed is 50 to"):
         Lab.temporary(contextTokens=3)
+
+
+def test_what_to_avoid_stands_beside_the_fixes_the_newest_of_a_tag(lab: Lab, clock: FixedClock) -> None:
+    said = [f"Avoid for billing ({n} of {n} failed): a night deploy" for n in (4, 5)]
+    for days, text in enumerate(said):
+        lab.journal.append(
+            [observation(text, observation_type="avoid", source="model", tags=["billing"], at=NOW - (1 - days) * DAY)]
+        )
+    lab.journal.append([observation("trace_fix: shorten the TTL", labels=["ttl"], observation_type="trace_fix")])
+    text = lab.context().text
+    assert f"\n\n## To avoid\n```text source=main/model\n{said[1]} (today)\n```\n" in text
+    assert said[0] not in text
+    assert text.index("## Known fixes") < text.index("## To avoid") < text.index("## main")
+    assert lab.context(tokens=60).tokens <= 60
+    clock.advance(days=25)
+    assert "## To avoid" not in lab.context().text, "it fades with the half-life of 14 days"

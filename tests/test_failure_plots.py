@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from drawing import no_window, own_axes  # noqa: F401
+from drawing import PictureContract, no_window, own_axes  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -21,7 +17,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.failure_signs import Step
 from theorex_lab.experiments import failure_plots as plots
 from theorex_lab.experiments.failures import FixEffect
-from theorex_lab.experiments.widgets import to_png
 
 LATIN = st.characters(max_codepoint=0x24F)  # what the font has; and control characters
 STEPS = [
@@ -61,36 +56,8 @@ def rings(ax: Axes) -> dict[str, float]:
     return {str(line.get_markeredgecolor()): float(line.get_ydata()[0]) for line in found}
 
 
-@pytest.mark.parametrize("name", DRAWINGS)
-class TestEveryPlot:
-    def test_it_draws_on_the_axes_given_and_opens_no_figure(self, name: str) -> None:
-        ax = own_axes()
-        assert DRAWINGS[name](ax=ax) is ax
-        assert plt.get_fignums() == []
-        assert ax.has_data()
-        assert ax.get_title()
-
-    def test_without_axes_it_makes_one_figure(self, name: str) -> None:
-        ax = DRAWINGS[name]()
-        assert [plt.figure(number) for number in plt.get_fignums()] == [ax.figure]
-
-    def test_twice_the_same_bytes(self, name: str) -> None:
-        first, second = own_axes(), own_axes()
-        assert to_png(DRAWINGS[name](ax=first).figure) == to_png(DRAWINGS[name](ax=second).figure)
-
-    def test_the_legend_covers_no_data(self, name: str) -> None:
-        ax = DRAWINGS[name]()
-        legend = ax.get_legend()
-        if legend is not None:
-            ax.figure.draw_without_rendering()
-            assert not legend.get_window_extent().overlaps(ax.get_window_extent().padded(-1))
-
-
-@pytest.mark.parametrize("name", EMPTY)
-def test_nothing_to_draw_is_said_in_words(name: str) -> None:
-    ax = EMPTY[name](ax=own_axes())
-    assert any("yet" in text.get_text() for text in ax.texts)
-    assert to_png(ax.figure)
+class TestEveryPlot(PictureContract):
+    drawings, empty = DRAWINGS, EMPTY
 
 
 class TestTimeline:

@@ -326,6 +326,23 @@ def test_an_interrupted_command_has_written_its_trace(home: Path) -> None:
         check(lab)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_command_that_is_asked_to_end_has_written_its_trace(home: Path) -> None:
+    with HostileServer(hang) as server:
+        home.mkdir()
+        settings = {"models": {"only": {"tier": "medium", "url": server.url}}, "roles": [], "modelTimeoutSeconds": 120}
+        (home / "config.json").write_text(json.dumps(settings))
+        command = [sys.executable, "-m", "theorex_lab", "dispatch", "add 2 and 2", "--home", str(home)]
+        process = subprocess.Popen(command)
+        until(lambda: server.requests)
+        process.terminate()
+        assert process.wait() == 128 + signal.SIGTERM
+    with opened(home) as lab:
+        (ended,) = events(lab, "trace_ended")
+        assert (ended.body["lost"], ended.body["error"]) == (False, "SystemExit: 143")
+        check(lab)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_has_a_thread_and_an_owner_of_its_own(home: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -80,12 +81,17 @@ def test_a_nested_event_is_shown_to_a_depth(home: Path, monkeypatch: pytest.Monk
     assert event.body["input"] == '{"a":[' * 16 + '{"a":"…"}' + "]}" * 16
 
 
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_an_event_of_ten_megabytes_is_taken_and_a_larger_one_refused(tmp_path: Path) -> None:
     response = {"stdout": "a" * 5_000_000, "list": [{"n": number} for number in range(400_000)]}
-    begin = time.monotonic()
+    begin = _seconds_of_children()
     done = start({**TOOL, "tool_response": response}, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert time.monotonic() - begin < 5
+    assert _seconds_of_children() - begin < 10
     done = start({**TOOL, "tool_response": "a" * (17 << 20)}, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert len(events(tmp_path)) == 1
@@ -163,6 +169,7 @@ def test_a_hook_killed_at_any_moment_leaves_the_journal_whole(tmp_path: Path) ->
         process = _begin(tmp_path, {**TOOL, "session_id": f"s{number}"})
         try:
             process.wait(timeout=usual * chance.uniform(0.4, 1.2))
+            usual *= 0.6  # the machine was busier when it was measured
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
         ended += process.wait() == 0

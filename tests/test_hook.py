@@ -129,7 +129,7 @@ def test_the_started_process_outlives_the_hook_and_writes_to_the_log(tmp_path: P
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
-    log, until = tmp_path / "hook.log", time.monotonic() + 10
+    log, until = tmp_path / "hook.log", time.monotonic() + 60
     while not log.read_text() and time.monotonic() < until:
         time.sleep(0.01)
     assert log.read_text() == f"-m theorex_lab flush --session s --agent main --home {tmp_path}\n"

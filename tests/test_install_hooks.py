@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.cli import hooks
-from theorex_lab.cli.hooks import EVENTS, hook_command, install, uninstall
+from theorex_lab.cli.hooks import EVENTS, hook_command, install, install_server, uninstall, uninstall_server
 from theorex_lab.errors import InvalidInput
 
 HOOK = "'/opt/my env/bin/theorex-hook'"
@@ -131,7 +131,7 @@ def test_a_file_has_its_former_bytes_after_uninstalling(
     hooks._replace(file, before, install(before, HOOK))
     after = hooks._read(file)
     assert after != before
-    hooks._replace(file, after, hooks._without(file, after))
+    hooks._replace(file, after, hooks._without_hooks(file, after))
     assert file.read_bytes() == before.encode()
 
 
@@ -213,7 +213,7 @@ def test_a_later_change_is_kept_when_the_hooks_go(tmp_path: Path) -> None:
     hooks._replace(file, file.read_text(), text)
     changed = text.replace('"a": 1', '"a": 2')
     file.write_text(changed)
-    assert hooks._without(file, changed) == '{"a": 2}'
+    assert hooks._without_hooks(file, changed) == '{"a": 2}'
 
 
 def test_a_file_that_was_not_there_is_gone_again(tmp_path: Path) -> None:
@@ -224,7 +224,13 @@ def test_a_file_that_was_not_there_is_gone_again(tmp_path: Path) -> None:
     assert run("--settings", str(file), "--uninstall", "--yes").returncode == 0
     assert not file.exists()
     nothing = run("--settings", str(file), "--uninstall", "--yes", "--json")
-    assert json.loads(nothing.stdout) == {"file": str(file), "changed": False, "backup": None, "diff": ""}
+    assert json.loads(nothing.stdout) == {
+        "file": str(file),
+        "changed": False,
+        "backup": None,
+        "diff": "",
+        "mcp": None,
+    }
 
 
 def test_without_a_terminal_the_difference_is_shown_and_nothing_changed(tmp_path: Path) -> None:
@@ -289,3 +295,99 @@ def test_a_change_while_it_asked_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="changed by another program"):
         hooks._replace(file, "{}", install("{}", HOOK))
     assert file.read_text() == '{"changed": true}'
+
+
+ENTRY = {"command": "theorex", "args": ["mcp-start", "--stdio"]}
+SERVERS = st.dictionaries(st.sampled_from(["other", "a b", ""]), VALUES, max_size=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    value=st.dictionaries(st.sampled_from(["a", "projects", "hooks"]), VALUES, max_size=3),
+    servers=st.none() | SERVERS,
+    indent=st.sampled_from([None, 0, 2, "\t"]),
+    plain=st.booleans(),
+    end=st.sampled_from(["", "\n"]),
+)
+def test_a_list_of_servers_keeps_all_it_holds(value: Any, servers: Any, indent: Any, plain: bool, end: str) -> None:
+    content = value if servers is None else {**value, "mcpServers": servers}
+    before = json.dumps(content, indent=indent, ensure_ascii=plain) + end
+    after = install_server(before, ENTRY)
+    assert json.loads(after) == {**value, "mcpServers": {**(servers or {}), "theorex": ENTRY}}
+    assert install_server(after, ENTRY) == after
+    assert uninstall_server(after) == before or servers == {}
+    other = install_server(after, {**ENTRY, "args": []})
+    assert json.loads(other)["mcpServers"]["theorex"]["args"] == []
+    assert uninstall_server(other) == uninstall_server(after)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"mcpServers": []}', '{"mcpServers": null}', "[" * 100_000])
+def test_a_list_of_servers_of_another_form_is_refused(text: str) -> None:
+    for change in (lambda: install_server(text, ENTRY), lambda: uninstall_server(text)):
+        with pytest.raises(InvalidInput):
+            change()
+
+
+def test_an_entry_of_our_name_is_replaced_whatever_it_is() -> None:
+    for value in ("null", "1", '{"type": "http"}'):
+        after = install_server(f'{{"mcpServers": {{"theorex": {value}, "b": 1}}}}', ENTRY)
+        assert json.loads(after) == {"mcpServers": {"b": 1, "theorex": ENTRY}}
+        assert after.count("theorex") == 2
+
+
+def test_the_server_is_entered_only_when_asked_and_taken_out_again(tmp_path: Path) -> None:
+    file, servers = tmp_path / "settings.json", tmp_path / "project" / ".mcp.json"
+    servers.parent.mkdir()
+    before = '{"mcpServers":{"other" : {"command":"x"}},  "n": 1.0e5}\n'
+    servers.write_text(before)
+    servers.chmod(0o640)
+    assert run("--settings", str(file), "--yes").returncode == 0
+    assert servers.read_text() == before
+    given = [
+        "--settings",
+        str(file),
+        "--mcp",
+        str(servers),
+        "--yes",
+        "--home",
+        str(tmp_path / "a home"),
+        "--agent",
+        "me",
+    ]
+    done = run(*given, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)["mcp"]
+    assert (result["file"], result["changed"]) == (str(servers), True)
+    assert result["diff"] in done.stderr
+    assert Path(result["backup"]).read_text() == before
+    assert servers.read_text().startswith(before[:40])
+    entry = json.loads(servers.read_text())["mcpServers"]["theorex"]
+    assert entry["args"] == ["--home", str(tmp_path / "a home"), "mcp-start", "--stdio", "--agent", "me"]
+    assert stat.S_IMODE(servers.stat().st_mode) == 0o640
+    again = run(*given)
+    assert (again.returncode, "nothing was changed" in again.stdout) == (0, True)
+    gone = run("--settings", str(file), "--mcp", str(servers), "--yes", "--uninstall")
+    assert gone.returncode == 0, gone.stderr
+    assert servers.read_text() == before
+    assert not file.exists()
+
+
+def test_a_list_of_servers_that_was_not_there_is_gone_again(tmp_path: Path) -> None:
+    given = ["--settings", str(tmp_path / "settings.json"), "--mcp", str(tmp_path / ".mcp.json"), "--yes"]
+    assert run(*given).returncode == 0
+    assert list(json.loads((tmp_path / ".mcp.json").read_text())["mcpServers"]) == ["theorex"]
+    assert run(*given, "--uninstall").returncode == 0
+    assert not (tmp_path / ".mcp.json").exists()
+
+
+@pytest.mark.parametrize("content", [b"{ not JSON", b"\xff", b'{"mcpServers": []}'])
+def test_where_one_of_the_two_files_is_refused_neither_is_written(tmp_path: Path, content: bytes) -> None:
+    servers = tmp_path / ".mcp.json"
+    servers.write_bytes(content)
+    done = run("--settings", str(tmp_path / "settings.json"), "--mcp", str(servers), "--yes")
+    assert done.returncode == 1
+    assert str(servers) in done.stderr
+    assert servers.read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == [".mcp.json"]
+    same = run("--settings", str(tmp_path / "s"), "--mcp", str(tmp_path / "s"), "--yes")
+    assert (same.returncode, (tmp_path / "s").exists()) == (1, False)

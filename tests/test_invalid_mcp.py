@@ -106,7 +106,7 @@ WRONG_PARAMETERS: list[dict[str, Any]] = [
     call("write", text="x y", tags=["t" * 65]), call("write", text="x y", type="t" * 33), call("write", text="x y", session="s" * 129), call("promote", force=[3]),
     request("resources/read"), request("resources/read", uri=3), request("resources/read", uri="theorex://nope"), request("resources/read", uri="file:///etc/passwd"),
     request("resources/read", uri="theorex://context/../x/claude-sonnet"), request("resources/read", uri="theorex://context/..%2Fx/claude-sonnet"),
-    request("resources/read", uri="theorex://context/UPPER/claude-sonnet"), request("initialize"),
+    request("resources/read", uri="theorex://context/UPPER/claude-sonnet"), request("initialize"), request("prompts/get", name="x"),
 ]  # fmt: skip
 
 
@@ -134,7 +134,7 @@ REFUSED_BY_THE_MEMORY = [
     )),
     call("write", text=""), call("write", text=" \n"), call("write", text="a\0b"), call("write", text="x" * 65_537),
     call("write", text="x y", type="../a"), call("write", text="x y", session="a/b"), call("write", text="x y", tags=[" "]),
-    call("search", query=""), call("search", query="a\0b"), call("search", query="x" * 65_537), call("promote", force=["x"]), call("promote", force=["9" * 17]),
+    call("search", query=""), call("search", query="a\0b"), call("search", query="x" * 65_537), call("promote", force=["x"]), call("promote", force=["٣"]), call("promote", force=["9" * 17]),
 ]  # fmt: skip
 
 
@@ -194,6 +194,7 @@ def test_a_page_of_another_origin(url: str, origin: str) -> None:
 @pytest.mark.parametrize("host", FOREIGN_HOSTS)
 def test_a_name_that_was_bound_to_this_machine_elsewhere(url: str, host: str) -> None:
     answer = post(url, call("status"), Host=host)
+    assert "--allowed-host" in answer.text
     assert (answer.status_code, error_of(answer)["code"]) == (421, INVALID)
     health = httpx.get(url.removesuffix("mcp") + "health", headers={"Host": host}, verify=PLAIN)
     assert health.status_code == 421
@@ -209,7 +210,7 @@ def test_a_form_may_not_post(url: str, kind: str) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
 def test_other_methods(url: str, method: str) -> None:
-    answer = httpx.request(method, url, headers=headers(Accept="text/event-stream"), timeout=5, verify=PLAIN)
+    answer = httpx.request(method, url, headers=headers(Accept="text/event-stream"), timeout=60, verify=PLAIN)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
@@ -225,7 +226,7 @@ def test_a_header_that_stands_there_twice(url: str, name: str) -> None:
     ]
     doubled = next(line for line in lines if line.startswith(name))
     head = "\r\n".join(["POST /mcp HTTP/1.1", *lines, doubled, "Content-Length: 2", "Connection: close", "", "{}"])
-    with socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0), timeout=60) as connection:
         connection.sendall(head.encode())
         assert connection.recv(4_096).startswith(b"HTTP/1.1 400 ")
 
@@ -233,7 +234,7 @@ def test_a_header_that_stands_there_twice(url: str, name: str) -> None:
 @pytest.mark.parametrize("chunked", [False, True])
 def test_ten_megabytes(url: str, chunked: bool) -> None:
     """By a client that sends all before it reads, as most do: it must get the answer, not a broken connection."""
-    connection = http.client.HTTPConnection("127.0.0.1", httpx.URL(url).port or 0, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", httpx.URL(url).port or 0, timeout=60)
     parts = (b" " * 100_000 for _ in range(100)) if chunked else b" " * 10_000_000
     connection.request("POST", "/mcp", body=parts, headers=headers(), encode_chunked=chunked)
     answer = connection.getresponse()
@@ -300,8 +301,18 @@ def test_what_breaks_inside_stays_inside(
 )
 def test_a_file_that_holds_no_token(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token").write_bytes(content)
+    (tmp_path / "token").chmod(0o600)
     with pytest.raises((InvalidInput, StorageError), match="token"):
         read_token(tmp_path / "token")
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o602, 0o777])
+def test_a_token_that_others_may_read_or_write_is_none(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "token").chmod(mode)
+    with pytest.raises(InvalidInput, match=f"mode {mode:o}.*allowed is 600") as refused:
+        read_token(tmp_path / "token")
+    assert TOKEN not in str(refused.value)
 
 
 def test_a_token_file_that_cannot_be_made(tmp_path: Path) -> None:
@@ -388,7 +399,7 @@ def test_malformed_lines_are_answered_and_the_session_goes_on(tmp_path: Path) ->
         process.stdin.flush()
         expected = [each for _, each in LINES if each is not None]
         found = [json.loads(process.stdout.readline()) for _ in expected]
-        output, errors = process.communicate(timeout=10)
+        output, errors = process.communicate(timeout=60)
     seen = [(answer["id"], answer.get("error", {"code": 0})["code"]) for answer in found]
     assert sorted(seen, key=repr) == sorted(expected, key=repr)
     assert (output.split(), process.returncode) == ([b"over"], 0)

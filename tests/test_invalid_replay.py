@@ -19,12 +19,12 @@ from theorex_lab.experiments.sweep import (
     LogRange,
     final_tiers,
     frontier,
-    plot_frontier,
     random_settings,
     settings_of,
     summaries,
     sweep,
 )
+from theorex_lab.experiments.sweep_plots import plot_frontier
 from theorex_lab.experiments.tier_counts import tier_counts, tier_counts_over_half_lives
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.access_log import AccessLog
@@ -52,7 +52,7 @@ def test_nothing_to_replay(journal: Journal) -> None:
         replay(EMPTY, Settings(), now=NOW)
 
 
-@pytest.mark.parametrize("every_days", [0.0, -1.0, float("nan"), 1e-9])
+@pytest.mark.parametrize("every_days", [0.0, -1.0, float("nan"), float("inf"), 1e-9])
 def test_grids_of_time(every_days: float) -> None:
     with pytest.raises(InvalidInput, match="every_days"):
         replay(LOG, Settings(), every_days=every_days)
@@ -201,12 +201,50 @@ def test_names_that_a_sweep_does_not_have() -> None:
     for draw in (
         lambda: done.plot("mild_threshold", metric="active"),
         lambda: done.plot("half_life_days", metric="joy"),
+        lambda: done.plot("half_life_days", metric="active", marks={"default": {"active": 1}}),
         lambda: done.best("joy"),
         lambda: frontier(done, "active", "joy"),
         lambda: plot_frontier(done, "active", "less", marks={"default": {"active": 1}}),
     ):
         with pytest.raises(InvalidInput, match=r"mild_threshold|joy|default"):
             draw()
+
+
+LAWS = sweep(
+    LOG, {"decay_law": ["product", "power"], "decay_params": [{}], "mild_threshold": [0.1, 0.2]}, metric=final_tiers
+)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "marks"),
+    [
+        ("decay_law", "decay_law", None),
+        ("decay_params", None, None),
+        ("decay_law", "mild_threshold", {"here": {"decay_law": "recency", "mild_threshold": 0.1}}),
+        ("mild_threshold", "decay_law", {"here": {"decay_law": "power", "mild_threshold": "low"}}),
+    ],
+)
+def test_what_a_sweep_cannot_draw(x: str, y: str | None, marks: Any) -> None:
+    with pytest.raises(InvalidInput, match="allowed are"):
+        LAWS.plot(x, y, metric="active", marks=marks)
+
+
+def test_a_limit_that_nothing_keeps() -> None:
+    with pytest.raises(InvalidInput, match="allow more"):
+        LAWS.best("active", at_most={"less": -1})
+
+
+def test_a_metric_of_other_names_for_other_settings() -> None:
+    def metric(recorded: Recorded, settings: Any) -> Any:
+        return [{f"at {each.half_life_days}": 1} for each in settings]
+
+    with pytest.raises(InvalidInput, match="the same for each"):
+        sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=metric)
+
+
+def test_seeds() -> None:
+    with pytest.raises(InvalidInput, match="seed -1"):
+        sweep(LOG, partial(random_settings, 2, {"half_life_days": (1.0, 2.0)}), seed=-1)
 
 
 def test_a_metric_that_is_never_a_number() -> None:
@@ -216,4 +254,6 @@ def test_a_metric_that_is_never_a_number() -> None:
     done = sweep(LOG, {"half_life_days": [1.0]}, metric=metric)
     with pytest.raises(InvalidInput, match="no x that is a number"):
         done.best("x")
+    with pytest.raises(InvalidInput, match="no x that is a number"):
+        done.plot("half_life_days", metric="x")
     assert frontier(pd.DataFrame({"a": [float("nan")], "b": [1.0]}), "a", "b").empty

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import DAY, NOW, observation
 
-from theorex_lab import Entry, FixedClock, Lab
+from theorex_lab import Entry, FixedClock, InvalidInput, Lab
 from theorex_lab.experiments.simulate import AGENTS, Activity, simulate
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
@@ -170,6 +170,8 @@ def test_promotion_is_strictly_above_the_threshold_and_repeats_without_effect(la
     assert lab.promote() == (0, 0)
     assert lab.journal.last_seq() == before
     assert _shared(lab) == {"cache": (2, "main"), "ttl": (1, "main")}
+    with pytest.raises(InvalidInput, match=r"ids 7, 8, which main has no concept of"):
+        lab.promote(force=[8, concept_id("queue"), 7])
     assert lab.promote(force=[concept_id("queue")]).concepts == 1
     assert _shared(lab)["queue"] == (1, "main")
 

@@ -35,6 +35,7 @@ from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
 from theorex_lab.serve import auth, mcp
 from theorex_lab.serve.auth import Bucket, Guard, read_token
+from theorex_lab.serve.connections import server_settings
 
 README = Path(__file__).parent.parent / "README.md"
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
@@ -57,7 +58,7 @@ def served(lab: Lab, *, agent: str = "main", hosts: list[str] | None = None, **r
     assert isinstance(guard, Guard)
     application = Guard(guard.application, replace(guard.rules, **rules))
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(application, log_level="warning", lifespan="on", ws="none"))
+        server = uvicorn.Server(server_settings(application))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -108,7 +109,7 @@ def headers(**more: str) -> dict[str, str]:
 
 def post(url: str, content: object, **more: str) -> httpx.Response:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return httpx.post(url, content=data, headers=headers(**more), timeout=10, verify=PLAIN)
+    return httpx.post(url, content=data, headers=headers(**more), timeout=60, verify=PLAIN)
 
 
 def request(method: str, identity: object = 1, **parameters: Any) -> dict[str, Any]:
@@ -201,7 +202,7 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
         for mode in ("auto", "legacy"):
             asyncio.run(speak(info["url"], file.read_text().strip(), mode))
         process.send_signal(signal.SIGTERM)
-        output, errors = process.communicate(timeout=10)
+        output, errors = process.communicate(timeout=60)
         assert (output, errors) == ("", "")
     with opened(home) as lab:
         rows = [event for event in lab.journal.tail(0) if event.kind == "observation"]
@@ -254,7 +255,7 @@ def test_the_handshake_of_former_releases(url: str, version: str) -> None:
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "memory.example"])
 def test_the_names_of_this_machine_and_those_given_are_taken(memory: Lab, host: str) -> None:
-    with served(memory, hosts=["memory.example"]) as address:
+    with served(memory, hosts=["Memory.Example"]) as address:
         port = httpx.URL(address).port
         assert post(address, request("ping"), Host=f"{host}:{port}").status_code == 200
         assert post(address, request("ping"), Host=f"{host}:{port}", Origin=f"http://{host}:{port}").status_code == 200
@@ -281,6 +282,7 @@ def test_a_bucket_fills_again() -> None:
 def test_a_token_file_of_the_users_own(tmp_path: Path) -> None:
     file = tmp_path / "own"
     file.write_text("sixteen-letters!\n")
+    file.chmod(0o400)
     assert read_token(file) == "sixteen-letters!"
     made = read_token(tmp_path / "new" / "folder" / "token")
     assert (len(made), made) == (43, read_token(tmp_path / "new" / "folder" / "token"))
@@ -301,14 +303,33 @@ def test_other_machines_come_in_only_where_that_is_said(memory: Lab, host: str) 
         mcp.serve_http(memory, TOKEN, host=host, port=0)
 
 
+def test_an_address_that_is_none(memory: Lab) -> None:
+    with pytest.raises(InvalidInput, match="host ''"):
+        mcp.serve_http(memory, TOKEN, host="", port=0, allow_remote=True)
+    with pytest.raises(TheorexError, match="cannot listen on ü..x"):
+        mcp.serve_http(memory, TOKEN, host="ü..x", port=0, allow_remote=True)
+
+
+@pytest.mark.parametrize("name", ["", "memory.example:8443", "http://memory.example", "a b", "*", "::1"])
+def test_a_name_that_no_host_header_holds(memory: Lab, name: str) -> None:
+    with pytest.raises(InvalidInput, match="host name"):
+        mcp.http_application(memory, TOKEN, hosts=[name])
+
+
 def test_whoever_lets_other_machines_in_is_warned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
     monkeypatch.setattr(mcp, "serve_http", lambda _, token, **options: seen.update(options, token=token))
     (tmp_path / "own").write_text(TOKEN)
+    (tmp_path / "own").chmod(0o600)
+    monkeypatch.delenv("THEOREX_AGENT", raising=False)
     options = ["--home", str(tmp_path / "home"), "mcp-start", "--token-file", str(tmp_path / "own"), "--port", "5"]
     local = CliRunner().invoke(theorex, options, obj={})
     assert (local.exit_code, local.stderr) == (0, "")
     assert (seen["host"], seen["port"], seen["token"], seen["allow_remote"]) == ("127.0.0.1", 5, TOKEN, False)
+    assert seen["agent"] == "main"
+    monkeypatch.setenv("THEOREX_AGENT", "carol")  # as the hooks have it
+    assert CliRunner().invoke(theorex, options, obj={}).exit_code == 0
+    assert seen["agent"] == "carol"
     remote = [*options, "--host", "0.0.0.0", "--allow-remote", "--allowed-host", "memory.example", "--agent", "sage"]
     done = CliRunner().invoke(theorex, remote, obj={})
     assert done.exit_code == 0
@@ -340,7 +361,9 @@ def configuration(home: Path) -> list[dict[str, Any]]:
 
 def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
     home, settings = tmp_path / "home", tmp_path / "settings.json"
+    servers = tmp_path / ".mcp.json"
     install = ["install-hooks", "--yes", "--home", str(home), "--settings", str(settings)]
+    install += ["--mcp", str(servers), "--agent", "main"]
     subprocess.run([*PROGRAM, *install], check=True, capture_output=True, env=environment())
     hooks = json.loads(settings.read_text())["hooks"]
 
@@ -354,7 +377,8 @@ def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    entry = configuration(home)[0]
+    entry = json.loads(servers.read_text())["mcpServers"]["theorex"]
+    assert entry == configuration(home)[0]
     parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env=environment())
 
     async def session() -> None:
@@ -373,7 +397,7 @@ def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
     hook("UserPromptSubmit", prompt="mend the upload")
     asyncio.run(session())
     hook("SessionEnd", reason="exit")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while (kinds := [event.kind for event in recorded(home)]).count("flushed") == 0 and time.monotonic() < until:
         time.sleep(0.05)
     assert kinds[:6] == ["prompt", "observation", "tool_used", "tool_used", "turn_ended", "session_ended"]

@@ -10,17 +10,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import DAY
-from drawing import no_window, own_axes  # noqa: F401
+from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
@@ -86,45 +82,12 @@ EMPTY: dict[str, Callable[..., Axes]] = {
 }
 
 
-def written_on(ax: Axes) -> list[str]:
-    """Every text on the Axes but the tick labels."""
-    return [ax.get_title(), *(text.get_text() for text in ax.texts)]
+class TestEveryPlot(PictureContract):
+    drawings, empty = DRAWINGS, EMPTY
 
-
-@pytest.mark.parametrize("name", DRAWINGS)
-class TestEveryPlot:
-    def test_it_draws_on_the_axes_given_and_opens_no_figure(self, name: str) -> None:
-        ax = own_axes()
-        assert DRAWINGS[name](ax=ax) is ax
-        assert plt.get_fignums() == []
-        assert ax.has_data()
-
-    def test_without_axes_it_makes_one_figure(self, name: str) -> None:
-        ax = DRAWINGS[name]()
-        assert [plt.figure(number) for number in plt.get_fignums()] == [ax.figure]
-
-    def test_twice_the_same_bytes(self, name: str) -> None:
-        first, second = (own_axes(), own_axes())
-        assert to_png(DRAWINGS[name](ax=first).figure) == to_png(DRAWINGS[name](ax=second).figure)
-
-    def test_it_says_what_is_seen(self, name: str) -> None:
-        ax = DRAWINGS[name](ax=own_axes())
-        assert ax.get_title()
-        assert name in ("graph", "promotions") or ax.get_xlabel()
-
-    def test_the_legend_covers_no_data(self, name: str) -> None:
-        ax = DRAWINGS[name](ax=own_axes())
-        legend = ax.get_legend()
-        if legend is not None:
-            ax.figure.draw_without_rendering()
-            assert not legend.get_window_extent().overlaps(ax.get_window_extent().padded(-1))
-
-
-@pytest.mark.parametrize("name", EMPTY)
-def test_nothing_to_draw_is_said_in_words(name: str) -> None:
-    ax = EMPTY[name](ax=own_axes())
-    assert any("yet" in text for text in written_on(ax))
-    assert to_png(ax.figure)
+    def test_it_says_what_is_seen(self) -> None:
+        unlabelled = {name for name, draw in DRAWINGS.items() if not draw(ax=own_axes()).get_xlabel()}
+        assert unlabelled == {"graph", "promotions"}
 
 
 class TestForgettingCurves:
@@ -166,7 +129,7 @@ class TestTiers:
         ax = plots.plot_tiers({"SLEEPING": 6, "ACTIVE": 3, "MILD": 1, "NEUTRAL": 0}, ax=own_axes())
         assert [label.get_text() for label in ax.get_yticklabels()] == ["ACTIVE", "MILD", "SLEEPING"]
         assert [bar.get_width() for bar in ax.patches] == [3, 1, 6]
-        assert written_on(ax) == ["10 items by tier", "3 (30%)", "1 (10%)", "6 (60%)"]
+        assert [ax.get_title(), *texts(ax)] == ["10 items by tier", "3 (30%)", "1 (10%)", "6 (60%)"]
 
     @pytest.mark.parametrize("counts", [{"HOT": 1}, {"ACTIVE": -1}])
     def test_no_tier_or_no_count_is_refused(self, counts: dict[str, int]) -> None:
@@ -179,12 +142,12 @@ class TestFunnel:
         ax = plots.plot_funnel({"noted": 3198, "kept": 3108, "graduated": 14, "shared": 0}, ax=own_axes())
         assert [label.get_text() for label in ax.get_yticklabels()] == ["noted", "kept", "graduated", "shared"]
         assert [bar.get_width() for bar in ax.patches] == [3198, 3108, 14, 0]
-        assert written_on(ax)[1:] == ["3,198", "3,108 (97.2%)", "14 (0.5%)", "0 (0.0%)"]
+        assert texts(ax) == ["3,198", "3,108 (97.2%)", "14 (0.5%)", "0 (0.0%)"]
         assert ax.yaxis_inverted()
 
     def test_after_nothing_there_is_no_share(self) -> None:
         ax = plots.plot_funnel({"noted": 5, "kept": 0, "graduated": 0}, ax=own_axes())
-        assert written_on(ax)[1:] == ["5", "0 (0.0%)", "0"]
+        assert texts(ax) == ["5", "0 (0.0%)", "0"]
 
     @pytest.mark.parametrize(
         ("counts", "message"),

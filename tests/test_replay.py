@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,13 +50,14 @@ def stream(seed: int) -> list[Event]:
         centre = int(rng.integers(40))
         for _ in range(int(rng.integers(1, 5))):
             chosen = (centre + rng.permutation(8)[: int(rng.integers(1, 4))]) % 40
-            kind = "trace_fix" if rng.random() < 0.25 else "discovery"
+            kind = ("trace_fix", "avoid", "discovery", "discovery")[int(rng.integers(4))]
+            tags = ["deploys"[: int(rng.integers(6, 8))]] if kind == "avoid" and rng.random() < 0.7 else []
             labels = [words[number] for number in chosen]
             events.append(
                 observation(
                     f"text {int(rng.integers(30))}\n of  {labels[0]}", labels=labels,
                     agent=("main", "sage")[int(rng.integers(2))], at=NOW + day * DAY + int(rng.integers(DAY)),
-                    observation_type=kind, source=("agent", "tool", "user")[int(rng.integers(3))],
+                    observation_type=kind, tags=tags, source=("agent", "tool", "user")[int(rng.integers(3))],
                 )
             )  # fmt: skip
     for word, first, score in (
@@ -77,9 +79,9 @@ def stream(seed: int) -> list[Event]:
 
 def drive(
     folder: Path, events: list[Event], settings: Settings, times: list[int]
-) -> tuple[Lab, list[list[int]], list[str]]:
+) -> tuple[Lab, list[list[int]], list[str], list[str]]:
     """A lab that lives through the events, and graduates, scans and renders at these times."""
-    clock, rest, rows, graduated = FixedClock(times[0]), list(events), [], []
+    clock, rest, rows, graduated, contexts = FixedClock(times[0]), list(events), [], [], []
     lab = Lab(folder, clock=clock, settings=settings)
     for now in times:
         clock.microseconds = now
@@ -90,8 +92,17 @@ def drive(
             graduated += lab.graduate(agent=agent)
         held, context = lab.scan().tiers, lab.context()
         rows.append([held[name] for name in ("ACTIVE", "MILD", "LESS", "SLEEPING")] + [context.concepts, context.fixes])
+        contexts.append(context.text)
         assert lab.axon().tiers() == held
-    return lab, rows, graduated
+    return lab, rows, graduated, contexts
+
+
+LINE = re.compile(r"^(?:- )?(.+) _?\((?:today|yesterday|\d+ \w+)(?:, x\d+)?\)_?$", re.MULTILINE)
+
+
+def entries(context: str) -> list[str]:
+    """What a context lists, without its ages and its escapes."""
+    return sorted(text.replace("\\", "").lower() for text in LINE.findall(context))
 
 
 def grid(events: list[Event], every: int) -> list[int]:
@@ -103,14 +114,21 @@ def grid(events: list[Event], every: int) -> list[int]:
 def test_a_replay_is_what_a_lab_does_step_by_step(changes: dict[str, Any], tmp_path: Path) -> None:
     settings, events = Settings(**changes), stream(seed=len(str(changes)))
     times = grid(events, DAY)
-    lab, rows, graduated = drive(tmp_path, events, settings, times)
+    lab, rows, graduated, contexts = drive(tmp_path, events, settings, times)
     with lab:
         seen = replay(Recorded.of(lab), settings)
         assert lab.journal.last_seq() > len(events)  # scans and graduations were recorded, and are not taken over
     assert seen.times.tolist() == times
     assert seen.steps[:, :6].tolist() == rows
     assert [each.concept.lower() for each in seen.graduations] == [label.lower() for label in graduated]
-    assert np.all(seen.steps[:, 6] <= settings.context_tokens)
+    assert np.all(seen.steps[:, 7] <= settings.context_tokens)
+    injected = seen.injected
+    for number, (at, context) in enumerate(zip(seen.frame["at"], contexts, strict=True)):
+        now = injected[injected["at"] == at]
+        assert sorted(" ".join(text.split()).lower() for text in now["text"]) == entries(context)
+        assert [sum(now["kind"] == kind) for kind in ("concept", "fix")] == rows[number][4:]
+        assert sum(now["kind"] == "avoid") == seen.steps[number, 6]
+    assert set(injected["agent"].str.partition("/")[0]) == {"main", "sage"}
 
 
 def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
@@ -122,6 +140,7 @@ def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
     all_seen = replay_all(recorded, [Settings(**changes) for changes in SETTINGS])
     assert len(recorded.link_ends) > 50
     assert recorded.fix_count.any()
+    assert sum(seen.steps[:, 5:7] for seen in all_seen).sum(axis=0).all()
     assert len(set(recorded.trust.tolist())) == 3
     assert all(seen.asked[:, 1].sum() > 0 for seen in all_seen[1:4])
     assert all_seen[0].summary()["graduated"] >= 2

@@ -8,16 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import DAY, NOW
-from drawing import no_window, own_axes  # noqa: F401
+from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -91,40 +87,8 @@ EMPTY: dict[str, Callable[..., Axes]] = {
 }
 
 
-def texts(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts]
-
-
-@pytest.mark.parametrize("name", DRAWINGS)
-class TestEveryPlot:
-    def test_it_draws_on_the_axes_given_and_opens_no_figure(self, name: str) -> None:
-        ax = own_axes()
-        assert DRAWINGS[name](ax=ax) is ax
-        assert plt.get_fignums() == []
-        assert ax.has_data()
-        assert ax.get_title()
-
-    def test_without_axes_it_makes_one_figure(self, name: str) -> None:
-        ax = DRAWINGS[name]()
-        assert [plt.figure(number) for number in plt.get_fignums()] == [ax.figure]
-
-    def test_twice_the_same_bytes(self, name: str) -> None:
-        first, second = (to_png(DRAWINGS[name](ax=own_axes()).figure) for _ in range(2))
-        assert first == second
-
-    def test_the_legend_covers_no_data(self, name: str) -> None:
-        ax = DRAWINGS[name](ax=own_axes())
-        legend = ax.get_legend()
-        if legend is not None:
-            ax.figure.draw_without_rendering()
-            assert not legend.get_window_extent().overlaps(ax.get_window_extent().padded(-1))
-
-
-@pytest.mark.parametrize("name", EMPTY)
-def test_nothing_to_draw_is_said_in_words(name: str) -> None:
-    ax = EMPTY[name](ax=own_axes())
-    assert any("yet" in text for text in texts(ax))
-    assert to_png(ax.figure)
+class TestEveryPlot(PictureContract):
+    drawings, empty = DRAWINGS, EMPTY
 
 
 @pytest.mark.parametrize(
@@ -264,13 +228,18 @@ class TestRuns:
     def test_a_home_gives_its_attempts_and_its_settings(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
         with Lab(home, clock=FixedClock(NOW)) as lab:
-            lab.journal.append([*ended("a"), *ended("b", lost=True)])
+            lab.journal.append([*ended("a"), *ended("b", lost=True), *ended("c", outcome_id="o1")])
+            wrong = {"outcome_id": "o1", "success": False}
+            lab.journal.append([new_event("outcome_scored", wrong, agent="main", at=NOW + 1)])
             lab.config_file.write_text('{"matrixSuccessWeight": 0.9}')
         runs = home_runs(home)
         assert runs.frame[["query_type", "model", "success", "at"]].to_numpy().tolist() == [
             ["code", "quick", False, NOW], ["code", "careful", True, NOW],
+            ["code", "quick", False, NOW], ["code", "careful", False, NOW],
         ]  # fmt: skip
-        assert np.isnan(runs.frame["latency_ms"]).tolist() == [True, False]
+        assert np.isnan(runs.frame["latency_ms"]).tolist() == [True, False] * 2
+        with Lab(home) as lab:
+            assert [cell.success_rate for cell in lab.matrix()] == [cell.success_rate for cell in runs.matrix()]
         assert MatrixSettings.of(runs.settings).success_weight == 0.9
         assert next(iter(run_sources(home))) == f"your home: {home}"
 
@@ -284,7 +253,7 @@ class TestRuns:
         assert not (tmp_path / "none").exists()
 
 
-def ended(trace_id: str, *, lost: bool = False) -> list[Event]:
+def ended(trace_id: str, *, lost: bool = False, outcome_id: str | None = None) -> list[Event]:
     """A call that one model failed and the next answered."""
     attempts = [
         {"model": "quick", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "silent"},
@@ -292,7 +261,7 @@ def ended(trace_id: str, *, lost: bool = False) -> list[Event]:
     ]
     body = {
         "trace_id": trace_id, "query_type": "code", "success": not lost, "lost": lost, "model": "careful", "tokens": 9,
-        "latency_ms": 40.0, "error": None, "response": "done", "attempts": attempts,
+        "latency_ms": 40.0, "error": None, "response": "done", "attempts": attempts, "outcome_id": outcome_id,
     }  # fmt: skip
     return [new_event("trace_ended", body, agent="main", at=NOW, event_id=derived_event_id("trace ended", trace_id))]
 

@@ -134,9 +134,9 @@ def test_size_and_order(team: list[Activity]) -> None:
 
 
 def test_short_and_small_and_large_teams() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert 300 <= len(simulate(seed=7, days=60)) <= 900
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
     assert {activity.agent for activity in simulate(seed=1, days=30, agents=["solo"])} == {"solo"}
     assert len({activity.agent for activity in simulate(seed=1, days=30, agents=[f"a{n}" for n in range(8)])}) == 8
     for days in range(1, 12):

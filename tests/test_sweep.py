@@ -35,12 +35,12 @@ from theorex_lab.experiments.sweep import (
     Sweep,
     final_tiers,
     frontier,
-    plot_frontier,
     random_settings,
     settings_of,
     summaries,
     sweep,
 )
+from theorex_lab.experiments.sweep_plots import plot_frontier
 from theorex_lab.experiments.tier_counts import tier_counts, tier_counts_over_half_lives
 from theorex_lab.memory.access_log import AccessLog
 from theorex_lab.memory.decay import Items, Product, Tier, tiers
@@ -309,6 +309,12 @@ def test_best() -> None:
     assert best.changes["half_life_days"] == 14.0
     assert best.settings.half_life_days == 14.0
     assert done.best("active").value == done.frame["active"].min()
+    frame = done.frame
+    assert (
+        done.best("sleeping", maximise=True, at_most={"active": 7}).value
+        == frame["sleeping"][frame["active"] <= 7].max()
+    )
+    assert done.best("active", maximise=True, at_most={"active": 20}).value == 16
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=20))
@@ -333,9 +339,9 @@ SAMPLED = sweep(
     LOG, random_settings(20, {"half_life_days": LogRange(1.0, 60.0), "mild_threshold": (0.1, 0.5)}), metric=final_tiers
 )
 DRAWINGS: dict[str, Any] = {
-    "line": partial(DONE.plot, "half_life_days", metric="asked_absent", chosen={"half_life_days": 7.0}),
+    "line": partial(DONE.plot, "half_life_days", metric="asked_absent", marks={"default": {"half_life_days": 7.0}}),
     "names": partial(LAW.plot, "decay_law", metric="active", maximise=True),
-    "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake", chosen={"half_life_days": 7.0, "mild_threshold": 0.3}),
+    "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake", marks={"default": {"half_life_days": 7.0, "mild_threshold": 0.3}}),
     "dots": partial(SAMPLED.plot, "half_life_days", "mild_threshold", metric="sleeping"),
     "frontier": partial(plot_frontier, DONE, "mean_context_tokens", "absent_rate", marks={"default": DONE.metrics[-1]}),
 }  # fmt: skip
@@ -355,6 +361,21 @@ def test_the_heat_map_shows_the_best_over_what_else_varies() -> None:
     frame = DONE.frame
     best = frame[(frame["half_life_days"] == 4.0) & (frame["mild_threshold"] == 0.3)]["mean_awake"].min()
     assert float(ax.images[0].get_array()[1, 1]) == best
+
+
+def test_marks_stand_where_they_are_named_and_in_the_legend() -> None:
+    """Between 4 and 14 days in the map, whose columns are evenly spaced."""
+    marks = {
+        "default": {"half_life_days": 9.0, "mild_threshold": 0.3},
+        "kept": {"half_life_days": 1.0, "mild_threshold": 0.1},
+    }
+    ax = DONE.plot("half_life_days", "mild_threshold", metric="mean_awake", marks=marks)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn["default"] == [[1.5, 1.0]]
+    assert drawn["kept"] == [[0.0, 0.0]]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()][1:] == ["default", "kept"]
 
 
 def test_html_is_a_table_of_the_rows() -> None:

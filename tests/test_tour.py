@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +62,16 @@ def _run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def test_the_tour_of_a_git_history(repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     page = tmp_path / "out" / "tour.html"
     arguments = ["tour", "--repo", str(repository), "--output", str(page), "--json"]
+    began = time.process_time()
     code, result = _run(arguments, monkeypatch, capsys)
+    assert time.process_time() - began < 60
     assert code == 0
     assert {"source", "law", "params", "scores", "concepts", "tiers", "context_tokens", "seconds"} <= result.keys()
     assert result["source"].startswith("git history of ")
     assert {"recency", "frequency", "constant", "power"} <= result["scores"].keys()
     assert all({"mrr", "recall_at_10", "low", "high"} == row.keys() for row in result["scores"].values())
     assert sum(result["tiers"].values()) == result["concepts"] >= 3
-    assert result["seconds"] < 60
+    assert result["seconds"] > 0
     html = page.read_text(encoding="utf-8")
     assert html.count('src="data:image/png;base64,') == 4
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", html), "the page loads nothing from elsewhere"
@@ -111,7 +114,16 @@ def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, m
     code, result = _run(arguments, monkeypatch, capsys)
     assert code == 0
     assert {"law", "params", "scores", "n_scored"} <= result.keys()
-    assert result["costs"].keys() == {"default", "fitted"}
+    assert result["costs"].keys() == {"default", "fitted", "chosen_point"}
+    default, chosen, points = result["costs"]["default"], result["costs"]["chosen_point"], result["frontier"]
+    assert chosen["mean_context_tokens"] <= default["mean_context_tokens"]
+    assert chosen["absent_rate"] <= default["absent_rate"]
+    assert result["chosen_point"] in [
+        {name: each[name] for name in ("half_life_days", "mild_threshold")} for each in points
+    ]
+    tokens, absent = ([each[name] for each in points] for name in ("mean_context_tokens", "absent_rate"))
+    assert tokens == sorted(tokens)
+    assert absent == sorted(absent, reverse=True)
     for cost in result["costs"].values():
         assert cost["mean_context_tokens"] > 0
         assert 0 <= cost["asleep_rate"] <= cost["absent_rate"] <= 1
@@ -132,6 +144,13 @@ def test_tune_names_bad_rows(tmp_path: Path, monkeypatch: Any, capsys: Any) -> N
     assert "row 3" in result["error"]
     assert "row 4" in result["error"]
     assert "without an offset" in result["error"]
+
+
+@pytest.mark.parametrize("command", [["tune", "--log", "log.csv"], ["tour"], ["eval", "routing"]])
+def test_a_seed_below_zero_is_refused_before_anything_runs(command: list[str], monkeypatch: Any, capsys: Any) -> None:
+    code, result = _run([*command, "--seed", "-1", "--json"], monkeypatch, capsys)
+    assert code == 2
+    assert "--seed" in result["error"]
 
 
 def test_lab_opens_the_notebooks_of_the_checkout_or_copies_them(tmp_path: Path) -> None:

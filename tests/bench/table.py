@@ -21,7 +21,9 @@ def main(options: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "record.json"
         done = subprocess.run([*COMMAND, f"--benchmark-json={record}", *options], stdout=sys.stderr, check=False)
-        rows = [entry["extra_info"] for entry in json.loads(record.read_bytes())["benchmarks"]]
+        taken = json.loads(record.read_bytes())["benchmarks"] if record.exists() else []
+        # One that failed before its figures were noted has none; the exit code tells.
+        rows = [entry["extra_info"] for entry in taken if "ratios" in entry["extra_info"]]
     print("| path | against | median [min–max] | target | reached |", "|---|---|---|---|---|", sep="\n")
     for row in rows:
         print(line(row))

@@ -13,6 +13,8 @@ from measure import compare, note, processor_seconds
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.dispatch.tasks import Tasks
+from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import fold_into
@@ -20,10 +22,12 @@ from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.flash import Flash
 from theorex_lab.memory.shared import SharedWeb
 from theorex_lab.memory.short_term import ShortTerm
+from theorex_lab.memory.traces import Traces
+from theorex_lab.routing.evidence import Evidence
 from theorex_lab.search.index import ItemIndex
 
 TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after a deploy."
-VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb)
+VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
 
 
 def test_durable_write(benchmark: BenchmarkFixture, tmp_path: Path, home_of: HomeOf) -> None:

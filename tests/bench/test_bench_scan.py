@@ -146,7 +146,7 @@ def test_memory_of_a_scan(benchmark: BenchmarkFixture) -> None:
     folder = str(Path(__file__).parent)
     peaks: list[float] = []
     program = PEAK.format(folders=[folder])
-    benchmark.pedantic(lambda: peaks.append(float(json.loads(run([PYTHON, "-c", program])))), rounds=1)
+    benchmark.pedantic(lambda: peaks.append(float(json.loads(run([PYTHON, "-c", program])))), rounds=5)
     note(benchmark, "peak memory of that scan", "GiB", peaks, at_most=1)
 
 

@@ -26,7 +26,13 @@ _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs 
     "--vectors", type=click.Choice(["auto", "semantic", "lexical", "none"]), default="auto", show_default=True,
     help="routing: how queries are embedded; auto: semantic for llmrouter, lexical for routellm.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="routing: seed of folds, bandits and intervals.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="routing: seed of folds, bandits and intervals.",
+)
 def eval(part: str, dataset: str | None, vectors: str, seed: int) -> None:
     """Every score stands beside trivial baselines and its 95 % interval. Public sets are downloaded unless THEOREX_DATA
     names a folder that holds them.

@@ -1,6 +1,6 @@
-"""The command that enters the hook into an agent's settings.json and takes it out again.
+"""The command that enters the hook into an agent's settings.json, and where asked the MCP server into its list of servers.
 
-The file is edited as text: what stands in it stays as it was written, to the byte.
+It takes them out again. A file is edited as text: what stands in it stays as it was written, to the byte.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from difflib import unified_diff
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import click
@@ -23,37 +25,84 @@ from theorex_lab.journal.files import write_atomically
 EVENTS = ("PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "SessionEnd")
 _WITH_MATCHER = frozenset({"PostToolUse"})
 _TIMEOUT_SECONDS = 30
+_SERVERS, _SERVER = "mcpServers", "theorex"
 _OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @command("install-hooks")
 @click.option("--settings", metavar="F", default="~/.claude/settings.json", show_default=True, help="The file.")
+@click.option("--mcp", "servers", metavar="F", help="Enter the MCP server too, in this file: .mcp.json in a project.")
 @click.option("--agent", default=None, help="Record as this agent; default $THEOREX_AGENT of the session, else main.")
-@click.option("--uninstall", "remove", is_flag=True, help="Take the hooks out again.")
+@click.option("--uninstall", "remove", is_flag=True, help="Take the hooks out again; with --mcp, the server too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def install_hooks(settings: str, agent: str | None, remove: bool, yes: bool) -> None:
+def install_hooks(settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool) -> None:
     """Shows the difference and asks before it writes; the former file is kept beside the new one."""
     options = click.get_current_context().ensure_object(dict)
     as_json = bool(options.get("as_json"))
-    # The file itself where the name is a link, so that the link stays one.
-    path = Path(settings).expanduser().resolve()
-    before = _read(path)
-    after = _without(path, before) if remove else install(before, hook_command(options.get("home"), agent))
-    difference = _difference(path, before, after)
-    result: dict[str, Any] = {"file": str(path), "changed": False, "backup": None, "diff": difference}
-    if after == before:
-        emit(result, f"{path}: {'no hooks of ours' if remove else 'the hooks are there already'}; nothing was changed")
+    home = options.get("home")
+    hook, entry = hook_command(home, agent), server_entry(home, agent)
+    plans = [_plan(settings, _without_hooks if remove else lambda _, text: install(text, hook))]
+    if servers is not None:
+        plans.append(_plan(servers, _without_server if remove else lambda _, text: install_server(text, entry)))
+        if plans[0].path == plans[1].path:
+            raise InvalidInput(f"got the settings file {servers!r} for --mcp; allowed is another file")
+    changed = [plan for plan in plans if plan.after != plan.before]
+    if not changed:
+        found = "nothing of ours" if remove else "all is there already"
+        emit(_result(plans), f"{_names(plans)}: {found}; nothing was changed")
         return
-    click.echo(difference, nl=False, err=as_json)
+    click.echo("".join(plan.difference for plan in changed), nl=False, err=as_json)
     if not yes:
         if not sys.stdin.isatty():
-            fail("nothing was changed; add --yes to write this", as_json=as_json, **result)
-        if not click.confirm(f"Write this to {path}?", err=as_json):
-            fail("nothing was changed", as_json=as_json, **result)
-    backup = _replace(path, before, after)
-    result |= {"changed": True, "backup": None if backup is None else str(backup)}
-    emit(result, f"{path}: written" + ("" if backup is None else f"; the former file is {backup}"))
+            fail("nothing was changed; add --yes to write this", as_json=as_json, **_result(plans))
+        if not click.confirm(f"Write this to {_names(changed)}?", err=as_json):
+            fail("nothing was changed", as_json=as_json, **_result(plans))
+    written = {plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed}
+    lines = [f"{path}: written" + (f"; the former file is {kept}" if kept else "") for path, kept in written.items()]
+    emit(_result(plans, written), "\n".join(lines))
+
+
+class _Plan(NamedTuple):
+    """A file, its text and what it is to be; None stands for no file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def difference(self) -> str:
+        names = ["/dev/null" if text is None else str(self.path) for text in (self.before, self.after)]
+        lines = [(text or "").splitlines() for text in (self.before, self.after)]
+        return "".join(f"{line}\n" for line in unified_diff(lines[0], lines[1], names[0], names[1], lineterm=""))
+
+
+def _plan(file: str, change: Callable[[Path, str | None], str | None]) -> _Plan:
+    # The file itself where the name is a link, so that the link stays one.
+    path = Path(file).expanduser().resolve()
+    before = _read(path)
+    try:
+        return _Plan(path, before, change(path, before))
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from error
+
+
+def _names(plans: list[_Plan]) -> str:
+    return " and ".join(str(plan.path) for plan in plans)
+
+
+def _result(plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})) -> dict[str, Any]:
+    """What the command says of the settings, and under `mcp` of the servers, None where they were not asked for."""
+    parts = [
+        {
+            "file": str(plan.path),
+            "changed": plan.path in written,
+            "backup": str(kept) if (kept := written.get(plan.path)) else None,
+            "diff": plan.difference,
+        }
+        for plan in plans
+    ]
+    return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 
 def hook_command(home: str | None, agent: str | None) -> str:
@@ -62,11 +111,29 @@ def hook_command(home: str | None, agent: str | None) -> str:
     >>> hook_command(None, "qwen-sage").startswith("THEOREX_AGENT=qwen-sage ")
     True
     """
-    name = "theorex-hook.exe" if sys.platform == "win32" else "theorex-hook"
-    program = Path(sys.executable).absolute().parent / name
-    words = [] if home is None else [f"THEOREX_HOME={shlex.quote(str(Path(home).expanduser().absolute()))}"]
+    words = [] if home is None else [f"THEOREX_HOME={shlex.quote(_absolute(home))}"]
     words += [] if agent is None else [f"THEOREX_AGENT={shlex.quote(check_agent(agent))}"]
-    return " ".join([*words, shlex.quote(str(program)) if program.is_file() else "theorex-hook"])
+    return " ".join([*words, shlex.quote(_program("theorex-hook"))])
+
+
+def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
+    """How an agent starts the MCP server over standard input and output.
+
+    >>> server_entry(None, "qwen-sage")["args"]
+    ['mcp-start', '--stdio', '--agent', 'qwen-sage']
+    """
+    first = [] if home is None else ["--home", _absolute(home)]
+    last = [] if agent is None else ["--agent", check_agent(agent)]
+    return {"command": _program("theorex"), "args": [*first, "mcp-start", "--stdio", *last]}
+
+
+def _absolute(home: str) -> str:
+    return str(Path(home).expanduser().absolute())
+
+
+def _program(name: str) -> str:
+    program = Path(sys.executable).absolute().parent / (f"{name}.exe" if sys.platform == "win32" else name)
+    return str(program) if program.is_file() else name
 
 
 def install(text: str | None, hook: str) -> str:
@@ -107,6 +174,47 @@ def uninstall(text: str) -> str:
     return text
 
 
+def install_server(text: str | None, entry: dict[str, Any]) -> str:
+    """The list of servers with ours, `entry`, in place of one of its name; `text` is None where there is no file.
+
+    Raises InvalidInput for a text that is not a JSON object, or whose servers are none.
+
+    >>> install_server('{"mcpServers": {}}', {"command": "theorex"})
+    '{"mcpServers": {"theorex": {"command": "theorex"}}}'
+    """
+    text = "{}\n" if text is None else text
+    if _server(text) == entry:
+        return text
+    text = uninstall_server(text)
+    root = _blank(text, 0)
+    servers = _member(text, root, _SERVERS)
+    if servers is None:
+        return _insert(text, root, _SERVERS, {_SERVER: entry})
+    return _insert(text, servers.start, _SERVER, entry)
+
+
+def uninstall_server(text: str) -> str:
+    """The list of servers without ours, and without the object that this empties.
+
+    >>> uninstall_server('{"a": 1, "mcpServers": {"theorex": {"command": "theorex"}}}')
+    '{"a": 1}'
+    """
+    _server(text)
+    root = _blank(text, 0)
+    while (servers := _member(text, root, _SERVERS)) and (ours := _member(text, servers.start, _SERVER)):
+        alone = len(_children(text, servers.start)) == 1
+        text = _remove(text, root, servers) if alone else _remove(text, servers.start, ours)
+    return text
+
+
+def _server(text: str) -> object:
+    """Our entry in the list of servers, None where there is none."""
+    servers = _object(text).get(_SERVERS, {})
+    if not isinstance(servers, dict):
+        raise InvalidInput(f"`{_SERVERS}` in the file is a {type(servers).__name__}; allowed is an object")
+    return servers.get(_SERVER)
+
+
 class _Child(NamedTuple):
     """One member of an object or item of an array in the text: text[begin:end], its value from `start` on."""
 
@@ -116,16 +224,18 @@ class _Child(NamedTuple):
     end: int
 
 
-def _check(text: str) -> None:
+def _object(text: str) -> dict[str, Any]:
     try:
-        settings = json.loads(text)
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"the settings are not JSON ({error}); repair the file first, nothing was changed"
-        ) from error
-    if not isinstance(settings, dict):
-        raise InvalidInput(f"the settings are a JSON {type(settings).__name__}; allowed is an object")
-    hooks = settings.get("hooks", {})
+        raise InvalidInput(f"the file is not JSON ({error}); repair it first, nothing was changed") from error
+    if not isinstance(found, dict):
+        raise InvalidInput(f"the file is a JSON {type(found).__name__}; allowed is an object")
+    return found
+
+
+def _check(text: str) -> None:
+    hooks = _object(text).get("hooks", {})
     if not isinstance(hooks, dict):
         raise InvalidInput(f"`hooks` in the settings is a {type(hooks).__name__}; allowed is an object of lists")
     for event in EVENTS:
@@ -246,28 +356,41 @@ def _read(path: Path) -> str | None:
         raise StorageError(f"{path} cannot be read: {error.strerror}; name another file with --settings") from error
 
 
-def _without(path: Path, text: str | None) -> str | None:
-    """The file's text without our entries: what stood there before, where nobody changed the file since."""
-    if text is None:
-        return None
-    _check(text)
-    commands = [shell for event in EVENTS for shell, _ in _ours(text, event)]
-    if not commands:
+def _without_hooks(path: Path, text: str | None) -> str | None:
+    def again(former: str | None) -> str:
+        return install(former, next(shell for event in EVENTS for shell, _ in _ours(text or "", event)))
+
+    return _without(path, text, uninstall, again)
+
+
+def _without_server(path: Path, text: str | None) -> str | None:
+    def again(former: str | None) -> str:
+        entry = _server(text or "")
+        return install_server(former, entry if isinstance(entry, dict) else {})
+
+    return _without(path, text, uninstall_server, again)
+
+
+def _without(
+    path: Path, text: str | None, take: Callable[[str], str], again: Callable[[str | None], str]
+) -> str | None:
+    """The file's text without our entries: what stood there before, where nobody changed the file since.
+
+    `take` takes them out of a text, `again` puts those of the file into another.
+    """
+    if text is None or (gone := take(text)) == text:
         return text
     for number in range(_last_backup(path), -1, -1):
         # Number 0 stands for no file.
         former = _read(_backup(path, number)) if number else None
-        if (number == 0 or former is not None) and _leads_to(former, commands[0], text):
-            return former
-    return uninstall(text)
-
-
-def _leads_to(former: str | None, hook: str, text: str) -> bool:
-    """Whether installing into `former`, which holds nothing of ours, gives this text."""
-    try:
-        return install(former, hook) == text and (former is None or uninstall(former) == former)
-    except InvalidInput:
-        return False
+        if number and former is None:
+            continue
+        try:
+            if again(former) == text and (former is None or take(former) == former):
+                return former
+        except InvalidInput:
+            continue
+    return gone
 
 
 def _backup(path: Path, number: int) -> Path:
@@ -298,9 +421,3 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}; the file is as it was") from error
     return backup
-
-
-def _difference(path: Path, before: str | None, after: str | None) -> str:
-    names = ["/dev/null" if text is None else str(path) for text in (before, after)]
-    lines = [(text or "").splitlines() for text in (before, after)]
-    return "".join(f"{line}\n" for line in unified_diff(lines[0], lines[1], names[0], names[1], lineterm=""))

@@ -14,9 +14,9 @@ from theorex_lab.cli import command, emit, open_lab
 from theorex_lab.errors import StorageError, TheorexError
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
-
-
 _SCANS = 60
+# With the defaults of both, so that at least one of them costs no more than the default.
+_GRID = {"half_life_days": [2.0, 4.0, 7.0, 14.0, 30.0, 60.0], "mild_threshold": [0.1, 0.2, 0.3, 0.4, 0.5]}
 
 
 @command("tune")
@@ -25,13 +25,16 @@ _SCANS = 60
     "--format", "log_format", type=click.Choice(["git", "git-touches", "jsonl", "csv"]), default=None,
     help="The log's format; default by its name.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap intervals.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the bootstrap intervals."
+)
 @click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
 def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
     """The last third of the events is scored; law and parameters are chosen on the part before it only.
 
-    Then the whole log is replayed under the default and the fitted settings: what the context would have cost, and how
-    much of what was used again would have been absent from it.
+    Then the whole log is replayed: what the context would have cost, and how much of what was used again would have been
+    absent from it, under the default, under the fitted law, and under those half-lives and thresholds that none beats in
+    both (with --json: frontier). The chosen point of these is the one that forgets least at no higher cost than the default's.
     """
     from theorex_lab.config import save_settings
     from theorex_lab.experiments.access import load_log
@@ -39,39 +42,64 @@ def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
 
     log = load_log(log_file, log_format)
     tuning = fit(log, seed=seed)
-    costs = _costs(log, tuning)
+    costs, frontier, chosen = _costs(log, tuning)
     lines = json.dumps(tuning.config_lines(), indent=2)
     adopted = ""
     if write:
         lab = open_lab()
         save_settings(lab.config_file, tuning.config_lines())
         adopted = f"\nadopted in {lab.config_file}"
-    result = {**tuning.result(), "costs": costs, "config": tuning.config_lines(), "adopted": write}
+    result = {
+        **tuning.result(),
+        "costs": costs,
+        "frontier": frontier,
+        "chosen_point": chosen,
+        "config": tuning.config_lines(),
+        "adopted": write,
+    }
     spent = "\n".join(
-        f"  {name:<8} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
+        f"  {name.replace('_', ' '):<12} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
         for name, cost in costs.items()
     )
-    emit(result, f"{_table(tuning)}\n\nkeeping and forgetting:\n{spent}\n\nfor config.json:\n{lines}{adopted}")
+    point = ", ".join(f"{name} {value:g}" for name, value in chosen.items())
+    emit(
+        result, f"{_table(tuning)}\n\nkeeping and forgetting:\n{spent} ({point})\n\nfor config.json:\n{lines}{adopted}"
+    )
 
 
-def _costs(log: Any, tuning: Any) -> dict[str, dict[str, float]]:
-    """What keeping and forgetting cost under the default and the fitted settings, over some sixty scans of the log."""
+def _costs(log: Any, tuning: Any) -> tuple[dict[str, dict[str, float]], list[dict[Any, Any]], dict[str, float]]:
+    """What keeping and forgetting cost, over some sixty scans of the log.
+
+    By name under the default, the fitted and the chosen settings; the frontier of half-lives and thresholds; and the
+    chosen point of it.
+    """
+    from functools import partial
+
     from theorex_lab.clock import MICROSECONDS_PER_DAY
     from theorex_lab.config import Settings, check_settings
     from theorex_lab.experiments.recorded import Recorded
-    from theorex_lab.experiments.replay import replay_all
+    from theorex_lab.experiments.sweep import frontier, summaries, sweep
 
     every_days = max(1.0, int(log.time[-1] - log.time[0]) / MICROSECONDS_PER_DAY / _SCANS)
-    settings = {"default": Settings(), "fitted": check_settings(tuning.config_lines())}
-    replays = replay_all(Recorded.of(log), list(settings.values()), every_days=every_days)
+    recorded, metric = Recorded.of(log), partial(summaries, every_days=every_days)
+    named = dict(
+        zip(("default", "fitted"), metric(recorded, [Settings(), check_settings(tuning.config_lines())]), strict=True)
+    )
+    swept = sweep(recorded, _GRID, metric=metric, progress=False)
+    chosen = swept.best("absent_rate", at_most={"mean_context_tokens": named["default"]["mean_context_tokens"]})
+    named["chosen_point"] = swept.metrics[swept.changes.index(chosen.changes)]
     shown = ("mean_context_tokens", "asked_again", "absent_rate", "asleep_rate")
-    return {name: {key: each.summary()[key] for key in shown} for name, each in zip(settings, replays, strict=True)}
+    best = frontier(swept, "mean_context_tokens", "absent_rate")[[*_GRID, *shown]]
+    costs = {name: {key: cost[key] for key in shown} for name, cost in named.items()}
+    return costs, best.to_dict(orient="records"), chosen.changes
 
 
 @command("tour")
 @click.option("--repo", metavar="PATH", default=".", help="A git repository; default: the one you stand in.")
 @click.option("--output", metavar="F", default="tour.html", show_default=True, help="The page that is written.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap intervals.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the bootstrap intervals."
+)
 def tour(repo: str, output: str, seed: int) -> None:
     """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched."""
     from theorex_lab.clock import to_microseconds

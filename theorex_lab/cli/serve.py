@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -13,17 +14,25 @@ from theorex_lab.ids import check_agent
 
 @command("mcp-start")
 @click.option("--port", type=click.IntRange(0, 65_535), default=18_800, show_default=True, help="0: any free one.")
-@click.option("--agent", default="main", show_default=True, help="Whose memory it is where a call names nobody.")
+@click.option(
+    "--agent", default=None, help="Whose memory where a call names nobody; default $THEOREX_AGENT, else main."
+)
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output instead of HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
 @click.option("--token-file", default=None, metavar="FILE", help="The bearer token; default mcp-token in the home.")
 def mcp_start(
-    port: int, agent: str, stdio: bool, host: str, allow_remote: bool, hosts: tuple[str, ...], token_file: str | None
+    port: int,
+    agent: str | None,
+    stdio: bool,
+    host: str,
+    allow_remote: bool,
+    hosts: tuple[str, ...],
+    token_file: str | None,
 ) -> None:
     """Runs until it is stopped. Over HTTP every request needs the token, which is made at the first start."""
-    lab, name = open_lab(), check_agent(agent)
+    lab, name = open_lab(), check_agent(agent or os.environ.get("THEOREX_AGENT") or "main")
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

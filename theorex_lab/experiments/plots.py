@@ -224,9 +224,12 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
         fmt="o-", color=LINE_COLOURS[0], capsize=3, linewidth=1.2,
     )  # fmt: skip
     for x, y, views in zip(predicted, high, n, strict=True):
-        ax.annotate(f"{views:,.0f}", (x, y), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=8)
+        ax.annotate(
+            f"{views:,.0f}", (x, y), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=8,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )  # fmt: skip
     ax.set(
-        xlim=(-0.03, 1.03), ylim=(-0.03, 1.08), xlabel="Importance when it was asked (0 to 1)",
+        xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), xlabel="Importance when it was asked (0 to 1)",
         ylabel=f"Share used again{within}",
     )  # fmt: skip
     ax.set_title("Is importance the chance of being used again?" if len(n) else "No forecasts to check yet")

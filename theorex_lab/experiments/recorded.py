@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 
@@ -18,7 +18,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.lab import Lab
 from theorex_lab.memory.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.memory.context import escape
+from theorex_lab.memory.context import escape, sameness
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
     Floats,
@@ -30,13 +30,16 @@ from theorex_lab.memory.decay import (
     stored_link_strength,
 )
 from theorex_lab.memory.fitting import Table
-from theorex_lab.memory.observation import FIX_TYPE, TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
 from theorex_lab.memory.short_term import ShortTerm
 
 Integers = NDArray[np.int64]
 
 _HALF_LIVES = np.array(COUNT_HALF_LIVES_DAYS)
 _LOG_AGENT = "log"
+_SENTENCE_COLUMNS = (
+    "sentence_time", "sentence_owner", "sentence_text", "sentence_bytes", "sentence_avoid", "sentence_same",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +49,16 @@ class Recorded:
     names, item_id, item_agent (position in `agents`), item_bytes (escaped and plain)   of each item
     time (µs), item, count, fix_count (those in a trace_fix), trust   of each mention
     link_ends (two items) of each link; together_time, together_link of each time that both were mentioned
-    fix_time, fix_owner (position in `owners`), fix_text (a number), fix_bytes of each trace fix
+    sentence_time, sentence_owner (position in `owners`), sentence_text (position in `sentence_texts`), sentence_bytes,
+    sentence_avoid (1 where it says what to avoid), sentence_same (equal for those of which a context holds the newest)
+        of each trace fix and each `avoid`
     short_term: as `ShortTerm` has them
     """
 
     names: tuple[str, ...]
     agents: tuple[str, ...]
     owners: tuple[str, ...]
+    sentence_texts: tuple[str, ...]
     item_id: Integers
     item_agent: Integers
     item_bytes: Integers
@@ -64,10 +70,12 @@ class Recorded:
     link_ends: Integers
     together_time: Integers
     together_link: Integers
-    fix_time: Integers
-    fix_owner: Integers
-    fix_text: Integers
-    fix_bytes: Integers
+    sentence_time: Integers
+    sentence_owner: Integers
+    sentence_text: Integers
+    sentence_bytes: Integers
+    sentence_avoid: Integers
+    sentence_same: Integers
     short_term: Columns
 
     @classmethod
@@ -95,9 +103,11 @@ class Recorded:
     def fingerprint(self) -> str:
         """SHA-256 over all columns: equal for equal recordings."""
         digest = hashlib.sha256(
-            "\x1f".join([*self.names, "", *self.agents, "", *self.owners]).encode("utf-8", "surrogatepass")
+            "\x1f".join([*self.names, "", *self.agents, "", *self.owners, "", *self.sentence_texts]).encode(
+                "utf-8", "surrogatepass"
+            )
         )
-        columns = {field.name: getattr(self, field.name) for field in fields(self)[3:-1]} | self.short_term
+        columns = {field.name: getattr(self, field.name) for field in fields(self)[4:-1]} | self.short_term
         for name, column in sorted(columns.items()):
             digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
             digest.update(np.ascontiguousarray(column).data)
@@ -117,7 +127,8 @@ class _Reader:
         self.links: dict[tuple[int, int], int] = {}
         self.mentions: list[tuple[int, int, int, int, int]] = []  # time, item, count, fix_count, trust
         self.together: list[tuple[int, int]] = []  # time, link
-        self.fixes: list[tuple[int, int, int, int]] = []  # time, owner, text, bytes
+        self.sentences: list[tuple[int, int, int, int, int, int]] = []  # time, owner, text, bytes, avoid, same
+        self.same: dict[Hashable, int] = {}
 
     def read_journal(self, journal: Journal) -> None:
         for event in journal.tail(0, kinds=("observation", "imported", "short_term", "imported_links")):
@@ -150,10 +161,12 @@ class _Reader:
     def _observation(self, event: Event) -> None:
         body, agent = event.body, self.agents.number(event.agent)
         is_fix, trust = body["type"] == FIX_TYPE, TRUST[body["source"]]
-        if is_fix:
+        if body["type"] in (FIX_TYPE, AVOID_TYPE):
             text = " ".join(body["text"].split())
             owner = event.agent if trust >= TRUST["agent"] else f"{event.agent}/{body['source']}"
-            self.fixes.append((event.at, self.owners.number(owner), self.texts.number(text), len(text.encode())))
+            same = self.same.setdefault(sameness(event, text), len(self.same))
+            numbers = self.owners.number(owner), self.texts.number(text), len(text.encode()), int(not is_fix), same
+            self.sentences.append((event.at, *numbers))
         if not body.get("counted", True):
             return
         found = [self._item(agent, concept[0], concept[2]) for concept in body["concepts"]]
@@ -181,13 +194,14 @@ class _Reader:
     def recorded(self) -> Recorded:
         time, item, count, fix_count, trust = _sorted_columns(self.mentions, 5)
         together_time, together_link = _sorted_columns(self.together, 2)
-        fix_time, fix_owner, fix_text, fix_bytes = _sorted_columns(self.fixes, 4)
+        sentences = _sorted_columns(self.sentences, 6)
         sizes = [(len(escape(name).encode()), len(name.encode())) for name in self.names]
         keys = np.array(list(self.items), np.int64).reshape(-1, 2)
         return Recorded(
             names=tuple(self.names),
             agents=tuple(self.agents),
             owners=tuple(self.owners),
+            sentence_texts=tuple(self.texts),
             item_id=keys[:, 1].copy(),
             item_agent=keys[:, 0].copy(),
             item_bytes=np.array(sizes, np.int64).reshape(-1, 2),
@@ -199,10 +213,7 @@ class _Reader:
             link_ends=np.array(list(self.links), np.int64).reshape(-1, 2),
             together_time=together_time,
             together_link=together_link,
-            fix_time=fix_time,
-            fix_owner=fix_owner,
-            fix_text=fix_text,
-            fix_bytes=fix_bytes,
+            **dict(zip(_SENTENCE_COLUMNS, sentences, strict=True)),
             short_term=self.short_term.columns(),
         )
 

@@ -7,6 +7,7 @@ times, renders a context there, and prunes nothing. Flash scores are taken as th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape as escape_html
@@ -35,8 +36,8 @@ Booleans = NDArray[np.bool_]
 
 TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 MAX_STEPS = 100_000
-# What `memory.context.render` sets aside for its heading, for a section of fixes and for a section of concepts.
-HEADING_TOKENS, FIX_SECTION_TOKENS, CONCEPT_SECTION_TOKENS = 51, 8, 20
+# What `memory.context.render` sets aside for its heading, for a section of sentences and for a section of concepts.
+HEADING_TOKENS, SENTENCE_SECTION_TOKENS, CONCEPT_SECTION_TOKENS = 51, 8, 20
 
 
 class _Lines:
@@ -61,19 +62,25 @@ class _Lines:
         price = -(-(name + self._age_bytes(moment.age) + times + np.where(trusted, 8, 6)) // 4)
         return price, 2 * recorded.item_agent[rows] + trusted
 
-    def fixes(self, now: int, settings: Settings, law: Law, budget: int) -> tuple[int, int]:
-        """How many fixes fit into the budget, and what they take of it: those not LESS, newest first, each text once."""
+    def sentences(
+        self, now: int, settings: Settings, law: Law, budget: int, *, avoid: bool = False
+    ) -> tuple[Integers, int]:
+        """The fixes that fit into the budget, or what to `avoid`, and what they take of it: those not LESS, newest first."""
         recorded = self.recorded
-        known = slice(0, int(np.searchsorted(recorded.fix_time, now, "right")))
-        if not known.stop:
-            return 0, 0
-        age = (now - recorded.fix_time[known]) / MICROSECONDS_PER_DAY
-        items = Items.of(age, half_life_cap_days=settings.fix_half_life_days)
-        awake = law.importance(law.raw(items)) >= settings.mild_threshold
-        rows = np.flatnonzero(awake)[np.argsort(age[awake], kind="stable")]
-        rows = rows[np.sort(np.unique(recorded.fix_text[rows], return_index=True)[1])]
-        price = -(-(recorded.fix_bytes[rows] + self._age_bytes(age[rows]) + 6) // 4)
-        return _fill(price, recorded.fix_owner[rows], FIX_SECTION_TOKENS + self.owner_tokens, budget)
+        known = recorded.sentence_avoid == avoid
+        known[np.searchsorted(recorded.sentence_time, now, "right") :] = False
+        rows = np.flatnonzero(known)
+        if not len(rows):
+            return rows, 0
+        age = (now - recorded.sentence_time[rows]) / MICROSECONDS_PER_DAY
+        items = Items.of(age, half_life_cap_days=math.inf if avoid else settings.fix_half_life_days)
+        awake = np.flatnonzero(law.importance(law.raw(items)) >= settings.mild_threshold)
+        awake = awake[np.argsort(age[awake], kind="stable")]
+        awake = awake[np.sort(np.unique(recorded.sentence_same[rows[awake]], return_index=True)[1])]
+        rows, age = rows[awake], age[awake]
+        price = -(-(recorded.sentence_bytes[rows] + self._age_bytes(age) + 6) // 4)
+        taken, spent = _fill(price, recorded.sentence_owner[rows], SENTENCE_SECTION_TOKENS + self.owner_tokens, budget)
+        return rows[:taken], spent
 
     def fill(self, price: Integers, section: Integers, budget: int) -> tuple[int, int]:
         """How many of these concept lines fit into the budget, and what they take of it."""
@@ -105,6 +112,7 @@ class _Policy:
         self.settings, self.law = settings, law_of(settings)
         self.asleep, self.shown = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         self.steps: list[list[int]] = []
+        self.injected: list[tuple[Integers, Integers]] = []
         self.asked: list[list[int]] = []
         self.reasks: list[tuple[Integers, Integers, Floats, Booleans]] = []
 
@@ -123,16 +131,24 @@ class _Policy:
         tier[(tier == Tier.LESS) & (moment.age >= settings.sleep_after_days)] = Tier.SLEEPING
         self.asleep[rows] = tier == Tier.SLEEPING
         held = np.bincount(tier, minlength=len(Tier))
-        shown = self._render(moment, lines, prices, raw, np.flatnonzero((tier == Tier.ACTIVE) | (tier == Tier.MILD)))
-        self.steps.append([*held[list(TIERS)].tolist(), *shown])
+        awake = np.flatnonzero((tier == Tier.ACTIVE) | (tier == Tier.MILD))
+        items, sentences, tokens = self._render(moment, lines, prices, raw, awake)
+        self.shown[:] = False
+        self.shown[items] = True
+        self.injected.append((items, sentences))
+        avoided = int(moment.recorded.sentence_avoid[sentences].sum())
+        self.steps.append([*held[list(TIERS)].tolist(), len(items), len(sentences) - avoided, avoided, tokens])
 
     def _render(
         self, moment: Moment, lines: _Lines, prices: tuple[Integers, Integers], raw: Floats, awake: Integers
-    ) -> tuple[int, int, int]:
-        """(concepts, fixes, tokens) of the context; `awake` are positions among the known items."""
+    ) -> tuple[Integers, Integers, int]:
+        """(items, sentences, tokens) of the context; `awake` are positions among the known items."""
         left = self.settings.context_tokens - HEADING_TOKENS
-        fixes, spent_on_fixes = lines.fixes(moment.now, self.settings, self.law, left // 2)
-        left -= spent_on_fixes
+        fixes, spent_on_fixes = lines.sentences(moment.now, self.settings, self.law, left // 2)
+        budget = left // 2 - spent_on_fixes
+        avoided, spent_on_avoided = lines.sentences(moment.now, self.settings, self.law, budget, avoid=True)
+        spent_on_sentences = spent_on_fixes + spent_on_avoided
+        left -= spent_on_sentences
         price, section = prices
         most = max(left, 0) // int(price.min()) + 1
         if len(awake) > 2 * most:  # the others find no room, whatever their order
@@ -141,14 +157,12 @@ class _Policy:
         ids = moment.recorded.item_id[moment.rows[awake]]
         order = awake[rank_order(raw[awake], moment.count[awake], moment.last[awake], ids)]
         taken, spent = lines.fill(price[order], section[order], left)
-        self.shown[:] = False
-        self.shown[moment.rows[order[:taken]]] = True
-        return taken, fixes, HEADING_TOKENS + spent_on_fixes + spent
+        return moment.rows[order[:taken]], np.append(fixes, avoided), HEADING_TOKENS + spent_on_sentences + spent
 
     def result(self, recorded: Recorded, times: Integers, graduated: Sequence[Graduation]) -> Replay:
         reasks = [np.concatenate(column) for column in zip(*self.reasks, strict=True)]
         return Replay(
-            recorded, self.settings, times, np.array(self.steps), np.array(self.asked), tuple(graduated),
+            recorded, self.settings, times, np.array(self.steps), np.array(self.asked), tuple(self.injected), tuple(graduated),
             Table(dict(zip(("time", "item", "days_unseen", "asleep"), reasks, strict=True))),
         )  # fmt: skip
 
@@ -190,7 +204,7 @@ def _grid(recorded: Recorded, every_days: float, now: int | None) -> Integers:
     first = int(recorded.time[0]) if len(recorded.time) else end + 1
     if not first <= end:
         raise InvalidInput(f"got no mention up to {to_iso(end)}; write something first, or give a later now")
-    if not every_days > 0 or (end - first) / MICROSECONDS_PER_DAY >= every_days * MAX_STEPS:
+    if not 0 < every_days < np.inf or (end - first) / MICROSECONDS_PER_DAY >= every_days * MAX_STEPS:
         raise InvalidInput(f"got every_days {every_days!r}; allowed is above 0 with at most {MAX_STEPS:,} scans")
     step = round(every_days * MICROSECONDS_PER_DAY)
     return end - step * np.arange((end - first) // step, -1, -1, dtype=np.int64)
@@ -260,9 +274,10 @@ def _graduations(
 class Replay:
     """What a memory under `settings` would have done; `.frame` has a row a scan, `.summary()` the figures.
 
-    steps   by scan: items ACTIVE, MILD, LESS, SLEEPING; concepts, fixes and tokens in the context
+    steps   by scan: items ACTIVE, MILD, LESS, SLEEPING; concepts, fixes, what to avoid and tokens in the context
     asked   by scan, for the time since the last: known items mentioned again, those of them asleep, those absent
         from the last context
+    shown   by scan: items and sentences in the context, each in its order (positions in `recorded`)
     """
 
     recorded: Recorded
@@ -270,6 +285,7 @@ class Replay:
     times: Integers
     steps: Integers
     asked: Integers
+    shown: tuple[tuple[Integers, Integers], ...]
     graduations: tuple[Graduation, ...]
     absent: Table
 
@@ -281,7 +297,16 @@ class Replay:
         """
         import pandas as pd
 
-        names = ("active", "mild", "less", "sleeping", "context_items", "context_fixes", "context_tokens")
+        names = (
+            "active",
+            "mild",
+            "less",
+            "sleeping",
+            "context_items",
+            "context_fixes",
+            "context_avoid",
+            "context_tokens",
+        )
         columns: dict[str, Any] = {
             "at": pd.to_datetime(self.times, unit="us", utc=True),
             "at_days": (self.times - self.times[0]) / MICROSECONDS_PER_DAY,
@@ -289,6 +314,31 @@ class Replay:
             **dict(zip(("asked_again", "asked_asleep", "asked_absent"), self.asked.T, strict=True)),
         }
         return pd.DataFrame(columns)
+
+    @property
+    def injected(self) -> pd.DataFrame:
+        """What the context of each scan would have held, a row an entry: at, kind (fix, avoid or concept), text, agent.
+
+        Fixes stand first, newest first, then what to avoid, then concepts, hottest first, whichever agent's they are.
+        """
+        import pandas as pd
+
+        recorded = self.recorded
+        rows = [
+            row
+            for at, (items, sentences) in zip(self.times.tolist(), self.shown, strict=True)
+            for row in (
+                *((at, *sentence) for sentence in map(self._sentence, sentences.tolist())),
+                *((at, "concept", recorded.names[item], recorded.agents[recorded.item_agent[item]]) for item in items),
+            )
+        ]
+        table = pd.DataFrame(rows, columns=["at", "kind", "text", "agent"])
+        return table.assign(at=pd.to_datetime(table["at"].astype("int64"), unit="us", utc=True))
+
+    def _sentence(self, row: int) -> tuple[str, str, str]:
+        recorded = self.recorded
+        kind = "avoid" if recorded.sentence_avoid[row] else "fix"
+        return kind, recorded.sentence_texts[recorded.sentence_text[row]], recorded.owners[recorded.sentence_owner[row]]
 
     @property
     def reasks(self) -> pd.DataFrame:
@@ -326,8 +376,8 @@ class Replay:
             **dict(zip(("active", "mild", "less", "sleeping"), held, strict=True)),
             "graduated": len(self.graduations),
             "mean_awake": float(self.steps[:, :3].sum(axis=1).mean()),
-            "mean_context_items": float(context[0] + context[1]),
-            "mean_context_tokens": float(context[2]),
+            "mean_context_items": float(context[:3].sum()),
+            "mean_context_tokens": float(context[3]),
             "asked_again": int(asked[0]),
             "asked_asleep": int(asked[1]),
             "asked_absent": int(asked[2]),

@@ -30,6 +30,7 @@ from theorex_lab.experiments.recorded import Recorded
 from theorex_lab.experiments.replay import replay_all
 from theorex_lab.experiments.tier_counts import tier_counts
 from theorex_lab.journal.files import write_atomically
+from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.standing import law_of
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ CHUNK = 16
 FILE_VERSION = 1
 _SHOWN_COMPLAINTS = 5
 _DRAWS_PER_SETTING = 100
-_ANNOTATED_CELLS = 120
-_TICKS = 12
 
 
 def summaries(
@@ -83,10 +82,10 @@ def random_settings(n: int, ranges: Mapping[str, Any], seed: int = 0) -> list[di
     [{'half_life_days': 1, 'decay_law': 'product'}, {'half_life_days': 28, 'decay_law': 'product'}]
     """
     wrong = [f"{name} = {allowed!r}" for name, allowed in ranges.items() if not _is_range(allowed)]
-    if n < 1 or not ranges or wrong:
+    if n < 1 or seed < 0 or not ranges or wrong:
         raise InvalidInput(
-            f"got n {n!r} and the ranges {'; '.join(wrong) or dict(ranges)}; allowed are n from 1, and for each setting "
-            "(low, high), LogRange(low, high) with low above 0, or a list of choices"
+            f"got n {n!r}, seed {seed!r} and the ranges {'; '.join(wrong) or dict(ranges)}; allowed are n from 1, a seed from "
+            "0, and for each setting (low, high), LogRange(low, high) with low above 0, or a list of choices"
         )
     generator = np.random.default_rng(seed)
     found: list[dict[str, Any]] = []
@@ -240,7 +239,10 @@ def sweep(
                 kept.add(new)
             done.update(new)
             bar.update(len(rows))
-    return Sweep(tuple(changes), tuple(settings), tuple(done[key] for key in keys))
+    metrics = tuple(done[key] for key in keys)
+    if len({frozenset(row) for row in metrics}) > 1:
+        raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
+    return Sweep(tuple(changes), tuple(settings), metrics)
 
 
 def _key(settings: Settings) -> str:
@@ -407,12 +409,20 @@ class Sweep:
             [{**changes, **metrics} for changes, metrics in zip(self.changes, self.metrics, strict=True)]
         )
 
-    def best(self, metric: str, *, maximise: bool = False) -> Best:
-        """The setting of the lowest (or highest) metric, of equal ones the first. Raises InvalidInput for an unknown one."""
-        self._known(metric, list(self.metrics[0]))
-        values = np.array([row[metric] for row in self.metrics], np.float64)
+    def best(self, metric: str, *, maximise: bool = False, at_most: Mapping[str, float] | None = None) -> Best:
+        """The setting of the lowest (or highest) metric, of equal ones the first, among those whose `at_most` holds.
+
+        at_most: the most that other metrics may be. Raises InvalidInput for an unknown metric, and where none is left.
+
+        >>> done = Sweep(({"h": 1}, {"h": 2}), (Settings(), Settings()), ({"cost": 9, "loss": 1}, {"cost": 4, "loss": 3}))
+        >>> done.best("loss").changes, done.best("loss", at_most={"cost": 5}).changes
+        ({'h': 1}, {'h': 2})
+        """
+        values = self._values(metric)
+        for name, most in (at_most or {}).items():
+            values[~(self._values(name) <= most)] = np.nan
         if np.isnan(values).all():
-            raise InvalidInput(f"got no {metric} that is a number; choose another metric")
+            raise InvalidInput(f"got no setting with at most {dict(at_most or {})}; allow more")
         number = int(np.nanargmax(values) if maximise else np.nanargmin(values))
         return Best(self.metrics[number][metric], dict(self.changes[number]), self.settings[number])
 
@@ -423,28 +433,35 @@ class Sweep:
         *,
         metric: str,
         maximise: bool = False,
-        chosen: Mapping[str, Any] | None = None,
+        marks: Mapping[str, Mapping[str, Any]] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
         """The metric over one setting (a line) or two (a heat map, or dots where they are no grid), the best as a diamond.
 
-        Where other settings vary too, each point is the best over them. `chosen`: values of x and y to ring. Raises
-        InvalidInput for a setting or metric that the sweep does not have.
+        Where other settings vary too, each point is the best over them. `marks`: by name, values of x and y to mark.
+        Raises InvalidInput for a setting or metric that the sweep does not have, and for a mark that x and y do not hold.
         """
+        from theorex_lab.experiments.sweep_plots import draw_sweep
+
         wanted = [x] if y is None else [x, y]
         for name in wanted:
             self._known(name, self.parameters)
-        self._known(metric, list(self.metrics[0]))
+        self._values(metric)
+        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in wanted)
+        if x == y or not drawable:
+            raise InvalidInput(
+                f"got x {x!r} and y {y!r}; allowed are two settings, each with numbers or words as values"
+            )
         grouped = self.frame.groupby(wanted, sort=True)[metric]
-        table: Any = (grouped.max() if maximise else grouped.min()).reset_index()
-        best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
-        marks = [(best, "D", f"best: {best[metric]:.4g}")]
-        if chosen is not None:
-            marks.append((chosen, "o", "chosen"))
-        if y is None:
-            return _draw_line(table, x, metric, marks, ax)
-        full = len(table) == table[x].nunique() * table[y].nunique()
-        return (_draw_map if full else _draw_dots)(table, x, y, metric, marks, ax)
+        table = (grouped.max() if maximise else grouped.min()).reset_index()
+        return draw_sweep(table, wanted, metric, maximise=maximise, marks=marks or {}, ax=ax)
+
+    def _values(self, metric: str) -> Floats:
+        self._known(metric, list(self.metrics[0]))
+        values = np.array([row[metric] for row in self.metrics], np.float64)
+        if np.isnan(values).all():
+            raise InvalidInput(f"got no {metric} that is a number; choose another metric")
+        return values
 
     def _known(self, name: str, allowed: Sequence[str]) -> None:
         if name not in allowed:
@@ -456,92 +473,6 @@ class Sweep:
     def _repr_html_(self) -> str:
         table = self.frame.to_html(index=False, escape=True, max_rows=20, float_format="{:.4g}".format)
         return f"<p>{escape(repr(self))}</p>{table}"
-
-
-_Marks = Sequence[tuple[Any, str, str]]
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ").capitalize()
-
-
-def _draw_line(table: Any, x: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    from theorex_lab.experiments.plots import LINE_COLOURS, new_axes
-
-    ax = new_axes(ax, width=7.0, height=4.2)
-    ax.plot(table[x], table[metric], "o-", color=LINE_COLOURS[0], markersize=4)
-    for row, marker, label in marks:
-        height = np.interp(row[x], table[x], table[metric]) if _is_numeric(table[x]) else row[metric]
-        ax.plot(row[x], height, marker, color=LINE_COLOURS[4], markersize=10, fillstyle="none", mew=2, label=label)
-    ax.set(xlabel=_words(x), ylabel=_words(metric), title=f"{_words(metric)} by {_words(x).lower()}")
-    if _is_geometric(table[x]):
-        ax.set_xscale("log")
-        if len(table) <= _TICKS:
-            ax.set_xticks(table[x], [f"{value:g}" for value in table[x]])
-            ax.minorticks_off()
-    ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
-
-
-def _is_geometric(values: Any) -> bool:
-    return _is_numeric(values) and bool(values.min() > 0 and values.max() >= 20 * values.min())
-
-
-def _is_numeric(values: Any) -> bool:
-    return values.dtype.kind in "iuf"
-
-
-def _draw_map(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    from theorex_lab.experiments.plots import new_axes
-
-    cells = table.pivot(index=y, columns=x, values=metric)
-    ax = new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
-    values = cells.to_numpy(dtype=np.float64)
-    picture = ax.imshow(values, aspect="auto", origin="lower", cmap="viridis")
-    for axis, ticks in ((ax.xaxis, cells.columns), (ax.yaxis, cells.index)):
-        axis.set_ticks(
-            range(len(ticks)), [f"{tick:.4g}" if isinstance(tick, int | float) else str(tick) for tick in ticks]
-        )
-    if values.size <= _ANNOTATED_CELLS:
-        middle = (np.nanmin(values) + np.nanmax(values)) / 2
-        for (row, column), value in np.ndenumerate(values):
-            colour = "black" if value > middle else "white"
-            ax.text(column, row - 0.28, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
-    for mark, marker, label in marks:
-        place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
-        ax.plot(*place, marker, color="#D55E00", markersize=9, markeredgecolor="white", label=label)
-    _finish_map(ax, picture, x, y, metric)
-    return ax
-
-
-def _place(value: Any, ticks: Any) -> float:
-    """Where a value lies among ticks that are spaced evenly."""
-    if isinstance(value, int | float):
-        return float(np.interp(value, np.asarray(ticks, np.float64), np.arange(len(ticks))))
-    return float(list(ticks).index(value))
-
-
-def _draw_dots(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    from theorex_lab.experiments.plots import new_axes
-
-    ax = new_axes(ax, width=7.0, height=5.0)
-    picture = ax.scatter(table[x], table[y], c=table[metric], cmap="viridis", s=42)
-    for mark, marker, label in marks:
-        ax.plot(mark[x], mark[y], marker, color="#D55E00", markersize=12, fillstyle="none", mew=2, label=label)
-    for name, scale in ((x, ax.set_xscale), (y, ax.set_yscale)):
-        if _is_geometric(table[name]):
-            scale("log")
-    _finish_map(ax, picture, x, y, metric)
-    return ax
-
-
-def _finish_map(ax: Axes, picture: Any, x: str, y: str, metric: str) -> None:
-    figure = ax.get_figure()
-    assert figure is not None
-    figure.colorbar(picture, ax=ax, label=_words(metric))
-    ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
 
 
 def frontier(table: Any, cost: str, loss: str) -> pd.DataFrame:
@@ -564,33 +495,3 @@ def frontier(table: Any, cost: str, loss: str) -> pd.DataFrame:
     least = np.minimum.accumulate(ordered[loss].to_numpy(dtype=np.float64))
     kept = np.append(True, least[1:] < least[:-1])[: len(ordered)]
     return ordered[kept].reset_index(drop=True)
-
-
-def plot_frontier(
-    table: Any, cost: str, loss: str, *, marks: Mapping[str, Mapping[str, Any]] | None = None, ax: Axes | None = None
-) -> Axes:
-    """All settings as dots of cost and loss, the frontier as a line, and named settings (`default`, `fitted`) marked.
-
-    marks: for each name what holds its cost and loss, such as a replay's summary. Raises InvalidInput as `frontier`, and
-    for a mark without either.
-    """
-    from theorex_lab.experiments.plots import LINE_COLOURS, new_axes
-
-    best = frontier(table, cost, loss)
-    frame = getattr(table, "frame", table)
-    lacking = [name for name, mark in (marks or {}).items() if cost not in mark or loss not in mark]
-    if lacking:
-        raise InvalidInput(f"got the marks {', '.join(lacking)} without {cost} and {loss}; give a dictionary with both")
-    ax = new_axes(ax, width=7.0, height=4.6)
-    ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
-    ax.step(best[cost], best[loss], "o-", where="post", color=LINE_COLOURS[0], markersize=4, label="frontier")
-    for number, (name, mark) in enumerate((marks or {}).items()):
-        ax.plot(
-            mark[cost], mark[loss], ("D", "^", "s", "P")[number % 4], color=LINE_COLOURS[(4, 1, 2, 3)[number % 4]],
-            markersize=9, markeredgecolor="white", label=name,
-        )  # fmt: skip
-    ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
-    ax.set_title("What keeping costs against what forgetting costs")
-    ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax

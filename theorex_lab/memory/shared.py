@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
+from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -109,15 +110,21 @@ class SharedWeb(View):
 
 
 def promotion(
-    axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, agent: str, force: Iterable[int] = ()
+    axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, agent: str, force: Collection[int] = ()
 ) -> Event | None:
     """The event of one agent's promotion; None where nothing changed since the last.
 
     Promoted are concepts whose importance is strictly above promotionThreshold, and those forced by concept_id, awake or
     asleep. Links between two that were promoted now or before come along. Work grows with the agent's concepts and links.
+    Raises InvalidInput where one that is forced is no concept of the agent.
     """
     current = standing(axon, now, settings, agents=[agent])
     forced = np.isin(axon.concepts["concept_id"][current.rows], list(force))
+    if unknown := set(force).difference(axon.concepts["concept_id"][current.rows][forced].tolist()):
+        raise InvalidInput(
+            f"got the concept ids {', '.join(map(str, sorted(unknown)))}, which {agent} has no concept of; allowed are "
+            "the ids of concepts that its searches give"
+        )
     chosen = ((current.importance > settings.promotion_threshold) & (current.tier != Tier.SLEEPING)) | forced
     rows = np.array([row for row in current.rows[chosen].tolist() if _may_be_shared(axon, row)], np.int64)
     before = shared.contributed(agent)

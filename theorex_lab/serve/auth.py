@@ -9,6 +9,7 @@ import hmac
 import json
 import os
 import secrets
+import stat
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import suppress
@@ -35,7 +36,7 @@ def read_token(file: Path) -> str:
     """The token in `file`; made at first use, readable by its owner alone.
 
     Several processes may start at once: one of them makes it, and all get the same. Raises StorageError where the
-    file cannot be made or read, InvalidInput where its content is no token.
+    file cannot be made or read, InvalidInput where its content is no token or others may read it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -46,11 +47,17 @@ def read_token(file: Path) -> str:
     try:
         if not file.exists():
             _make_token(file)
+        mode = stat.S_IMODE(file.stat().st_mode)
         text = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError(
             f"cannot read or make the token file {file}: {error}; choose one with --token-file"
         ) from error
+    if os.name == "posix" and mode & 0o077:
+        raise InvalidInput(
+            f"others may read or write the token file {file} (mode {mode:o}); allowed is 600: "
+            "remove the file, and a new one is made"
+        )
     if (
         not _SHORTEST_TOKEN <= len(text) <= _LONGEST_TOKEN
         or not text.isascii()
@@ -168,7 +175,7 @@ class Guard:
         """DNS rebinding: a page of another site reaches this server under that site's name."""
         host = headers.get("host", "")
         if not _is_listed(host, self.rules.hosts):
-            raise Refused(421, "the Host header names another server")
+            raise Refused(421, "the Host header names another server; --allowed-host adds a name")
         origin = headers.get("origin")
         if origin is not None:
             scheme, separator, name = origin.partition("://")
@@ -208,12 +215,13 @@ class Guard:
         raise Refused(408, f"the request did not arrive within {self.rules.body_seconds:g} s", Connection="close")
 
 
-def check_message(body: bytes | str) -> None:
-    """Refuse what is no single JSON-RPC 2.0 request: -32700 where it is not JSON, -32600 where it has another form.
+def check_message(body: bytes | str) -> dict[str, Any]:
+    """The message in `body`; refuses what is no single JSON-RPC 2.0 request: -32700 where it is not JSON, -32600 where it has another form.
 
     Answers are refused too, since these servers ask nothing; parameters by position with -32602.
 
-    >>> check_message('{"jsonrpc": "2.0", "id": "a", "method": "ping"}')
+    >>> check_message('{"jsonrpc": "2.0", "id": "a", "method": "ping"}')["method"]
+    'ping'
     """
     try:
         # The parser of the protocol's own library, so that nothing passes here that fails there.
@@ -233,6 +241,7 @@ def check_message(body: bytes | str) -> None:
     if not isinstance(parameters, dict):
         code = INVALID_PARAMS if isinstance(parameters, list) else INVALID_REQUEST
         raise Refused(400, "the member params must be an object", code=code, identity=identity)
+    return message
 
 
 def _headers(scope: Message) -> dict[str, str]:

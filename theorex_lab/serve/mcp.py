@@ -7,11 +7,12 @@ The protocol itself is the official SDK's; here are the tools, what they refuse,
 # No `from __future__ import annotations`: the SDK reads the tools' annotations when they are declared.
 import json
 import os
+import re
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, BinaryIO, Literal, cast
+from typing import Annotated, Any, BinaryIO, Literal, NoReturn, cast
 
 import anyio
 from mcp.server import MCPServer
@@ -21,6 +22,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
@@ -30,6 +32,8 @@ from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, 
 PATH = "/mcp"
 DEFAULT_PORT = 18_800
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
+_LAST_ANSWERS_SECONDS = 10.0
 _HEAD_BYTES = 65_536  # what a request holds beside the text
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
 
@@ -137,6 +141,9 @@ class _Server(MCPServer[Any]):
                 raise
             wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.__cause__.errors()]
             raise MCPError(INVALID_PARAMS, f"{name}: {'; '.join(wrong)}") from error
+
+    async def get_prompt(self, *_: Any, **__: Any) -> NoReturn:
+        raise MCPError(INVALID_PARAMS, "there are no prompts")
 
     async def run_stdio_async(self) -> None:
         """As the SDK's, but what is no message is answered as JSON-RPC asks, where the SDK is silent."""
@@ -266,7 +273,7 @@ def _add_resources(server: MCPServer, lab: Lab, own: str) -> None:
 
 def _concept_ids(given: list[str]) -> list[int]:
     for text in given:
-        if not text.isdecimal() or len(text) > 16:
+        if not (text.isascii() and text.isdecimal()) or len(text) > 16:
             raise InvalidInput(f"got the concept id {text[:64]!r}; allowed is a whole number, as search gives it")
     return [int(text) for text in given]
 
@@ -280,9 +287,12 @@ def _version() -> str:
 def http_application(lab: Lab, token: str, *, agent: str = "main", hosts: list[str] | None = None) -> Application:
     """The server as an ASGI application, guarded: POST /mcp with the token, GET /health.
 
-    `hosts`: names under which it may be reached, beside those of this machine.
+    `hosts`: names under which it may be reached, beside those of this machine. Raises InvalidInput for what is no name.
     """
-    names = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]", *(hosts or ()))]
+    for name in hosts or ():
+        if not _HOST_NAME.fullmatch(name):
+            raise InvalidInput(f"got the host name {name!r}; allowed is a name without a port, or [an IPv6 address]")
+    names = [f"{name.lower()}:*" for name in ("127.0.0.1", "localhost", "[::1]", *(hosts or ()))]
     server = build_server(lab, agent=agent)
     rules = Rules(token, names, max_body_bytes=server.max_request_bytes)
     application = server.streamable_http_app(
@@ -315,28 +325,21 @@ def serve_http(
     """
     import uvicorn
 
-    if host not in _LOOPBACK and not allow_remote:
+    from theorex_lab.serve.connections import server_settings
+
+    if not host or (host not in _LOOPBACK and not allow_remote):
         raise InvalidInput(
             f"got the host {host!r}; allowed are {', '.join(_LOOPBACK)}: to be reached from other machines, say --allow-remote"
         )
     own = [] if host in ("0.0.0.0", "::", *_LOOPBACK) else [f"[{host}]" if ":" in host else host]
     application = http_application(lab, token, agent=agent, hosts=[*own, *(hosts or ())])
     try:
+        host.encode("idna")  # else the socket would be left open
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        raise TheorexError(
-            f"cannot listen on {host}, port {port}: {error.strerror}; choose another with --port"
-        ) from error
-    config = uvicorn.Config(
-        application,
-        log_level="warning",
-        access_log=False,
-        lifespan="on",
-        server_header=False,
-        limit_concurrency=512,
-        ws="none",
-    )
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise TheorexError(f"cannot listen on {host}, port {port}: {reason}; choose another with --port") from error
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{PATH}"
 
     class Announcing(uvicorn.Server):
@@ -346,7 +349,7 @@ def serve_http(
                 started(address)
 
     with listener:
-        Announcing(config).run(sockets=[listener])
+        Announcing(server_settings(application)).run(sockets=[listener])
 
 
 def serve_stdio(lab: Lab, *, agent: str = "main") -> None:
@@ -374,10 +377,17 @@ class _Output:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._lock = stream, anyio.Lock()
+        self.unanswered: set[str | int] = set()
 
     async def write(self, text: str) -> None:
         async with self._lock:
             await anyio.to_thread.run_sync(self._write_line, text.encode())
+        self.forget(from_json(text).get("id"))
+
+    def forget(self, identity: object) -> None:
+        """A request is answered, or its client waits for it no more."""
+        if isinstance(identity, str | int):
+            self.unanswered.discard(identity)
 
     async def flush(self) -> None:
         """Each line is flushed when it is written."""
@@ -394,18 +404,30 @@ class _Input:
         self._output, self._max_line_bytes = output, max_line_bytes
 
     async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._requests():
+            yield line
+        # The end of the input ends the session, and with it whatever still runs: a write would be made and not told.
+        with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
+            while self._output.unanswered:
+                await anyio.sleep(0.01)
+
+    async def _requests(self) -> AsyncIterator[str]:
         while line := await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True):
             if not line.strip():
                 continue
             try:
                 if len(line) > self._max_line_bytes:
                     raise Refused(413, f"a request may hold up to {self._max_line_bytes} bytes")
-                check_message(line)
+                message = check_message(line)
             except Refused as refusal:
                 # A notification gets no answer, whatever its parameters are.
                 if refusal.code != INVALID_PARAMS or refusal.identity is not None:
                     await self._output.write(json.dumps(refusal.answer()) + "\n")
                 continue
+            if "id" in message:
+                self._output.unanswered.add(message["id"])
+            elif message["method"] == "notifications/cancelled":
+                self._output.forget(message.get("params", {}).get("requestId"))
             yield line.decode()
 
     def _read_line(self) -> bytes:
