@@ -14,9 +14,6 @@ from theorex_lab.cli import command, emit, open_lab
 from theorex_lab.errors import StorageError, TheorexError
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
-_SCANS = 60
-# With the defaults of both, so that at least one of them costs no more than the default.
-_GRID = {"half_life_days": [2.0, 4.0, 7.0, 14.0, 30.0, 60.0], "mild_threshold": [0.1, 0.2, 0.3, 0.4, 0.5]}
 
 
 @command("tune")
@@ -30,7 +27,8 @@ _GRID = {"half_life_days": [2.0, 4.0, 7.0, 14.0, 30.0, 60.0], "mild_threshold": 
 )
 @click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
 def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
-    """The last third of the events is scored; law and parameters are chosen on the part before it only.
+    """The last third of the events is scored; law, parameters and thresholds are chosen on the part before it only: the
+    thresholds that forget least while the context holds no more than under the default settings.
 
     Then the whole log is replayed: what the context would have cost, and how much of what was used again would have been
     absent from it, under the default, under the fitted law, and under those half-lives and thresholds that none beats in
@@ -39,10 +37,11 @@ def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
     from theorex_lab.config import save_settings
     from theorex_lab.experiments.access import load_log
     from theorex_lab.experiments.access import tune as fit
+    from theorex_lab.experiments.costs import costs
 
     log = load_log(log_file, log_format)
     tuning = fit(log, seed=seed)
-    costs, frontier, chosen = _costs(log, tuning)
+    spent = costs(log, tuning)
     lines = json.dumps(tuning.config_lines(), indent=2)
     adopted = ""
     if write:
@@ -51,47 +50,20 @@ def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
         adopted = f"\nadopted in {lab.config_file}"
     result = {
         **tuning.result(),
-        "costs": costs,
-        "frontier": frontier,
-        "chosen_point": chosen,
+        "costs": spent.by_name,
+        "frontier": spent.frontier,
+        "chosen_point": spent.chosen,
         "config": tuning.config_lines(),
         "adopted": write,
     }
-    spent = "\n".join(
+    shown = "\n".join(
         f"  {name.replace('_', ' '):<12} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
-        for name, cost in costs.items()
+        for name, cost in spent.by_name.items()
     )
-    point = ", ".join(f"{name} {value:g}" for name, value in chosen.items())
+    point = ", ".join(f"{name} {value:g}" for name, value in spent.chosen.items())
     emit(
-        result, f"{_table(tuning)}\n\nkeeping and forgetting:\n{spent} ({point})\n\nfor config.json:\n{lines}{adopted}"
+        result, f"{_table(tuning)}\n\nkeeping and forgetting:\n{shown} ({point})\n\nfor config.json:\n{lines}{adopted}"
     )
-
-
-def _costs(log: Any, tuning: Any) -> tuple[dict[str, dict[str, float]], list[dict[Any, Any]], dict[str, float]]:
-    """What keeping and forgetting cost, over some sixty scans of the log.
-
-    By name under the default, the fitted and the chosen settings; the frontier of half-lives and thresholds; and the
-    chosen point of it.
-    """
-    from functools import partial
-
-    from theorex_lab.clock import MICROSECONDS_PER_DAY
-    from theorex_lab.config import Settings, check_settings
-    from theorex_lab.experiments.recorded import Recorded
-    from theorex_lab.experiments.sweep import frontier, summaries, sweep
-
-    every_days = max(1.0, int(log.time[-1] - log.time[0]) / MICROSECONDS_PER_DAY / _SCANS)
-    recorded, metric = Recorded.of(log), partial(summaries, every_days=every_days)
-    named = dict(
-        zip(("default", "fitted"), metric(recorded, [Settings(), check_settings(tuning.config_lines())]), strict=True)
-    )
-    swept = sweep(recorded, _GRID, metric=metric, progress=False)
-    chosen = swept.best("absent_rate", at_most={"mean_context_tokens": named["default"]["mean_context_tokens"]})
-    named["chosen_point"] = swept.metrics[swept.changes.index(chosen.changes)]
-    shown = ("mean_context_tokens", "asked_again", "absent_rate", "asleep_rate")
-    best = frontier(swept, "mean_context_tokens", "absent_rate")[[*_GRID, *shown]]
-    costs = {name: {key: cost[key] for key in shown} for name, cost in named.items()}
-    return costs, best.to_dict(orient="records"), chosen.changes
 
 
 @command("tour")

@@ -10,8 +10,8 @@ import gzip
 import json
 import subprocess
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -279,9 +279,13 @@ def _format_of(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The law that fits a log, as settings to adopt, a table and a picture."""
+    """The law that fits a log, as settings to adopt, a table and a picture.
+
+    thresholds: activeThreshold and mildThreshold that fit the law; none where the default ones stay.
+    """
 
     fit: Fit
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def law(self) -> Law:
@@ -294,12 +298,12 @@ class Tuning:
         return self.fit.frame
 
     def config_lines(self) -> dict[str, Any]:
-        """The settings to adopt: decayLaw, decayParams and, where the product law was chosen, halfLifeDays."""
+        """The settings to adopt: decayLaw, decayParams, halfLifeDays where the product law was chosen, and thresholds."""
         params = dict(self.fit.params)
         lines: dict[str, Any] = {"decayLaw": self.fit.law, "decayParams": params}
         if self.fit.law == "product":
             lines["halfLifeDays"] = params.pop("half_life_days")
-        return lines
+        return {**lines, **self.thresholds}
 
     def result(self) -> dict[str, Any]:
         """chosen, law, params, scores, n_train, n_scored, horizon_days; for JSON."""
@@ -319,8 +323,13 @@ class Tuning:
 
 
 def tune(log: AccessLog, seed: int = 0) -> Tuning:
-    """Fit a decay law to an access log (see `memory.fitting.fit`); `seed` draws the bootstrap intervals.
+    """Fit a decay law to an access log (see `memory.fitting.fit`), and thresholds to it (see `costs.fitted_thresholds`).
+
+    `seed` draws the bootstrap intervals.
 
     Raises InvalidInput for a log that asks fewer than six questions.
     """
-    return Tuning(fit(log, seed=seed))
+    from theorex_lab.experiments.costs import fitted_thresholds
+
+    law = Tuning(fit(log, seed=seed))
+    return Tuning(law.fit, fitted_thresholds(log, law.config_lines()))

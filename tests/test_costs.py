@@ -1,0 +1,80 @@
+"""What keeping and forgetting cost, and the thresholds that are chosen by it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DAY, NOW
+
+from theorex_lab import InvalidInput, Settings
+from theorex_lab.config import check_settings
+from theorex_lab.experiments.access import tune
+from theorex_lab.experiments.costs import COST, LOSS, costs, fitted_thresholds
+from theorex_lab.experiments.recorded import Recorded
+from theorex_lab.experiments.replay import replay
+from theorex_lab.experiments.sweep import summaries
+from theorex_lab.memory.access_log import AccessLog, split
+
+# Under this law hardly anything reaches the default thresholds: an importance of .3 needs fifteen mentions on one day.
+STRICT = {"decayLaw": "power", "decayParams": {"exponent": 0.5, "logistic_midpoint": 3.0, "logistic_slope": 1.0}}
+
+
+def work(n_days: int = 240, seed: int = 5) -> list[tuple[int, str, str, bool]]:
+    """Days of work on a few of three hundred files each, most of them among those of the days before."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for day in range(n_days):
+        for number in (day // 4 + random.geometric(0.12, size=6)) % 300:
+            rows.append((NOW + day * DAY, f"src/module_{number}/implementation.py", f"e{day}", False))
+    return list(dict.fromkeys(rows))
+
+
+def spent(log: AccessLog, changes: dict[str, Any]) -> dict[str, float]:
+    """What the settings cost on the events before those that a fit is scored on, the others being gone."""
+    earlier = log.event < split(log)[1][0]
+    rows = zip(log.time[earlier].tolist(), log.item[earlier].tolist(), log.event[earlier].tolist(), strict=True)
+    recorded = Recorded.of(AccessLog.of([(time, log.items[item], str(event), False) for time, item, event in rows]))
+    every = max(1.0, int(np.ptp(log.time[earlier])) / DAY / 60)
+    return replay(recorded, check_settings(changes), every_days=every).summary()
+
+
+def test_the_threshold_forgets_least_at_no_higher_cost_than_the_default() -> None:
+    log = AccessLog.of(work())
+    found = fitted_thresholds(log, STRICT)
+    default, kept, fitted = spent(log, {}), spent(log, STRICT), spent(log, {**STRICT, **found})
+    assert kept[COST] < fitted[COST] <= default[COST]
+    assert fitted[LOSS] < kept[LOSS]
+    assert found["activeThreshold"] == pytest.approx(2 * found["mildThreshold"])
+    lower = {name: value - 0.01 for name, value in found.items()}
+    tried = spent(log, {**STRICT, **lower})
+    assert tried[COST] > default[COST] or tried[LOSS] == fitted[LOSS]
+
+
+def test_where_no_threshold_costs_so_little_the_default_ones_stay() -> None:
+    """Under a law that keeps everything, a context is full at any threshold."""
+    everything = {"decayLaw": "constant"}
+    assert fitted_thresholds(AccessLog.of(work()), everything) == {}
+
+
+def test_a_tuning_adopts_its_thresholds() -> None:
+    log = AccessLog.of(work())
+    tuning = tune(log)
+    assert tuning.thresholds == fitted_thresholds(
+        log, {k: v for k, v in tuning.config_lines().items() if "Thres" not in k}
+    )
+    assert tuning.thresholds.items() <= tuning.config_lines().items()
+    told = costs(log, tuning)
+    assert told.by_name.keys() == {"default", "fitted", "chosen_point"}
+    metric = partial(summaries, every_days=max(1.0, (int(log.time[-1]) - int(log.time[0])) / DAY / 60))
+    default, fitted = metric(Recorded.of(log), [Settings(), check_settings(tuning.config_lines())])
+    assert told.by_name["default"][COST] == default[COST]
+    assert told.by_name["fitted"][LOSS] == fitted[LOSS]
+    assert told.chosen in [{name: row[name] for name in told.chosen} for row in told.frontier]
+
+
+def test_a_log_that_is_too_short_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="use a longer log"):
+        fitted_thresholds(AccessLog.of([(NOW, "a", None, False), (NOW + DAY, "a", None, False)]), STRICT)
