@@ -41,6 +41,10 @@ STATUS = "p[role='status']"
 ALL_RUN = """errors => document.querySelector(errors) !== null
     || [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].every(prompt => /\\[\\d+\\]/.test(prompt.textContent))
 """
+# Whether any cell runs, or ran.
+BEGUN = """() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
+    .some(prompt => /\\[(\\*|\\d+)\\]/.test(prompt.textContent))
+"""
 # Whether a page is connected to the kernel of a notebook, which has answered and waits.
 CONNECTED = """async name => (await (await fetch("/api/sessions")).json()).some(
     ({path, kernel}) => path.endsWith(name) && kernel.connections > 0 && kernel.execution_state === "idle"
@@ -146,27 +150,31 @@ def _in_jupyterlab(address: str, name: str) -> str:
     return f"http://{urlsplit(address).netloc}/lab/workspaces/{name[:2]}/tree/{name}?token={token}"
 
 
-def _until(page: Any, found: Callable[[], Any], what: str) -> None:
+def _until(page: Any, found: Callable[[], Any], what: str, *, pause: float = 0.2) -> None:
     """Look until it is so, while the page goes on."""
     end = time.monotonic() + LONGEST_SECONDS
     while not found():
         assert time.monotonic() < end, f"waited {LONGEST_SECONDS} s in vain: {what}"
-        page.wait_for_timeout(0.2 * MILLISECONDS)
+        page.wait_for_timeout(pause * MILLISECONDS)
+
+
+def _click(page: Any, menu: str, item: str) -> None:
+    page.click(f'.lm-MenuBar-itemLabel:text-is("{menu}")')
+    page.click(f'.lm-Menu-itemLabel:text-is("{item}")')
 
 
 def _run_all(page: Any, file: Path) -> None:
     """Run every cell from the menu, and save until the file holds them all as run.
 
-    The page says idle before it has a kernel, and what is run until then is dropped: the server knows better.
+    The page says idle before it has taken over its kernel, and without a word drops what is run until then; what it
+    does run it marks at once.
     """
     page.wait_for_selector(IDLE)
     page.wait_for_function(CONNECTED, arg=file.name)
-    for menu, item in (("Run", "Run All Cells"), ("File", "Save Notebook")):
-        page.click(f'.lm-MenuBar-itemLabel:text-is("{menu}")')
-        page.click(f'.lm-Menu-itemLabel:text-is("{item}")')
-        if menu == "Run":
-            page.wait_for_function(ALL_RUN, arg=ERRORS)
-            page.wait_for_selector(IDLE)
+    _until(page, lambda: page.evaluate(BEGUN) or _click(page, "Run", "Run All Cells"), "a cell that runs", pause=2)
+    page.wait_for_function(ALL_RUN, arg=ERRORS)
+    page.wait_for_selector(IDLE)
+    _click(page, "File", "Save Notebook")
     _until(page, lambda: _saved(file), f"{file.name} saved with every cell run")
 
 

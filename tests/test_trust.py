@@ -62,7 +62,8 @@ def _derive(lab: Lab) -> None:
         for session in lab.sessions(agent=agent):
             lab.flush(session, agent=agent)
         lab.graduate(agent=agent)
-        ids = lab.views.get(Axon).concepts["concept_id"].tolist()
+        axon = lab.views.get(Axon)
+        ids = axon.concepts["concept_id"][axon.rows_of([agent])].tolist()
         lab.promote(agent=agent, force=ids)
         lab.scan(agents=[agent])
 
