@@ -121,7 +121,7 @@ def test_a_cold_store_of_the_original_system_wakes_nobody(home: Open, tmp_path: 
     }  # fmt: skip
     held = {**attributes, "surface_form": "queue", "agent_id": "main"}
     broken = ["[", b"\xff\xfe", None, json.dumps({**attributes, "frequency_count": "many"})]
-    broken.append(json.dumps({**attributes, "agent_id": "../x"}))
+    broken += [json.dumps({**attributes, "agent_id": name}) for name in ("../x", 7)]
     store = cold(tmp_path / "cold-store.db", json.dumps(attributes), json.dumps(held), *broken)
     with home("mine") as lab:
         lab.journal.append([observation("a queue", labels=["queue"])])
@@ -129,7 +129,7 @@ def test_a_cold_store_of_the_original_system_wakes_nobody(home: Open, tmp_path: 
         assert tiers(lab) == {("main", "queue"): (1, "NEUTRAL"), ("sage", "postgres"): (3, "SLEEPING")}
         assert (report.imported, [problem.split(" ")[0] for problem in report.problems]) == (
             1,
-            [f"cold-store.db:{row}:" for row in range(3, 8)],
+            [f"cold-store.db:{row}:" for row in range(3, 9)],
         )
         assert (take(lab, store)[0].imported, lab.verify().ok) == (0, True)
         assert lab.search("postgres", agents=["sage"]).hits == ()

@@ -93,11 +93,11 @@ def export_files(
     with ExitStack() as locks:
         for view in (axon, shared, short_term):
             locks.enter_context(view.lock)
-        agents = _agents(views, agent)
+        agents = _agents(axon, shared, short_term, agent)
         for name in _with_axon(axon, agents):
             path = folder / "agents" / name / AXON
-            done.files[f"agents/{name}/{AXON}"] = _write_axon(views, settings, now, name, path)
-        done.files[SHARED] = _write_shared(views, settings, now, agents, folder / SHARED)
+            done.files[f"agents/{name}/{AXON}"] = _write_axon(axon, short_term, settings, now, name, path)
+        done.files[SHARED] = _write_shared(axon, shared, settings, now, agents, folder / SHARED)
         sentences = writing.observation_records(axon, views.journal, axon.seq, agents)
         done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, sentences))
         _export_short_term(views, short_term, now, agents, done)
@@ -116,20 +116,21 @@ def export_places(
     The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Raises InvalidInput, with nothing
     written, where a file is there already and `replace` is not given; StorageError where one cannot be written.
     """
-    axon, agents, now = views.get(Axon), _agents(views, agent), clock.now()
-    shared, cold = settings.path("shared_axon_path"), settings.path("cold_store_path")
-    axons = {name: settings.path("agent_axon_dir") / name / "theorex" / AXON for name in _with_axon(axon, agents)}
-    there = [str(path) for path in (*axons.values(), shared, cold) if path.exists()]
-    if there and not replace:
-        raise InvalidInput(
-            f"got files that are there already: {', '.join(there)}; import them first and then replace them, "
-            "or export into a folder"
-        )
-    done = Exported(settings.path("agent_axon_dir"))
-    with axon.lock:
+    axon, shared, short_term = views.get(Axon), views.get(SharedWeb), views.get(ShortTerm)
+    folder, web, cold = places(settings)
+    now, done = clock.now(), Exported(folder)
+    with axon.lock, shared.lock, short_term.lock:
+        agents = _agents(axon, shared, short_term, agent)
+        axons = {name: folder / name / "theorex" / AXON for name in _with_axon(axon, agents)}
+        there = [str(path) for path in (*axons.values(), web, cold) if path.exists()]
+        if there and not replace:
+            raise InvalidInput(
+                f"got files that are there already: {', '.join(there)}; import them first and then replace them, "
+                "or export into a folder"
+            )
         for name, path in axons.items():
-            done.files[str(path)] = _write_axon(views, settings, now, name, path)
-        done.files[str(shared)] = _write_shared(views, settings, now, agents, shared)
+            done.files[str(path)] = _write_axon(axon, short_term, settings, now, name, path)
+        done.files[str(web)] = _write_shared(axon, shared, settings, now, agents, web)
         done.files[str(cold)] = write_cold(cold, writing.cold_nodes(axon, now, settings, axons))
     return done
 
@@ -139,11 +140,10 @@ def places(settings: Settings) -> list[Path]:
     return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path", "cold_store_path")]
 
 
-def _agents(views: Views, agent: str | None) -> list[str]:
+def _agents(axon: Axon, shared: SharedWeb, short_term: ShortTerm, agent: str | None) -> list[str]:
     """All agents of the memory, or the one that is named."""
     if agent is not None:
         return [check_agent(agent)]
-    axon, shared, short_term = views.get(Axon), views.get(SharedWeb), views.get(ShortTerm)
     return list(dict.fromkeys([*axon.agents, *shared.agents, *short_term.agents]))
 
 
@@ -151,8 +151,7 @@ def _with_axon(axon: Axon, agents: list[str]) -> list[str]:
     return [name for name in agents if axon.agents.find(name) is not None]
 
 
-def _write_axon(views: Views, settings: Settings, now: int, agent: str, path: Path) -> int:
-    axon, short_term = views.get(Axon), views.get(ShortTerm)
+def _write_axon(axon: Axon, short_term: ShortTerm, settings: Settings, now: int, agent: str, path: Path) -> int:
     return write_graph(
         path,
         writing.axon_attributes(agent, short_term),
@@ -161,8 +160,7 @@ def _write_axon(views: Views, settings: Settings, now: int, agent: str, path: Pa
     )
 
 
-def _write_shared(views: Views, settings: Settings, now: int, agents: list[str], path: Path) -> int:
-    axon, shared = views.get(Axon), views.get(SharedWeb)
+def _write_shared(axon: Axon, shared: SharedWeb, settings: Settings, now: int, agents: list[str], path: Path) -> int:
     return write_graph(
         path, {}, writing.shared_nodes(axon, shared, now, settings, agents), writing.shared_edges(shared, agents)
     )
