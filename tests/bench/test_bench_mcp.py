@@ -23,6 +23,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from test_bench_search import GivenVectors
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.serve.connections import server_settings
 from theorex_lab.serve.mcp import http_application
 
 ITEMS = 100_000
@@ -30,10 +31,10 @@ TOKEN = "a-token-for-tests-of-43-characters-in-length"
 
 
 @contextmanager
-def served(application: Any) -> Iterator[str]:
+def served(settings: uvicorn.Config) -> Iterator[str]:
     """The address of an application that a thread of this process serves."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(application, log_level="warning", lifespan="on", ws="none"))
+        server = uvicorn.Server(settings)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         while not server.started:
@@ -71,8 +72,8 @@ def test_search_over_the_protocol(benchmark: BenchmarkFixture, home_of: HomeOf) 
     lab.searcher.embed_pending()
     questions = itertools.cycle(texts(50, length=3, seed=5))
     with (
-        served(http_application(lab, TOKEN)) as ours,
-        served(empty_server()) as theirs,
+        served(server_settings(http_application(lab, TOKEN))) as ours,
+        served(uvicorn.Config(empty_server(), log_level="warning", lifespan="on", ws="none")) as theirs,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(connected(ours)) as memory,
         portal.wrap_async_context_manager(connected(theirs)) as empty,
