@@ -200,7 +200,7 @@ class EventBus:
             raise InvalidInput(f"got a second start of the trace {start.trace_id!r}; every call needs an id of its own")
         try:
             self._hand_on(start, start)
-        except BaseException:
+        except BaseException:  # whatever broke, a call that was not recorded is not open
             self._open.pop(start.trace_id, None)
             raise
         return True
@@ -213,7 +213,7 @@ class EventBus:
             self._hand_on(end, start)
         except AlreadyThere:
             raise  # it is over
-        except BaseException:
+        except BaseException:  # whatever broke, a call whose END was not recorded is still open
             self._open[end.trace_id] = start
             raise
         return True

@@ -215,7 +215,7 @@ class Dispatcher:
             try:
                 end = self._end(start, self._ask(names, task.task, settings))
                 recorded = self._record(end)
-            except BaseException as error:
+            except BaseException as error:  # an interruption too: a trace is written whatever happens
                 what = " ".join(f"{type(error).__name__}: {error}".split())
                 with suppress(AlreadyThere):
                     self.bus.publish(End(start.trace_id, self.clock.now(), success=False, error=what))

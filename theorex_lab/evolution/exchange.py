@@ -113,12 +113,13 @@ def import_home(
     outcome that names it, where the two are imported together.
     """
     how = Importing(settings, clock.now(), check_agent(agent), trust_own)
-    folder, reports = settings.path("outcomes_dir"), []
-    outcomes, traces = (sorted(folder.glob("*.json")), []) if path is None else _run_files(path)
-    if path is None:
-        memory = [place for place in places(settings) if place.exists() and files_of(place)]
-    else:
+    if path is not None:
+        outcomes, traces = _run_files(path)
         memory = [path] if not (outcomes or traces) or (path.is_dir() and files_of(path)) else []
+    else:
+        outcomes, traces = sorted(settings.path("outcomes_dir").glob("*.json")), []
+        memory = [place for place in places(settings) if place.exists() and files_of(place)]
+    reports = []
     for place in memory:
         reports += import_files(views, settings, clock, searcher, place, agent=agent, trust_own=trust_own)
     # A call names its outcome at its start; so the outcomes are read first.
@@ -128,7 +129,7 @@ def import_home(
     if traces:
         reports.append(_import_traces(views.journal, traces, how, links))
     if not reports:
-        looked = ", ".join(map(str, [*places(settings), folder]))
+        looked = ", ".join(map(str, [*places(settings), settings.path("outcomes_dir")]))
         raise InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
     return reports
 

@@ -34,7 +34,7 @@ from theorex_lab.memory.standing import standing
 from theorex_lab.memory.traces import LOST, SUCCESS, Traces
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
-from theorex_lab.routing.verdicts import KINDS, NOTHING_SAID, verdict_of
+from theorex_lab.routing.verdicts import judging
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -192,9 +192,8 @@ def calls(views: Views) -> list[Call]:
 
 def _wrong_answers(journal: Journal) -> set[int]:
     """Seqs of the ENDs of calls of which the outcome says afterwards that they went wrong."""
-    said = dict(filter(None, map(verdict_of, journal.tail(0, kinds=KINDS))))
-    ends = journal.tail(0, kinds=("trace_ended",)) if said else ()
-    return {end.seq for end in ends if not said.get(end.body.get("outcome_id") or "", NOTHING_SAID).allows(end.at)}
+    counts_as_good = judging(journal)
+    return {end.seq for end in journal.tail(0, kinds=("trace_ended",)) if not counts_as_good(end)}
 
 
 def agreement(known: Sequence[Call], asked: range, policies: Sequence[Settings]) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from theorex_lab.memory.intervals import wilson
 from theorex_lab.routing.advice import Queries, Training
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
 from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
-from theorex_lab.routing.verdicts import KINDS, NOTHING_SAID, verdict_of
+from theorex_lab.routing.verdicts import judging
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,12 +125,12 @@ def home_runs(home: str | Path) -> Runs:
     from theorex_lab.dispatch.local_model import with_local_model
 
     with Lab(home) as lab:
-        said = dict(filter(None, map(verdict_of, lab.journal.tail(0, kinds=KINDS))))
+        counts_as_good = judging(lab.journal)
         rows = [
             (
                 event.body["query_type"],
                 attempt["model"],
-                attempt["success"] and said.get(event.body.get("outcome_id") or "", NOTHING_SAID).allows(event.at),
+                attempt["success"] and counts_as_good(event),
                 event.at,
                 attempt["latency_ms"],
             )

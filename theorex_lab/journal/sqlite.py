@@ -297,7 +297,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException:  # an interruption too must leave neither half of it nor the lock
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise

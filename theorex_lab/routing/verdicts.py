@@ -6,11 +6,13 @@ recorded, and then a model is asked why; that failure is not the model's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from theorex_lab.clock import EARLIEST, to_microseconds
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.sqlite import Journal
 
 KINDS = ("outcome", "outcome_scored")
 
@@ -42,6 +44,12 @@ def verdict_of(event: Event) -> tuple[str, Verdict] | None:
     # An imported outcome states a correction of before as its own, with the time of that.
     stated = event.body.get("decided_at")
     return outcome_id, Verdict(success, event.at if stated is None else to_microseconds(stated))
+
+
+def judging(journal: Journal) -> Callable[[Event], bool]:
+    """What tells of the END of a call whether its answer may count as good, by all that the outcomes of a journal say."""
+    said = dict(filter(None, map(verdict_of, journal.tail(0, kinds=KINDS))))
+    return lambda end: said.get(end.body.get("outcome_id") or "", NOTHING_SAID).allows(end.at)
 
 
 class Verdicts:
