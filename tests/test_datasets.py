@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import re
 import subprocess
@@ -398,6 +399,19 @@ def counts_of_whoandwhen(found: runs.WhoAndWhen) -> dict[str, float]:
     assert np.mean([len(run.steps) for run in found.runs]).round(1) == 8.7
     off = sum(run.steps[run.mistake_step].agent != run.mistake_agent for run in found.runs)
     return {"runs": len(found.runs), "label_not_on_step": off}
+
+
+def test_a_step_without_a_name_is_of_its_role() -> None:
+    """A role may also tell to whom it speaks."""
+    history = [
+        {"role": role, "content": "c"}
+        for role in ("human", "Orchestrator (thought)", "Orchestrator (-> WebSurfer)", "WebSurfer")
+    ]
+    labels = {"mistake_agent": "WebSurfer", "mistake_step": "3", "mistake_reason": "r"}
+    run = {"question_ID": "q", "question": "q", "ground_truth": "g", "level": 1, "history": history, **labels}
+    (read,) = runs.whoandwhen({"1.json": Content("p:1.json", json.dumps(run).encode())}, "MIT").runs
+    assert [step.agent for step in read.steps] == ["human", "Orchestrator", "Orchestrator", "WebSurfer"]
+    assert (read.level, read.agents) == ("1", {})
 
 
 def counts_of_reflexion(found: runs.Reflexion) -> dict[str, float]:

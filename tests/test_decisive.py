@@ -90,6 +90,12 @@ def test_answers_of_tools_are_no_candidates_but_the_only_steps_are() -> None:
     assert found(steps).scores[1:] == (0.0, 0.0)
 
 
+def test_who_asked_is_never_at_fault() -> None:
+    steps = [Step(0, "human", f"{TASK} Let's assume 12."), Step(1, "planner", PLAN), Step(2, "user", "4,711?")]
+    assert candidates(read_run(steps)) == [1]
+    assert found(steps).agent == "planner"
+
+
 def test_is_error_wins_over_the_text() -> None:
     right, wrong = (Step(0, "t", "ValueError: 3", tool="t", is_error=flag) for flag in (False, True))
     assert [read_run([each])[0].failed for each in (right, wrong)] == [False, True]

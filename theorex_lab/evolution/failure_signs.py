@@ -1,7 +1,7 @@
 """Signs of a mistake in the steps of a run: what each step did, read from its text by rules.
 
 No sign looks at names of agents or at absolute positions, so that they mean the same in runs of five steps and of
-fifty. Standard library only.
+fifty; only who asked, a user, is never at fault. Standard library only.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ _FACT = re.compile(
     r"|(?<=[a-z,:*\"'(] )[A-Z][\w'-]{1,40}(?: (?:of |the |de |van )?[A-Z][\w'-]{1,40}){1,3}"
     r"|\"[^\"\n]{2,60}\"|\*\*[^*\n]{2,60}\*\*"
 )
+_USERS = {"human", "user"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _FURNITURE = re.compile(r"step\b|expert\b|\w+_expert\b", re.I)
@@ -97,13 +98,14 @@ class Step:
 class Reading:
     """What a step did. text: cut to its head and tail.  prose: without code.  new_facts: those no earlier step held.
 
-    answer: the position of the tool's answer to this step, None without one.
+    of_user: said by who asked, no agent.  answer: the position of the tool's answer to this step, None without one.
     """
 
     text: str
     prose: str
     has_code: bool
     is_result: bool
+    of_user: bool
     failed: bool
     idle: bool
     asks: bool
@@ -158,6 +160,7 @@ def _reading(step: Step, text: str, is_result: bool, new_facts: tuple[str, ...],
         prose=prose,
         has_code="```" in text,
         is_result=is_result,
+        of_user=step.agent.strip().lower() in _USERS,
         failed=step.is_error if step.is_error is not None else is_result and bool(_FAILED.search(text)),
         idle=_is_idle(text),
         asks=bool(_REQUEST.search(text[-_REQUEST_CHARACTERS:])),
@@ -174,7 +177,7 @@ def _reading(step: Step, text: str, is_result: bool, new_facts: tuple[str, ...],
 
 def candidates(readings: Sequence[Reading]) -> list[int]:
     """Positions of the steps that can be at fault: what agents said; every step where they said nothing."""
-    acting = [position for position, each in enumerate(readings) if not each.is_result and not each.idle]
+    acting = [k for k, each in enumerate(readings) if not (each.is_result or each.idle or each.of_user)]
     return acting or list(range(len(readings)))
 
 

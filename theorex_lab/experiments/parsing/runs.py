@@ -112,7 +112,7 @@ def _actions(messages: list[Record]) -> tuple[Action, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """agent: who spoke.  role: user or assistant, as the framework saw it."""
+    """agent: who spoke.  role: as the framework saw it, user or assistant in most."""
 
     agent: str
     role: str
@@ -123,7 +123,7 @@ class Step:
 class FailedRun:
     """A failed run and what people found to be its cause.
 
-    id: the file's number.  agents: system prompt of each agent by name.  mistake_step: position in `steps`.
+    id: the file's number.  agents: system prompt of each agent by name, where they are known.  mistake_step: position in `steps`.
     mistake_agent: in a few runs not the agent of that step; so it was labelled.
     """
 
@@ -154,20 +154,25 @@ def whoandwhen(members: Mapping[str, Content], licence: str) -> WhoAndWhen:
 
 
 def _failed_run(name: str, given: Record) -> FailedRun:
-    agents = given.record("system_prompt")
-    steps = [Step(each.text("name"), each.text("role"), each.text("content")) for each in given.records("history")]
+    agents = given.record("system_prompt") if "system_prompt" in given.fields else Record(given.place, {})
+    steps = [Step(_speaker(each), each.text("role"), each.text("content")) for each in given.records("history")]
     return FailedRun(
         id=name,
         question_id=given.text("question_ID"),
         question=given.text("question"),
         ground_truth=given.text("ground_truth"),
-        level=given.text("level"),
+        level=given.optional_text("level") or "",
         agents={agent: agents.text(agent) for agent in agents.fields},
         steps=tuple(steps),
         mistake_agent=given.text("mistake_agent"),
         mistake_step=given.whole("mistake_step", below=len(steps)),
         mistake_reason=given.text("mistake_reason"),
     )
+
+
+def _speaker(step: Record) -> str:
+    """The name of who spoke; where there is none the role, which may tell to whom: `Orchestrator (-> WebSurfer)`."""
+    return step.text("name") if "name" in step.fields else step.text("role").split(" (")[0]
 
 
 @dataclass(frozen=True, slots=True)
