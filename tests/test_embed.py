@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.errors import ModelUnavailable
+from theorex_lab.errors import ConfigError, ModelUnavailable
 from theorex_lab.search.embed import (
     BUNDLED_MODEL_SHA256,
     Embedder,
@@ -287,6 +287,27 @@ def test_an_error_status_is_named_with_what_was_said(endpoint: Endpoint, status:
     endpoint.answers(b"" if status == 204 else b"model is loading", status)
     with pytest.raises(ModelUnavailable, match=str(status)):
         HttpEmbedder(endpoint.url, "model").embed(["text"])
+
+
+def test_the_key_of_an_endpoint_is_sent_and_never_shown(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str | None] = []
+
+    def refuse(handler: BaseHTTPRequestHandler, _request: dict[str, object]) -> None:
+        heard.append(handler.headers["Authorization"])
+        send(handler, b"no such key: a.b.c", 401)
+
+    endpoint.reply = refuse
+    embedder, _ = choose_embedder(url=endpoint.url, model="model", api_key_env="SOME_KEY")
+    monkeypatch.setenv("SOME_KEY", " a.b.c\n")
+    with pytest.raises(ModelUnavailable, match=r"401: 'no such key: \*\*\*'"):
+        embedder.embed(["text"])
+    monkeypatch.delenv("SOME_KEY")
+    with pytest.raises(ModelUnavailable, match=r"model takes its key from \$SOME_KEY, which is not set"):
+        embedder.embed(["text"])
+    monkeypatch.setenv("SOME_KEY", "two words")
+    with pytest.raises(ConfigError, match="visible ASCII"):
+        embedder.embed(["text"])
+    assert heard == ["Bearer a.b.c"]
 
 
 def test_redirects_are_not_followed(endpoint: Endpoint) -> None:

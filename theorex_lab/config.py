@@ -136,6 +136,7 @@ class Settings(BaseModel):
         "http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set"
     )
     lm_studio_embed_model: str = _tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
+    lm_studio_api_key_env: str | None = _tunable(None, "environment variable that holds the endpoint's key")
     onnx_model_path: str | None = _tunable(None, "local ONNX sentence model")
     onnx_tokenizer_path: str | None = _tunable(None, "tokenizer.json that belongs to it")
 

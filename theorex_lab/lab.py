@@ -114,6 +114,7 @@ class Lab:
         return choose_embedder(
             url=settings.lm_studio_url if named else None,
             model=settings.lm_studio_embed_model if named else None,
+            api_key_env=settings.lm_studio_api_key_env,
             onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
             onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
             allow_remote=named,  # naming a host in the config is the consent

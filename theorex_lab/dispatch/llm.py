@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import time
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt
+from theorex_lab.search.endpoint import authorization, checked_key, encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:
     import httpx
@@ -26,7 +25,6 @@ Check = Callable[[Any], Any]
 ROLES = ("system", "user", "assistant")
 _LONGEST_TIMEOUT_SECONDS = 86_400.0
 _FIRST_WAIT_SECONDS = 0.25
-_KEY = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
@@ -127,14 +125,12 @@ class ModelClient:
             raise ConfigError(
                 f"got a limit of {max_response_bytes} bytes and {attempts} attempts; allowed is 1 or more"
             )
-        if api_key is not None and not _KEY.fullmatch(api_key):
-            raise ConfigError(f"got a key for {model} that is empty or holds more than visible ASCII; mend it")
         self.url = endpoint_url(url, "chat/completions", what=f"{model} model", allow_remote=allow_remote)
         self.base_url = url
         self.model = model
         self._timeout_seconds = _checked_timeout(timeout_seconds)
         self._max_response_bytes = max_response_bytes
-        self._api_key = api_key
+        self._api_key = checked_key(api_key, model)
         self._max_tokens = max_tokens
         self._temperature = temperature
         self._attempts = attempts
@@ -215,7 +211,7 @@ class ModelClient:
     def _once(self, body: bytes, deadline: Deadline) -> tuple[Reply, float]:
         from theorex_lab.search.wire import post
 
-        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+        headers = authorization(self._api_key)
         started = time.perf_counter()
         reply = post(
             self._client, self.url, body, deadline=deadline, limit_bytes=self._max_response_bytes, headers=headers
@@ -274,8 +270,7 @@ class ModelClient:
         return data
 
     def _excerpt(self, content: bytes) -> str:
-        key = (self._api_key or "").encode()
-        return excerpt(content.replace(key, b"***") if key else content)
+        return excerpt(content, self._api_key)
 
     def _refuse(self, what: str, cause: Exception | None = None) -> NoReturn:
         raise ModelUnavailable(f"{self.url} answered with {what}") from cause
@@ -295,17 +290,12 @@ def client_for(name: str, settings: Settings) -> ModelClient:
         raise ConfigError(f"got the model {name!r}; known are {', '.join(settings.models)}")
     if model.url is None:
         raise ModelUnavailable(f"{name} has no url; set models.{name}.url in config.json to call it")
-    key = None
-    if model.api_key_env is not None:
-        key = os.environ.get(model.api_key_env, "").strip()
-        if not key:
-            raise ModelUnavailable(f"{name} takes its key from ${model.api_key_env}, which is not set")
     return ModelClient(
         model.url,
         name,
         timeout_seconds=settings.model_timeout_seconds,
         max_response_bytes=settings.max_response_bytes,
-        api_key=key,
+        api_key=key_from(model.api_key_env, name),
         allow_remote=settings.is_set("models"),
     )
 

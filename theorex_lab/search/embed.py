@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt
+from theorex_lab.search.endpoint import authorization, encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:
     import httpx
@@ -202,8 +202,9 @@ class HttpEmbedder:
     """An OpenAI-compatible `/v1/embeddings` endpoint, on this machine unless `allow_remote`.
 
     `url` may stop at the host, at `/v1` or at `/v1/embeddings`. Redirects are not followed, proxies of the environment
-    are not used, and a reply past `response_limit_bytes` or slower than `timeout_seconds` is given up. Raises
-    ConfigError for a refused address and ModelUnavailable for a reply that is not one vector a text.
+    are not used, and a reply past `response_limit_bytes` or slower than `timeout_seconds` is given up. `api_key_env`:
+    the environment variable that holds its key, read at each call. Raises ConfigError for a refused address and
+    ModelUnavailable for a key that is not set or a reply that is not one vector a text.
     """
 
     kind: Kind = "semantic"
@@ -216,6 +217,7 @@ class HttpEmbedder:
         timeout_seconds: float = 30.0,
         allow_remote: bool = False,
         response_limit_bytes: int = 32 * 2**20,
+        api_key_env: str | None = None,
     ) -> None:
         if not model:
             raise ConfigError("got an empty embedding model name; give the name that the endpoint knows")
@@ -226,6 +228,7 @@ class HttpEmbedder:
         self.id = f"http:{model}@{self.url}"
         self._timeout_seconds = timeout_seconds
         self._response_limit_bytes = response_limit_bytes
+        self._api_key_env = api_key_env
         self._dimensions: int | None = None
 
     @property
@@ -243,27 +246,35 @@ class HttpEmbedder:
         if not checked:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         with new_client() as client:
+            key = key_from(self._api_key_env, self.model)
             batches = [
-                self._batch(client, checked[start : start + _HTTP_BATCH])
+                self._batch(client, checked[start : start + _HTTP_BATCH], key)
                 for start in range(0, len(checked), _HTTP_BATCH)
             ]
         return np.concatenate(batches)
 
-    def _batch(self, client: httpx.Client, texts: Sequence[str]) -> Matrix:
+    def _batch(self, client: httpx.Client, texts: Sequence[str], key: str | None) -> Matrix:
         from theorex_lab.search.wire import Deadline, post
 
         body = json.dumps({"model": self.model, "input": list(texts), "encoding_format": "float"}).encode()
         deadline = Deadline(self._timeout_seconds)
-        reply = post(client, self.url, body, deadline=deadline, limit_bytes=self._response_limit_bytes)
+        reply = post(
+            client,
+            self.url,
+            body,
+            deadline=deadline,
+            limit_bytes=self._response_limit_bytes,
+            headers=authorization(key),
+        )
         if reply.status != 200:
-            self._refuse(f"the status {reply.status}: {excerpt(reply.content)}")
-        matrix = self._parse(reply.content, len(texts))
+            self._refuse(f"the status {reply.status}: {excerpt(reply.content, key)}")
+        matrix = self._parse(reply.content, len(texts), key)
         if self._dimensions not in (None, matrix.shape[1]):
             self._refuse(f"vectors of {matrix.shape[1]} dimensions; before they had {self._dimensions}")
         self._dimensions = matrix.shape[1]
         return matrix
 
-    def _parse(self, content: bytes, count: int) -> Matrix:
+    def _parse(self, content: bytes, count: int, key: str | None) -> Matrix:
         try:
             entries = json.loads(content)["data"]
             vectors = {entry["index"]: entry["embedding"] for entry in entries}
@@ -271,7 +282,7 @@ class HttpEmbedder:
                 self._refuse(f"{len(entries)} vectors for {count} texts, or indexes other than 0 to {count - 1}")
             matrix = np.array([vectors[index] for index in range(count)], dtype=np.float64)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            self._refuse(f"something other than a list of vectors: {excerpt(content)}", error)
+            self._refuse(f"something other than a list of vectors: {excerpt(content, key)}", error)
         if matrix.ndim != 2 or matrix.shape[1] == 0:
             self._refuse(f"vectors of the shape {matrix.shape}; allowed is ({count}, dimensions)")
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
@@ -305,6 +316,7 @@ def choose_embedder(
     *,
     url: str | None = None,
     model: str | None = None,
+    api_key_env: str | None = None,
     onnx_model: Path | str | None = None,
     onnx_tokenizer: Path | str | None = None,
     allow_remote: bool = False,
@@ -320,7 +332,7 @@ def choose_embedder(
     if url or model:
         if not (url and model):
             raise ConfigError(f"got the embedding url {url!r} and model {model!r}; set both or neither")
-        endpoint = HttpEmbedder(url, model, allow_remote=allow_remote)
+        endpoint = HttpEmbedder(url, model, allow_remote=allow_remote, api_key_env=api_key_env)
         return endpoint, f"configured endpoint {endpoint.url}"
     if onnx_model or onnx_tokenizer:
         if not (onnx_model and onnx_tokenizer):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from theorex_lab.errors import ConfigError
+from theorex_lab.errors import ConfigError, ModelUnavailable
 
 EXCERPT_LENGTH = 120
 # What looks like a key or a token: at least 20 characters that hold a digit, or what follows "Bearer".
+_KEY = re.compile(r"[!-~]+")
 _SECRET = re.compile(r"(?<=Bearer )\S+|(?=[\w-]*\d)[\w-]{20,}")
 
 
@@ -69,12 +71,47 @@ def masked_url(url: str) -> str:
     return re.sub(r"\?.*", "?***", bare, flags=re.DOTALL)
 
 
-def excerpt(content: bytes) -> str:
-    """The beginning of a reply as errors may show it: short, escaped, without what looks like a key.
+def key_from(variable: str | None, whose: str) -> str | None:
+    """The key in an environment variable; None where no variable is named.
+
+    Raises ModelUnavailable where it is not set, and ConfigError for a key that no header can hold.
+
+    >>> key_from("NO_SUCH_VARIABLE", "nomic-embed")
+    Traceback (most recent call last):
+    theorex_lab.errors.ModelUnavailable: nomic-embed takes its key from $NO_SUCH_VARIABLE, which is not set
+    """
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ModelUnavailable(f"{whose} takes its key from ${variable}, which is not set")
+    return checked_key(key, whose)
+
+
+def checked_key(key: str | None, whose: str) -> str | None:
+    """The key itself. Raises ConfigError for one that no header can hold; None stays."""
+    if key is not None and not _KEY.fullmatch(key):
+        raise ConfigError(f"got a key for {whose} that is empty or holds more than visible ASCII; mend it")
+    return key
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    """The header that carries a key, if there is one.
+
+    >>> authorization("sk-1")
+    {'Authorization': 'Bearer sk-1'}
+    """
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def excerpt(content: bytes, key: str | None = None) -> str:
+    """The beginning of a reply as errors may show it: short, escaped, without `key` and what looks like one.
 
     >>> excerpt(b"no model for Bearer sk-123")
     "'no model for Bearer ***'"
     """
+    if key:
+        content = content.replace(key.encode(), b"***")
     # More is searched than shown, so that a key across the cut is seen whole.
     text = _SECRET.sub("***", content[: 8 * EXCERPT_LENGTH].decode(errors="replace"))
     return repr(text[:EXCERPT_LENGTH])
