@@ -127,9 +127,11 @@ def test_the_agent_of_the_environment_is_asked_for(
     assert run("trace-show", trace_id, "--json").json["agent_id"] == "sage"
 
 
+@pytest.mark.parametrize("outcome_first", [True, False])
 def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly(
-    dispatch: Callable[..., Ended], run: Run, server: HostileServer, tmp_path: Path
+    dispatch: Callable[..., Ended], run: Run, server: HostileServer, tmp_path: Path, outcome_first: bool
 ) -> None:
+    """What came of each call is said afterwards: of the outcome that it was made for, or of the call itself."""
     settings = {
         "models": {name: {"tier": "large", "url": server.url} for name in ("glib", "sound")},
         "roles": [
@@ -142,14 +144,19 @@ def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly
     given = []
     for number in range(10):
         agent = ("glib", "sound")[number % 2]
-        failed = run("outcome", "--agent", agent, "--decision", "ship it", "--result", "it broke", "--fail", "--json")
-        given.append((agent, failed.json["outcome_id"]))
-        assert dispatch(*TASK, "--agent", agent, "--outcome-id", given[-1][1], "--json").json["model_used"] == agent
+        options = ["--agent", agent]
+        if outcome_first:
+            failed = run("outcome", *options, "--decision", "ship it", "--result", "it broke", "--fail", "--json")
+            options += ["--outcome-id", failed.json["outcome_id"]]
+        called = dispatch(*TASK, *options, "--json").json
+        assert called["model_used"] == agent
+        what = ["--id", options[-1]] if outcome_first else ["--trace-id", called["trace_id"], "--result", "as seen"]
+        given.append((agent, what))
     cells = run("matrix-show", "--json").json["cells"]
     assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [("glib", 5, 1), ("sound", 5, 1)]
     assert run("route", *TASK, "--json").json["model"] == "glib"
-    for agent, outcome_id in given:
-        assert run("outcome", "--id", outcome_id, "--success" if agent == "sound" else "--fail").code == 0
+    for agent, what in given:
+        assert run("outcome", *what, "--success" if agent == "sound" else "--fail").code == 0
     cells = run("matrix-show", "--json").json["cells"]
     assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [("glib", 5, 0), ("sound", 5, 1)]
     assert run("route", *TASK, "--json").json["model"] == "sound"

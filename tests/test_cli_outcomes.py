@@ -59,6 +59,7 @@ def test_the_agent_of_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch)
         [*DEPLOY, "--fail", "--score", "1.01"], [*DEPLOY, "--fail", "--score", "-0.1"],
         [*DEPLOY, "--fail", "--score", "nan"], [*DEPLOY, "--fail", "--score", "inf"],
         [*DEPLOY, "--fail", "--score", "high"], [*DEPLOY, "--fail", "--score", ""],
+        ["--trace-id", "t", "--fail"], ["--trace-id", "t", "--result", "r"], ["--id", "x", "--trace-id", "t", "--fail"],
         [*DEPLOY, "--fail", "--thumbs-up", "--thumbs-down"], ["--id", "x"], ["--id", "x", *DEPLOY, "--fail"],
     ],
 )  # fmt: skip
@@ -73,6 +74,7 @@ def test_refusals_end_with_1(run: Run) -> None:
     for arguments, said in (
         (["outcome", "--id", "nowhere", "--fail"], "no such outcome"),
         (["outcome", "--id", name, "--agent", "sage", "--fail"], "is of main"),
+        (["outcome", "--trace-id", "t", "--result", "r", "--fail"], "there are no traces yet"),
         (["outcome", "--decision", " ", "--result", "r", "--fail"], "empty text"),
         (["outcome", "--agent", "../etc", *DEPLOY, "--fail"], "agent id"),
         (["outcome", *DEPLOY, "--fail", "--tag", "x" * 65], "tag"),

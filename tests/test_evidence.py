@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -225,8 +226,13 @@ ends = st.builds(
 )
 
 
-def outcome(outcome_id: str, success: bool, at: int = NOW + 1) -> Event:
-    return new_event("outcome", {"success": success}, agent="main", at=at, event_id=outcome_id)
+def outcome(outcome_id: str, success: bool, at: int = NOW + 1, **more: Any) -> Event:
+    return new_event("outcome", {"success": success, **more}, agent="main", at=at, event_id=outcome_id)
+
+
+def of_call(model: str, success: bool) -> Event:
+    """An outcome that was recorded of a call after its END."""
+    return outcome("o9", success, answer={"query_type": "code", "model": model, "at": NOW})
 
 
 def correction(outcome_id: str, success: bool | None, at: int = NOW + 2) -> Event:
@@ -239,10 +245,11 @@ outcome_ids, times = st.sampled_from(["o1", "o2", "o3"]), st.integers(NOW - 30 *
 spoken = st.builds(outcome, outcome_ids, st.booleans(), times) | st.builds(
     correction, outcome_ids, st.sampled_from([True, False, None]), times
 )
+recorded_afterwards = st.builds(of_call, st.sampled_from(["a", "b"]), st.booleans())
 
 
 @settings(max_examples=80, deadline=None)
-@given(stream=st.lists(ends | spoken, max_size=20), cuts=st.lists(st.integers(0, 20), max_size=4))
+@given(stream=st.lists(ends | spoken | recorded_afterwards, max_size=20), cuts=st.lists(st.integers(0, 20), max_size=4))
 def test_the_view_does_not_depend_on_the_cuts(stream: list[Event], cuts: list[int]) -> None:
     whole, cut = Evidence(), Evidence()
     whole.fold(stream)
@@ -294,6 +301,15 @@ def test_an_outcome_says_afterwards_whether_the_answer_was_any_good() -> None:
     assert counted([ended("a", True), outcome("o1", False)])[code] == (1, 1), "nobody linked them"
     again = ended("a", True, outcome_id="o1", at=NOW + DAY)
     assert counted([call, again, outcome("o1", False)])[code] == (2, 1), "the second answer was not there yet"
+
+
+def test_an_outcome_may_be_recorded_of_a_call_that_was_made_for_none() -> None:
+    code, call = ("query_type/code", "a"), ended("a", True)
+    assert counted([call, call, of_call("a", False)])[code] == (2, 1)
+    assert counted([call, call, of_call("a", True)])[code] == (2, 2)
+    assert counted([call, call, of_call("a", False), correction("o9", True)])[code] == (2, 2)
+    assert counted([call, call, of_call("a", True), correction("o9", False)])[code] == (2, 1)
+    assert counted([call, of_call("b", False)])[code] == (1, 1), "that call was erased"
 
 
 def test_a_failure_that_was_there_before_the_call_is_not_the_models() -> None:

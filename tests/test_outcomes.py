@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,17 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+from theorex_lab.dispatch.worker import Dispatcher
+from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution.exchange import export_home, import_home
 from theorex_lab.evolution.judge import SCHEMA, judge, judge_prompt
 from theorex_lab.evolution.outcomes import Outcomes, composite_score
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import differing_columns, fold_into
+from theorex_lab.memory.traces import trace
+from theorex_lab.routing.energy import Power
+from theorex_lab.routing.evidence import Evidence
+from theorex_lab.routing.verdicts import judging
 
 channel = st.none() | st.floats(0, 1)
 thumb = st.none() | st.booleans()
@@ -194,6 +203,81 @@ def test_a_trace_is_linked_also_when_it_began_before_the_outcome(lab: Lab) -> No
     fold_into(view, lab.journal, lab.journal.last_seq())
     row = view.ids.find("o7")
     assert (view.rows["seq"][row], view.rows["trace_seq"][row], view.rows["decided"][row]) == (2, 1, 2)
+
+
+@pytest.fixture
+def calls(lab: Lab) -> Lab:
+    """A call that was answered, `good`, and one that was not, `silent`."""
+
+    def ask(names: Sequence[str], prompt: str, *_: Any) -> Answer:
+        if "silence" in prompt:
+            return Answer(None, [Attempt(names[0], False, error="timed out")])
+        return Answer(Completion("391", names[0], 7, 3, 40.0), [Attempt(names[0], True, 40.0, 10, 0.0)])
+
+    lab.dispatcher = Dispatcher(lab.views, lab.settings, lab.clock, lab.home, power=Power(None, False), ask=ask)
+    lab.agent("main").dispatch("What is 17 * 23?", trace_id="good")
+    lab.agent("main").dispatch("What is the sum of silence + 1?", trace_id="silent")
+    lab.clock.advance(seconds=60)
+    return lab
+
+
+def successes(lab: Lab) -> list[float]:
+    return lab.views.get(Evidence).table.cells("query_type/math").successes.tolist()
+
+
+def test_how_a_call_went_may_be_said_afterwards(calls: Lab) -> None:
+    log = calls.outcomes
+    assert successes(calls) == [1]
+    found = log.record_of_trace("good", "it should be 392", success=False, tags=["sums"], explicit_score=0.1)
+    assert (found.agent_id, found.decision, found.trace_id) == ("main", "What is 17 * 23?", "good")
+    assert (found.tags, found.score) == (["sums"], 0.1)
+    assert trace(calls.views, "good").outcome_id == found.outcome_id
+    assert successes(calls) == [0]
+    (end,) = [event for event in calls.journal.tail(0, kinds=["trace_ended"]) if event.body["trace_id"] == "good"]
+    assert not judging(calls.journal)(end)
+    log.correct(found.outcome_id, success=True)
+    assert successes(calls) == [1]
+    assert judging(calls.journal)(end)
+    log.correct(found.outcome_id, success=False)
+    (review,) = calls.review_failures(reviewer="heuristic")
+    assert (review.outcome_id, review.trace_id) == (found.outcome_id, "good")
+    silent = log.record_of_trace("silent", "no answer came", success=False, decision="ask it")
+    assert (silent.decision, successes(calls)) == ("ask it", [0])
+    assert calls.verify().ok
+
+
+def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(calls: Lab, tmp_path: Path) -> None:
+    found = calls.outcomes.record_of_trace("good", "it should be 392", success=False, decision="ask it")
+    export_home(calls.views, calls.settings, calls.clock, calls.searcher, tmp_path / "files")
+    with Lab(tmp_path / "home", clock=calls.clock) as other:
+        import_home(other.views, other.settings, other.clock, lambda: other.searcher, tmp_path / "files")
+        assert other.outcomes.get(found.outcome_id).trace_id == "good"
+        assert successes(other) == [0]
+    calls.erase(match="17 * 23")
+    assert calls.outcomes.outcomes() == []
+    assert len(calls.views.get(Evidence).table.cells("query_type/math")) == 1, "the silent one"
+    assert calls.verify().ok
+
+
+def test_a_call_has_one_outcome_that_its_own_agent_records(calls: Lab) -> None:
+    log = calls.outcomes
+    with pytest.raises(InvalidInput, match="not in the journal; the nearest is good"):
+        log.record_of_trace("goood", "r", success=False)
+    with pytest.raises(InvalidInput, match="'sage'; the call good was made by main"):
+        log.record_of_trace("good", "r", success=False, agent="sage")
+    start = next(event for event in calls.journal.tail(0, kinds=["trace_started"]))
+    body = {**start.body, "trace_id": "open"}
+    calls.journal.append([new_event("trace_started", body, agent="main", at=NOW)])
+    with pytest.raises(InvalidInput, match="has not ended"):
+        log.record_of_trace("open", "r", success=False)
+    first = log.record_of_trace("good", "r", success=True, agent="main")
+    with pytest.raises(InvalidInput, match=f"theorex outcome --id {first.outcome_id}"):
+        log.record_of_trace("good", "r", success=False)
+    calls.agent("main").dispatch("What is 2 + 2?", trace_id="asked", outcome_id=first.outcome_id)
+    with pytest.raises(InvalidInput, match="the call asked has the outcome"):
+        log.record_of_trace("asked", "r", success=False)
+    assert len(calls.erase(match="What is 17")) > 0
+    assert [each.outcome_id for each in log.outcomes()] == []
 
 
 def test_limits_and_times_of_the_list(lab: Lab) -> None:

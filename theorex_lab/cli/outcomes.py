@@ -45,29 +45,37 @@ class Number(click.FloatRange):
 @click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be given several times.")
 @click.option("--session", default="", help="The session it belongs to.")
 @click.option("--judge", "judged", is_flag=True, help="Ask the judge at once, a model of the setting reviewers.")
+@click.option(
+    "--trace-id", default=None, metavar="ID", help="The call that it is about, which no --outcome-id was given."
+)
 @click.option("--id", "outcome_id", default=None, metavar="ID", help="Set right, or score, this outcome of before.")
 def outcome(
     agent: str | None, decision: str | None, result: str | None, succeeded: bool, failed: bool, score: float | None,
-    up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool, outcome_id: str | None,
+    up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool, trace_id: str | None, outcome_id: str | None,
 ) -> None:  # fmt: skip
-    """A new one needs --decision, --result, and --success or --fail. With --id its success, score and thumb may be set
-    anew: what was recorded stays, the correction is an event of its own.
+    """A new one needs --decision, --result, and --success or --fail; with --trace-id the decision is the task of the
+    call, and how it went counts for its model. With --id success, score and thumb may be set anew: what was recorded
+    stays, the correction is an event of its own.
     """
     given: dict[str, Any] = {
         "success": _either(succeeded, failed, "--success", "--fail"),
         "explicit_score": score,
         "thumbs_up": _either(up, down, "--thumbs-up", "--thumbs-down"),
     }
-    if outcome_id is not None and (decision or result or tags or session):
+    if outcome_id is not None and (decision or result or tags or session or trace_id):
         raise click.UsageError("With --id only --success, --fail, --score, --thumbs-up, --thumbs-down and --judge go.")
     if outcome_id is not None and not judged and all(value is None for value in given.values()):
         raise click.UsageError("With --id give what is to be set: --success, --fail, --score, a thumb, or --judge.")
-    if outcome_id is None and (decision is None or result is None or given["success"] is None):
-        raise click.UsageError("Give --decision, --result, and one of --success and --fail; or --id.")
+    if outcome_id is None and ((decision or trace_id) is None or result is None or given["success"] is None):
+        raise click.UsageError("Give --decision or --trace-id, --result, and one of --success and --fail; or --id.")
     lab = open_lab()
     if outcome_id is None:
-        named = [tag.strip() for several in tags for tag in several.split(",") if tag.strip()]
-        done = lab.outcomes.record(_named(agent), str(decision), str(result), tags=named, session=session, **given)
+        given["tags"] = [tag.strip() for several in tags for tag in several.split(",") if tag.strip()]
+        given["session"] = session
+        if trace_id is None:
+            done = lab.outcomes.record(_named(agent), str(decision), str(result), **given)
+        else:
+            done = lab.outcomes.record_of_trace(trace_id, str(result), agent=agent, decision=decision, **given)
     else:
         done = lab.outcomes.get(outcome_id)
         if agent not in (None, done.agent_id):

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import Clock, to_iso
 from theorex_lab.config import Settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import check_agent, check_session
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.extract import extract
 from theorex_lab.memory.observation import check_tags, check_text
+from theorex_lab.memory.traces import outcome_id_of, trace
 from theorex_lab.routing.evidence import Coded, EvidenceTable
 
 WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
@@ -52,7 +53,8 @@ class Outcome:
     """One outcome as it stands now, corrections and later scores taken in.
 
     Scores are 0..1 or None; `thumbs_up` is None where nobody raised or lowered one. `trace_id`: of the last call that
-    was made for it. `reviewed`: whether its failure was reviewed. `decided_at`: when its success was said last.
+    was made for it, else of the call that it is about. `reviewed`: whether its failure was reviewed. `decided_at`: when
+    its success was said last.
     """
 
     outcome_id: str
@@ -270,6 +272,53 @@ class OutcomeLog:
         self.views.journal.append([event])
         return self.get(event.id)
 
+    def record_of_trace(
+        self,
+        trace_id: str,
+        result: str,
+        *,
+        success: bool,
+        agent: str | None = None,
+        decision: str | None = None,
+        **more: Any,
+    ) -> Outcome:
+        """Record how a call went that has ended and was made for no outcome, and return it; as evidence it counts so.
+
+        `decision`: the task of the call where none is given; see `outcome_event` for `more`. Raises InvalidInput for a
+        trace that is unknown, open or erased, for one that has an outcome, and for an `agent` that did not make it.
+        """
+        call = trace(self.views, trace_id)
+        if agent not in (None, call.agent_id):
+            raise InvalidInput(f"got the agent {agent!r}; the call {trace_id} was made by {call.agent_id}")
+        if call.outcome_id is not None:
+            raise InvalidInput(
+                f"the call {trace_id} has the outcome {call.outcome_id}; set that right: theorex outcome --id {call.outcome_id}"
+            )
+        if call.success is None:
+            raise InvalidInput(f"the call {trace_id} has not ended; record how it went once it has")
+        (end,) = self.views.journal.read(ids=[derived_event_id("trace ended", trace_id)])
+        event = outcome_event(
+            agent=call.agent_id,
+            decision=call.task if decision is None else decision,
+            result=result,
+            success=success,
+            settings=self.settings,
+            at=self.clock.now(),
+            **more,
+        )
+        body = {**event.body, "trace_id": trace_id}
+        answered = [attempt["model"] for attempt in call.attempts if attempt["success"]]
+        if answered:
+            body["answer"] = {"query_type": call.query_type, "model": answered[-1], "at": end.at}
+        event = event._replace(id=outcome_id_of(trace_id), body=body, lineage=(end.id,))
+        try:
+            self.views.journal.append([event])
+        except AlreadyThere as error:
+            raise InvalidInput(
+                f"the call {trace_id} has an outcome that was erased, or that another process recorded just now"
+            ) from error
+        return self.get(event.id)
+
     def correct(
         self,
         outcome_id: str,
@@ -365,7 +414,7 @@ class OutcomeLog:
             explicit_score=_or_none(rows["explicit"][row]),
             thumbs_up=None if np.isnan(thumbs) else bool(thumbs),
             judge_score=_or_none(rows["judge"][row]),
-            trace_id=None if trace is None or trace.erased else trace.body["trace_id"],
+            trace_id=body.get("trace_id") if trace is None or trace.erased else trace.body["trace_id"],
             score=round(score, 6),
             reviewed=bool(rows["reviewed"][row]),
             session=event.session,

@@ -167,7 +167,8 @@ class Traces(View):
 class Trace:
     """One call of a model. Times are ISO 8601, UTC; None stands for what is not known.
 
-    success: None while the call is open.  lost: the process ended during the call.  events: tool events as dicts of
+    success: None while the call is open.  lost: the process ended during the call.  outcome_id: of the outcome that it
+    was made for, or that was recorded of it afterwards.  events: tool events as dicts of
     tool, input, response, at.  attempts: the models that were asked in turn, as dicts.  reasons: why this model.
     """
 
@@ -214,7 +215,13 @@ def trace(views: Views, trace_id: str) -> Trace:
         raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {_nearest(view, trace_id)}")
     start, *end = views.journal.read(seqs=seqs)
     tools = [event for event in views.journal.read(seqs=tool_seqs) if not event.erased]
-    return _trace(start, end[0] if end else None, tools)
+    afterwards = [event.id for event in views.journal.read(ids=[outcome_id_of(trace_id)]) if not event.erased]
+    return _trace(start, end[0] if end else None, tools, start.body["outcome_id"] or next(iter(afterwards), None))
+
+
+def outcome_id_of(trace_id: str) -> str:
+    """The id of the outcome that is recorded of a trace after its END: there is one at most."""
+    return derived_event_id("outcome of a trace", trace_id)
 
 
 def open_traces(view: Traces) -> list[tuple[str, str]]:
@@ -294,7 +301,7 @@ def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
     )
 
 
-def _trace(start: Event, end: Event | None, tools: Sequence[Event]) -> Trace:
+def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: str | None) -> Trace:
     asked: Body = start.body
     answered: Body = {} if end is None else end.body
     return Trace(
@@ -316,7 +323,7 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event]) -> Trace:
             {"tool": each.body["tool"], "input": each.body["input"], "response": each.body["response"], "at": to_iso(each.at)}
             for each in tools
         ),
-        outcome_id=asked["outcome_id"],
+        outcome_id=outcome_id,
         attempts=tuple(answered.get("attempts", ())),
         reasons=tuple(asked["reasons"]),
     )  # fmt: skip

@@ -176,9 +176,9 @@ class EvidenceTable:
             np.maximum.at(last, cell, times[part])
         self._merge(coded, pairs, sums, last)
 
-    def row(self, key: str, option: str) -> int:
-        """The row of a key and option of which a run was counted; it stays the same."""
-        return self._rows[key, option]
+    def row(self, key: str, option: str) -> int | None:
+        """The row of a key and option, which stays the same; None where no run of them was counted."""
+        return self._rows.get((key, option))
 
     def correct(self, row: int, successes: int) -> None:
         """Count so many successes more (below 0: fewer) among the runs of a row."""
@@ -253,11 +253,12 @@ class EvidenceTable:
 class Evidence(View):
     """Every attempt of every trace that was not lost, one run each under its query type and model.
 
-    A run succeeds where the model answered, unless the outcome that it was called for says afterwards that it went wrong.
+    A run succeeds where the model answered, unless an outcome says afterwards that it went wrong: the one that it was
+    called for, or one that was recorded of it.
     """
 
     name = "evidence"
-    code = 2
+    code = 3
     kinds = ("trace_ended", *verdicts.KINDS)
 
     def __init__(self) -> None:
@@ -273,6 +274,8 @@ class Evidence(View):
             elif said := verdicts.verdict_of(event):
                 for row, change in self.verdicts.say(*said):
                     self.table.correct(row, change)
+                if event.kind == "outcome" and "answer" in event.body:
+                    self._judge(event.id, **event.body["answer"])
 
     def columns(self) -> Columns:
         """See View."""
@@ -299,9 +302,13 @@ class Evidence(View):
                 cost=attempt["cost"],
             )
             if outcome_id and attempt["success"]:
-                row = self.table.row(key, attempt["model"])
-                if not self.verdicts.answer(outcome_id, cell=row, at=event.at):
-                    self.table.correct(row, -1)
+                self._judge(outcome_id, body["query_type"], attempt["model"], event.at)
+
+    def _judge(self, outcome_id: str, query_type: str, model: str, at: int) -> None:
+        """Let an outcome say how an answer went that was counted as good; `at`: when it was given, µs UTC."""
+        row = self.table.row(QUERY_TYPE_PREFIX + query_type, model)
+        if row is not None and not self.verdicts.answer(outcome_id, cell=row, at=at):
+            self.table.correct(row, -1)
 
 
 def _check_texts(*texts: object) -> None:

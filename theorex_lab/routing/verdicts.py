@@ -1,4 +1,4 @@
-"""Verdicts: what an outcome says of the answers of the calls that were made for it.
+"""Verdicts: what an outcome says of the answers of the calls that were made for it, or of the call that it is about.
 
 A verdict says something of an answer only where it was given after it. An outcome is often there first: a failure is
 recorded, and then a model is asked why; that failure is not the model's.
@@ -48,8 +48,18 @@ def verdict_of(event: Event) -> tuple[str, Verdict] | None:
 
 def judging(journal: Journal) -> Callable[[Event], bool]:
     """What tells of the END of a call whether its answer may count as good, by all that the outcomes of a journal say."""
-    said = dict(filter(None, map(verdict_of, journal.tail(0, kinds=KINDS))))
-    return lambda end: said.get(end.body.get("outcome_id") or "", NOTHING_SAID).allows(end.at)
+    said: dict[str, Verdict] = {}
+    afterwards: dict[str, str] = {}  # the outcome that was recorded of a trace
+    for event in journal.tail(0, kinds=KINDS):
+        said |= filter(None, [verdict_of(event)])
+        if "trace_id" in event.body:
+            afterwards[event.body["trace_id"]] = event.id
+
+    def may_count(end: Event) -> bool:
+        outcome_id = end.body.get("outcome_id") or afterwards.get(end.body["trace_id"], "")
+        return said.get(outcome_id, NOTHING_SAID).allows(end.at)
+
+    return may_count
 
 
 class Verdicts:
