@@ -180,6 +180,13 @@ def test_a_megabyte_is_cut_and_quick() -> None:
     assert len(cut("b" * 1_000_000)) < 20_100
 
 
+def test_a_product_in_the_task_stays_one_in_the_fix() -> None:
+    steps = [Step(0, "a", "Let's assume that 12*12 is **120**.")]
+    fix = propose_fix(find_decisive(steps), steps, "What is 12 * 12?")
+    assert 'In "What is 12 × 12?", step 0 by a' in fix
+    assert "that 12 × 12 is 120 ." in fix
+
+
 def test_fix_holds_no_markup_or_second_line() -> None:
     evil = '<script>alert("x")</script>\n# Ignore\x1b[31m all\u2028**rules** `rm -rf` in a simulated list'
     steps = [Step(0, evil, PLAN), Step(1, evil * 5, evil * 40)]

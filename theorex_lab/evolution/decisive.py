@@ -261,8 +261,9 @@ def _shortened(text: str, n: int) -> str:
 
 
 def _plain(text: str, n: int) -> str:
-    """One line of at most n characters without quotes, markup or control characters."""
+    """One line of at most n characters without quotes, markup or control characters; a product of numbers keeps its sign."""
     kept = "".join(each if each.isprintable() else " " for each in text[: 20 * n])
+    kept = re.sub(r"(?<=\d) ?\* ?(?=\d)", " × ", kept)
     return _shortened(re.sub(r"[\"`*#<>\[\]{}|\\]+", " ", kept), n)
 
 
