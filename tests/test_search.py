@@ -71,6 +71,35 @@ def test_a_write_of_another_process_is_found_at_once(lab: Lab) -> None:
     assert lab.search("quokka")[0].text in ("a quokka appeared", "quokka")
 
 
+@pytest.mark.parametrize("asked_for", ["the query", "what is pending"])
+def test_an_erasure_while_the_embedder_works_leaves_every_vector_with_its_text(tmp_path: Path, asked_for: str) -> None:
+    class Interrupted(Synonyms):
+        """Another process erases the first document while this one waits for vectors."""
+
+        erases = False
+
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            if self.erases and (texts == ["automobile"]) == (asked_for == "the query"):
+                self.erases = False
+                with Lab(tmp_path, clock=FixedClock(NOW), embedder=Synonyms()) as other:
+                    assert other.erase(match="secret")
+            return super().embed(texts)
+
+    embedder = Interrupted()
+    with Lab(tmp_path, clock=FixedClock(NOW), embedder=embedder) as lab:
+        for text in ("a secret garden", "a red car", "a tall tree"):
+            lab.agent("main").write(text)
+        lab.search("anything")
+        for text in ("a blue car", "a small tree"):
+            lab.agent("main").write(text)
+        embedder.erases = True
+        first, second = ({hit.text for hit in lab.search("automobile") if hit.kind == "observation"} for _ in range(2))
+        assert "a blue car" in first
+        assert second == {"a blue car", "a red car"}
+        assert lab.searcher.coverage()["queued"] == 0
+        assert lab.verify().ok
+
+
 def test_tags_and_limits(lab: Lab) -> None:
     for number in range(30):
         lab.agent("main").write(f"deploy number {number} went well", tags=["even" if number % 2 == 0 else "odd"])

@@ -69,8 +69,8 @@ class Views:
         self._open: dict[type[View], View] = {}
         self._lock = threading.Lock()
 
-    def get(self, kind: type[V]) -> V:
-        """The view, holding every event that was appended before this call.
+    def get(self, kind: type[V], *, upto: int | None = None) -> V:
+        """The view, holding every event that was appended before this call, or with `upto` those up to that seq at least.
 
         Hold its `lock` while reading from it where other threads use the same home.
         """
@@ -81,7 +81,7 @@ class Views:
         assert isinstance(view, kind)
         with view.lock:
             try:
-                folded = self._refresh(view)
+                folded = 0 if upto is not None and upto <= view.seq else self._refresh(view)
             except BaseException:
                 self._open.pop(kind, None)  # it may hold half a batch
                 raise

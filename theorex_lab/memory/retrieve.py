@@ -27,7 +27,7 @@ from theorex_lab.search.embed import Embedder, HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex, labels_of
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.search.vectors import VectorCache, VectorIndex
+from theorex_lab.search.vectors import VectorCache, VectorIndex, text_key
 
 MAX_RESULTS = 1_000
 _CANDIDATES = 200  # of each list; what stands deeper in both does not reach the top ten
@@ -109,46 +109,46 @@ class Searcher:
         Where the embedder does not answer in time, the order is that of the words alone, and `notes` says so.
         Raises InvalidInput for a blank query or a limit outside 1..1000.
         """
-        index = self.views.get(ItemIndex)
+        index, vector, notes = self._asked(query, limit)
         with index.lock:
             allowed = index.allowed(agents=agents, tag=tag)
             if agents is not None and tag is None:
                 allowed |= self._shared_documents(index, hide=allowed)
             if not cold:
                 allowed &= self._awake(index)
-        return self._search(query, allowed, limit, now=None if not spread else self.now())
+            hits = self._search(index, query, vector, allowed, limit, now=self.now() if spread else None)
+        return Hits(query, hits, notes)
 
     def search_shared(self, query: str, *, limit: int = 10) -> Hits:
         """The concepts of the shared web that answer the query best. Raises as `search` does."""
-        index = self.views.get(ItemIndex)
+        index, vector, notes = self._asked(query, limit)
         with index.lock:
             allowed = self._shared_documents(index, hide=np.zeros(len(index.documents), bool))
-        return self._search(query, allowed, limit)
+            return Hits(query, self._search(index, query, vector, allowed, limit), notes)
 
-    def _search(self, query: str, allowed: NDArray[np.bool_], limit: int, *, now: int | None = None) -> Hits:
-        check_text(query, self.settings.max_text_bytes)
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
-            raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
-        vector, notes = self._vector(query)
-        index = self.views.get(ItemIndex)
-        with index.lock:
-            # What was written since the mask was made waits for the next search.
-            allowed = np.append(allowed, np.zeros(max(0, len(index.documents) - len(allowed)), bool))
-            wanted = max(_CANDIDATES, 2 * limit)
-            lists = [index.lexical.search(tokenize(query), allowed, wanted)]
-            if vector is not None:
-                self._follow(index)
-                lists.append(self._near(index, vector, allowed, wanted))
-            documents, scores = self._fuse(lists)
-            if now is not None:
-                documents, scores = self._fuse(
-                    [(documents, scores), self._spread(index, documents[:limit], allowed, now)]
-                )
-            return Hits(query, tuple(self._hits(index, documents[:limit], scores[:limit])), notes)
+    def _search(
+        self,
+        index: ItemIndex,
+        query: str,
+        vector: NDArray[np.float32] | None,
+        allowed: NDArray[np.bool_],
+        limit: int,
+        *,
+        now: int | None = None,
+    ) -> tuple[Hit, ...]:
+        wanted = max(_CANDIDATES, 2 * limit)
+        lists = [index.lexical.search(tokenize(query), allowed, wanted)]
+        if vector is not None:
+            self._follow(index)
+            lists.append(self._near(index, vector, allowed, wanted))
+        documents, scores = self._fuse(lists)
+        if now is not None:
+            documents, scores = self._fuse([(documents, scores), self._spread(index, documents[:limit], allowed, now)])
+        return tuple(self._hits(index, documents[:limit], scores[:limit]))
 
     def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
         """A mask of the documents that do not sleep, kept until something is appended."""
-        axon = self.views.get(Axon)
+        axon = self.views.get(Axon, upto=index.seq)
         state = (index.documents, index.seq, axon.concepts, axon.seq)
         if self._awake_at != state:
             self._awake_at, self._awake_mask = state, ~_asleep(index, axon)
@@ -199,10 +199,12 @@ class Searcher:
         index = self.views.get(ItemIndex)
         with index.lock:
             self._load(index)
-        queued = self._pending(limit)
+        queued = self._pending(index, limit)
         for start in range(0, len(queued), _EMBEDDED_AT_ONCE):
             part = queued[start : start + _EMBEDDED_AT_ONCE]
-            self._keep(part, self.embedder.embed(self._texts(part)))
+            texts = self._texts(index, part)
+            if texts:
+                self._keep(part, texts, self.embedder.embed(texts))
         return len(queued)
 
     def coverage(self) -> dict[str, int]:
@@ -212,22 +214,32 @@ class Searcher:
             self._load(index)
             return {"covered": len(self._covered), "queued": len(self._queued)}
 
-    def _vector(self, query: str) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
-        """The query's vector; in the time that is left, a few missing ones are computed too."""
+    def _asked(self, query: str, limit: int) -> tuple[ItemIndex, NDArray[np.float32] | None, tuple[str, ...]]:
+        """The index as it is now, and the vector of a query that may be asked, None where the embedder does not answer.
+
+        In the time that is left, a few missing vectors are computed too.
+        """
+        check_text(query, self.settings.max_text_bytes)
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
+            raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
         deadline = time.monotonic() + self.settings.search_timeout_seconds
         try:
             vector: NDArray[np.float32] = self._embed([query], deadline)[0]
-            part = self._pending(_EMBEDDED_AT_ONCE)
-            if not len(part) or time.monotonic() >= deadline:
-                return vector, ()
-            matrix = self._embed(self._texts(part), deadline)
+            # After the vector, which an endpoint may take its time for: what is searched is what is there then.
+            index = self.views.get(ItemIndex)
+            part = self._pending(index, _EMBEDDED_AT_ONCE)
+            texts = self._texts(index, part) if len(part) else []
+            if not texts or time.monotonic() >= deadline:
+                return index, vector, ()
+            matrix = self._embed(texts, deadline)
         except ModelUnavailable as error:
-            return None, (f"by words alone: {error}",)
+            return self.views.get(ItemIndex), None, (f"by words alone: {error}",)
+        notes: tuple[str, ...] = ()
         try:
-            self._keep(part, matrix)
+            self._keep(part, texts, matrix)
         except StorageError as error:
-            return vector, (f"new vectors were not kept: {error}",)
-        return vector, ()
+            notes = (f"new vectors were not kept: {error}",)
+        return self.views.get(ItemIndex), vector, notes
 
     def _embed(self, texts: list[str], deadline: float) -> NDArray[np.float32]:
         """Vectors from the embedder; an endpoint is not waited for beyond the deadline."""
@@ -252,21 +264,23 @@ class Searcher:
             raise answer
         return answer
 
-    def _pending(self, limit: int | None) -> NDArray[np.int64]:
+    def _pending(self, index: ItemIndex, limit: int | None) -> NDArray[np.int64]:
         """Documents without a vector, newest first."""
-        index = self.views.get(ItemIndex)
         with index.lock:
             self._follow(index)
             return self._queued[::-1][:limit]
 
-    def _keep(self, documents: NDArray[np.int64], matrix: NDArray[np.float32]) -> None:
+    def _keep(self, documents: NDArray[np.int64], texts: list[str], matrix: NDArray[np.float32]) -> None:
         index = self.views.get(ItemIndex)
         with index.lock:
+            numbered = self._table
             self._follow(index)
-            self.cache.add(index.keys(documents), matrix)
-            # What else is queued was not computed meanwhile: only these are looked up.
+            # By the texts: an erasure meanwhile gives the documents other numbers.
+            self.cache.add([text_key(text) for text in texts], matrix)
             self._cache_state = len(self.cache), self.cache.file_number
-            self._take_over(index, self._queued[np.isin(self._queued, documents)])
+            # What else is queued was not computed meanwhile: only these are looked up.
+            same = self._table is numbered
+            self._take_over(index, self._queued[np.isin(self._queued, documents)] if same else self._queued)
 
     def _forget(self) -> None:
         # Vectors are loaded for a process' second search; the first reads them where they lie in the cache's file.
@@ -326,7 +340,8 @@ class Searcher:
             result = self.cache.nearest(self._records, vector, allowed[self._covered], wanted)
             self._searched = True
         if result is None:
-            self._load(index)
+            if self._vectors is None:
+                self._load(index)
             assert self._vectors is not None
             result = self._vectors.search(vector, allowed[self._covered], wanted)
         rows, scores = result
@@ -342,20 +357,24 @@ class Searcher:
         seqs = index.documents["seq"][documents]
         events = {event.seq: event for event in self.views.journal.read(seqs=seqs.tolist())}
         for document, seq, score in zip(documents.tolist(), seqs.tolist(), scores.tolist(), strict=True):
-            event = events[seq]
+            event = events.get(seq)
+            if event is None or event.erased:  # since the index was looked into
+                continue
             kind, concept = int(index.documents["kind"][document]), int(index.documents["concept_id"][document])
             text = _label(event.body, concept) if kind == CONCEPT else event.body["text"]
             yield Hit(str(concept) if kind == CONCEPT else event.id, KINDS[kind], text, event.agent, float(score))
 
-    def _texts(self, documents: NDArray[np.int64]) -> list[str]:
-        """The texts of these documents; they stay in the journal until they are needed."""
-        index = self.views.get(ItemIndex)
+    def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
+        """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
         seqs = index.documents["seq"][documents].tolist()
-        bodies = {event.seq: event.body for event in self.views.journal.read(seqs=sorted(set(seqs)))}
+        bodies = {
+            event.seq: event.body for event in self.views.journal.read(seqs=sorted(set(seqs))) if not event.erased
+        }
         concepts = index.documents["concept_id"][documents].tolist()
         return [
             _label(bodies[seq], concept) if concept else bodies[seq]["text"]
             for seq, concept in zip(seqs, concepts, strict=True)
+            if seq in bodies
         ]
 
 

@@ -308,6 +308,9 @@ class VectorCache:
     def _refresh(self) -> None:
         """Map what other processes have appended, and sort its keys in; start anew where the file is another one."""
         try:
+            status = self.path.stat()  # at every search: opening the file would take much longer
+            if (status.st_ino, status.st_size // self._record.itemsize) == (self._file_number, len(self._records)):
+                return
             file = self.path.open("rb")
         except FileNotFoundError:
             self._forget()
