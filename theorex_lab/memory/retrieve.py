@@ -199,13 +199,15 @@ class Searcher:
         index = self.views.get(ItemIndex)
         with index.lock:
             self._load(index)
-        queued = self._pending(index, limit)
-        for start in range(0, len(queued), _EMBEDDED_AT_ONCE):
-            part = queued[start : start + _EMBEDDED_AT_ONCE]
-            texts = self._texts(index, part)
-            if texts:
-                self._keep(part, texts, self.embedder.embed(texts))
-        return len(queued)
+            wanted = len(self._queued[:limit])
+        done = 0
+        while done < wanted:
+            part, texts = self._pending(self.views.get(ItemIndex), min(wanted - done, _EMBEDDED_AT_ONCE))
+            if not texts:
+                break
+            self._keep(part, texts, self.embedder.embed(texts))
+            done += len(part)
+        return done
 
     def coverage(self) -> dict[str, int]:
         """How many documents have a vector of the embedder in use, and how many are queued for one."""
@@ -227,8 +229,7 @@ class Searcher:
             vector: NDArray[np.float32] = self._embed([query], deadline)[0]
             # After the vector, which an endpoint may take its time for: what is searched is what is there then.
             index = self.views.get(ItemIndex)
-            part = self._pending(index, _EMBEDDED_AT_ONCE)
-            texts = self._texts(index, part) if len(part) else []
+            part, texts = self._pending(index, _EMBEDDED_AT_ONCE)
             if not texts or time.monotonic() >= deadline:
                 return index, vector, ()
             matrix = self._embed(texts, deadline)
@@ -264,11 +265,12 @@ class Searcher:
             raise answer
         return answer
 
-    def _pending(self, index: ItemIndex, limit: int | None) -> NDArray[np.int64]:
-        """Documents without a vector, newest first."""
+    def _pending(self, index: ItemIndex, limit: int) -> tuple[NDArray[np.int64], list[str]]:
+        """The newest documents without a vector, and the texts of those that were not erased."""
         with index.lock:
             self._follow(index)
-            return self._queued[::-1][:limit]
+            documents = self._queued[::-1][:limit]
+            return documents, self._texts(index, documents) if len(documents) else []
 
     def _keep(self, documents: NDArray[np.int64], texts: list[str], matrix: NDArray[np.float32]) -> None:
         index = self.views.get(ItemIndex)
