@@ -13,8 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,25 +48,6 @@ class Lost(AssertionError):
     """What a page was asked to do has not come."""
 
 
-def tried_again(test: Callable[..., None]) -> Callable[..., None]:
-    """Run the test up to three times, each with a kernel and a page of its own, and warn.
-
-    JupyterLab, Chromium and the sockets between them lose a message now and then, without a word.
-    """
-
-    @wraps(test)
-    def run(**fixtures: Any) -> None:
-        for left in (2, 1, 0):
-            try:
-                return test(**fixtures)
-            except Exception as error:
-                if not left or type(error).__name__ not in ("Lost", "TimeoutError"):
-                    raise
-                warnings.warn(f"{test.__name__} is tried again: {str(error).splitlines()[0]}", stacklevel=2)
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     program = shutil.which("chromium")
@@ -99,7 +79,7 @@ def _environment(home: Path) -> dict[str, str]:
     """The user's own Jupyter settings stay out; ours ask for nothing from the network."""
     for name, values in SETTINGS.items():
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True)
         file.write_text(json.dumps(values))
     folders = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     more = {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "IPYTHONDIR": str(home / "ipython")}
@@ -163,10 +143,13 @@ def opened(browser: Any, address: str, picture: Path) -> Iterator[Any]:
 
 @contextmanager
 def notebook(browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Path) -> Iterator[tuple[Any, Path]]:
-    """The page of a notebook in which every cell has run, and the file that it was saved to; its kernel ends with it."""
+    """The page of a notebook in which every cell has run, and the file that it was saved to; its kernel ends with it.
+
+    JupyterLab, Chromium and the sockets between them lose a message now and then, without a word. A page whose cells
+    do not come to an end is opened again, up to twice, and a warning tells; what a test does afterwards it does once.
+    """
     address, folder = jupyterlab
     file = folder / name
-    shutil.copy(NOTEBOOKS / name, file)
     token = parse_qs(urlsplit(address).query)["token"][0]
     server = f"http://{urlsplit(address).netloc}"
     with httpx.Client(base_url=server, headers={"Authorization": f"token {token}"}, timeout=LONGEST_SECONDS) as client:
@@ -174,17 +157,38 @@ def notebook(browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Pat
         def kernels() -> list[dict[str, Any]]:
             return [each for each in client.get("/api/sessions").json() if each["path"] == name]
 
-        # A workspace of its own, so that no other notebook is opened again beside it.
-        with opened(browser, f"{server}/lab/workspaces/{name[:2]}/tree/{name}?token={token}", picture) as page:
-            try:
+        def end_kernels() -> None:
+            for each in kernels():
+                client.delete(f"/api/sessions/{each['id']}")
+
+        @contextmanager
+        def run() -> Iterator[Any]:
+            shutil.copy(NOTEBOOKS / name, file)
+            # A workspace of its own, so that no other notebook is opened again beside it.
+            with opened(browser, f"{server}/lab/workspaces/{name[:2]}/tree/{name}?token={token}", picture) as page:
                 page.wait_for_selector(IDLE)
                 _run_all(page, lambda: [each["kernel"]["execution_state"] for each in kernels()])
                 _click(page, "File", "Save Notebook")
                 _until(page, lambda: _saved(file), f"{name} saved with every cell run")
-                yield page, file
-            finally:
-                for each in kernels():
-                    client.delete(f"/api/sessions/{each['id']}")
+                yield page
+
+        with ExitStack() as stack:
+            stack.callback(end_kernels)
+            yield _first_that_ran(stack, run, end_kernels), file
+
+
+def _first_that_ran(stack: ExitStack, run: Callable[[], Any], end_kernels: Callable[[], None]) -> Any:
+    """The page of the first of three runs whose cells came to an end."""
+    from playwright.sync_api import TimeoutError as PageTimeout
+
+    for left in (2, 1, 0):
+        try:
+            return stack.enter_context(run())
+        except (Lost, PageTimeout) as error:
+            if not left:
+                raise
+            end_kernels()
+            warnings.warn(f"the notebook is tried again: {str(error).splitlines()[0]}", stacklevel=2)
 
 
 def _until(page: Any, found: Callable[[], Any], what: str, *, pause: float = 0.2) -> None:
@@ -202,14 +206,15 @@ def _click(page: Any, menu: str, item: str) -> None:
 
 
 def _run_all(page: Any, states: Callable[[], list[str]]) -> None:
-    """Run every cell from the menu, until each has its number or one of them failed, after which the rest is not run.
+    """Run every cell from the menu, until each has its number; one that fails, after which the rest is not run, is told.
 
     The page says idle before it has taken over its kernel, and drops what is run until then: a page in which nothing
     runs and nothing changes for some seconds is asked again.
     """
     seen: Any = None
     since = asked = time.monotonic()
-    while page.locator(ERRORS).count() == 0:
+    while True:
+        assert page.locator(ERRORS).all_inner_texts() == []
         now, prompts = time.monotonic(), page.evaluate(PROMPTS)
         if prompts and all(re.fullmatch(r"\[\d+\]:?", each) for each in prompts):
             break
@@ -289,7 +294,6 @@ def _move_half_life(page: Any) -> None:
     assert page.locator(ERRORS).count() == 0
 
 
-@tried_again
 def test_the_quickstart_runs_in_jupyterlab(browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path) -> None:
     assert _closed_without_token(jupyterlab[0], "/api/contents")
     with notebook(browser, jupyterlab, "00_quickstart.ipynb", tmp_path / "quickstart.png") as (page, file):
@@ -299,7 +303,6 @@ def test_the_quickstart_runs_in_jupyterlab(browser: Any, jupyterlab: tuple[str, 
         assert sum("image/png" in output.get("data", {}) for output in outputs) >= 4
 
 
-@tried_again
 def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
@@ -308,7 +311,6 @@ def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
         _move_half_life(page)
 
 
-@tried_again
 def test_the_choices_of_the_matrix_notebook_follow_its_sliders_and_its_task(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
@@ -336,7 +338,6 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders_and_its_task(
         assert page.locator(ERRORS).count() == 0
 
 
-@tried_again
 def test_a_failure_is_labelled_by_keyboard_and_stands_in_the_export(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
@@ -367,7 +368,6 @@ def test_a_failure_is_labelled_by_keyboard_and_stands_in_the_export(
         assert page.locator(ERRORS).count() == 0
 
 
-@tried_again
 def test_voila_serves_the_tuning_notebook_and_its_sliders_move(browser: Any, tmp_path: Path) -> None:
     if find_spec("voila") is None:
         pytest.skip("voila is not installed")

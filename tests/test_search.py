@@ -202,6 +202,23 @@ def test_a_search_with_a_broken_endpoint_goes_on_after_the_wait_of_the_settings(
         assert lab.status()["embedder"]["reason"].startswith("configured endpoint")
 
 
+@pytest.mark.parametrize(("key", "said"), [(None, "is not set"), ("two words", "holds more than visible ASCII")])
+def test_a_search_goes_on_by_words_where_the_endpoint_has_no_usable_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None, said: str
+) -> None:
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    if key is not None:
+        monkeypatch.setenv("SOME_KEY", key)
+    settings = check_settings({"lmStudioUrl": "http://127.0.0.1:9", "lmStudioApiKeyEnv": "SOME_KEY"})
+    with Lab(tmp_path, clock=FixedClock(NOW), settings=settings) as lab:
+        lab.agent("main").write("caches go stale")
+        hits = lab.search("stale cache")
+        assert hits[0].text == "caches go stale"
+        (note,) = hits.notes
+        assert note.startswith("by words alone: ")
+        assert f"$SOME_KEY, which {said}" in note
+
+
 def test_erased_texts_are_not_found_and_leave_no_bytes(lab: Lab) -> None:
     lab.agent("main").write("the launch code is swordfish-7741")
     lab.agent("main").write("nothing of interest")

@@ -279,7 +279,7 @@ class ModelClient:
 def client_for(name: str, settings: Settings) -> ModelClient:
     """The client of a model of the settings, with the settings' limits; a host named in config.json may be remote.
 
-    Raises ModelUnavailable where the model has no url or its key is not set, and ConfigError for an unknown model.
+    Raises ModelUnavailable where the model has no url or its key is not set or unusable, and ConfigError for an unknown model.
 
     >>> client_for("claude-sonnet", Settings())
     Traceback (most recent call last):

@@ -215,8 +215,11 @@ def trace(views: Views, trace_id: str) -> Trace:
         raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {_nearest(view, trace_id)}")
     start, *end = views.journal.read(seqs=seqs)
     tools = [event for event in views.journal.read(seqs=tool_seqs) if not event.erased]
-    afterwards = [event.id for event in views.journal.read(ids=[outcome_id_of(trace_id)]) if not event.erased]
-    return _trace(start, end[0] if end else None, tools, start.body["outcome_id"] or next(iter(afterwards), None))
+    outcome_id = start.body["outcome_id"]
+    if outcome_id is None:
+        afterwards = views.journal.read(ids=[outcome_id_of(trace_id)])
+        outcome_id = next((event.id for event in afterwards if not event.erased), None)
+    return _trace(start, end[0] if end else None, tools, outcome_id)
 
 
 def outcome_id_of(trace_id: str) -> str:

@@ -51,7 +51,9 @@ def judging(journal: Journal) -> Callable[[Event], bool]:
     said: dict[str, Verdict] = {}
     afterwards: dict[str, str] = {}  # the outcome that was recorded of a trace
     for event in journal.tail(0, kinds=KINDS):
-        said |= filter(None, [verdict_of(event)])
+        found = verdict_of(event)
+        if found is not None:
+            said[found[0]] = found[1]
         if "trace_id" in event.body:
             afterwards[event.body["trace_id"]] = event.id
 

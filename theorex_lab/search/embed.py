@@ -204,7 +204,7 @@ class HttpEmbedder:
     `url` may stop at the host, at `/v1` or at `/v1/embeddings`. Redirects are not followed, proxies of the environment
     are not used, and a reply past `response_limit_bytes` or slower than `timeout_seconds` is given up. `api_key_env`:
     the environment variable that holds its key, read at each call. Raises ConfigError for a refused address and
-    ModelUnavailable for a key that is not set or a reply that is not one vector a text.
+    ModelUnavailable for a key that is not set or unusable, or a reply that is not one vector a text.
     """
 
     kind: Kind = "semantic"

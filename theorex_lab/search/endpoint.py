@@ -74,7 +74,7 @@ def masked_url(url: str) -> str:
 def key_from(variable: str | None, whose: str) -> str | None:
     """The key in an environment variable; None where no variable is named.
 
-    Raises ModelUnavailable where it is not set, and ConfigError for a key that no header can hold.
+    Raises ModelUnavailable where it is not set, or holds what no header can.
 
     >>> key_from("NO_SUCH_VARIABLE", "nomic-embed")
     Traceback (most recent call last):
@@ -85,7 +85,9 @@ def key_from(variable: str | None, whose: str) -> str | None:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise ModelUnavailable(f"{whose} takes its key from ${variable}, which is not set")
-    return checked_key(key, whose)
+    if not _KEY.fullmatch(key):
+        raise ModelUnavailable(f"{whose} takes its key from ${variable}, which holds more than visible ASCII; mend it")
+    return key
 
 
 def checked_key(key: str | None, whose: str) -> str | None:

@@ -123,8 +123,8 @@ class Step:
 class FailedRun:
     """A failed run and what people found to be its cause.
 
-    id: the file's number.  agents: system prompt of each agent by name, where they are known.  mistake_step: position in `steps`.
-    mistake_agent: in a few runs not the agent of that step; so it was labelled.
+    id: the file's number.  agents: system prompt of each agent by name, where they are known.  mistake_step: position
+    in `steps`.  mistake_agent: in a few runs not the agent of that step; so it was labelled.
     """
 
     id: str
