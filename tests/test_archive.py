@@ -22,7 +22,8 @@ from theorex_lab.journal import archive as archiving
 from theorex_lab.journal.archive import Archiving, archive, erase_from_segments
 from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal, connect
+from theorex_lab.journal.connection import connect
+from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, check_rows, fold_into, verify
 from theorex_lab.memory.flash import Flash
 

@@ -16,7 +16,8 @@ from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.journal import event as events_module
 from theorex_lab.journal.erase import erase, select
 from theorex_lab.journal.event import Event, encode, upcast
-from theorex_lab.journal.sqlite import Journal, refuse_network_drive
+from theorex_lab.journal.connection import refuse_network_drive
+from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import check_rows
 
 

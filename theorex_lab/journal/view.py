@@ -18,11 +18,12 @@ import numpy as np
 
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.columns import Columns
+from theorex_lab.journal.connection import connect
 from theorex_lab.journal.event import RAW_KINDS, Event, segment_of
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
 from theorex_lab.journal.snapshot import drop_snapshots, open_snapshots, write_snapshot
-from theorex_lab.journal.sqlite import Journal, checksum, connect
+from theorex_lab.journal.sqlite import Journal, checksum
 
 _BATCH_EVENTS = 2_000
 ERASURE = "erasure"
