@@ -3,7 +3,6 @@
 Standard library only, and paths are texts: agents start a process for every event.
 """
 
-# ruff: noqa: PTH101, PTH103, PTH110, PTH118, PTH120, PTH123, PTH100, PTH116, PTH202
 from __future__ import annotations
 
 import os
@@ -54,6 +53,18 @@ def connect_to_read(path: str | Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection to write or, where the folder may not be written, one to read; and whether it only reads."""
+    try:
+        return connect(path), False
+    except sqlite3.OperationalError as error:
+        names = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
+        refused = str(getattr(error, "sqlite_errorname", "")).startswith(names)
+        if not refused or os.access(os.path.dirname(os.path.abspath(path)), os.W_OK | os.X_OK):
+            raise
+    return connect_to_read(path), True
 
 
 def _opened(uri: str) -> sqlite3.Connection:

@@ -3,7 +3,6 @@
 Standard library only, and paths are texts: agents start a process for every event.
 """
 
-# ruff: noqa: PTH105, PTH108, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123, PTH202
 from __future__ import annotations
 
 import os

@@ -1,6 +1,5 @@
 """A home is its owner's alone: 0700, its files 0600. Standard library only; paths are texts."""
 
-# ruff: noqa: PTH101, PTH103, PTH111, PTH112, PTH113, PTH114, PTH116, PTH118, PTH119, PTH123
 from __future__ import annotations
 
 import os

@@ -4,7 +4,6 @@ Standard library only, since agents start a process for every event; and paths a
 would cost every start 6 ms.
 """
 
-# ruff: noqa: PTH108, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120, PTH202
 from __future__ import annotations
 
 import json
@@ -17,8 +16,7 @@ from contextlib import contextmanager
 from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock, to_iso
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.connection import (
-    connect,
-    connect_to_read,
+    connect_as_allowed,
     damaged,
     explained,
     refuse_network_drive,
@@ -119,7 +117,11 @@ class Journal:
             create(self._file, SCHEMA)
         self.notice = tighten(self._folder)
         self._identity = _identity(self._file)
-        self._check()
+        try:
+            self._check()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def path(self) -> Path:
@@ -270,25 +272,11 @@ class Journal:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             with _opening, self.explained():
-                connection = self._connect()
+                connection, self.read_only = connect_as_allowed(self._file)
                 _open_here[self._identity] = _open_here.get(self._identity, 0) + 1
             self._local.connection = connection
             with self._lock:
                 self._connections.append(connection)
-        return connection
-
-    def _connect(self) -> sqlite3.Connection:
-        """A connection to write, or one to read where the file or its folder may only be read."""
-        try:
-            return connect(self._file)
-        except sqlite3.OperationalError as error:
-            names = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
-            if not str(getattr(error, "sqlite_errorname", "")).startswith(names) or os.access(
-                self._folder, os.W_OK | os.X_OK
-            ):
-                raise
-            connection = connect_to_read(self._file)
-        self.read_only = True
         return connection
 
     def _check(self) -> None:

@@ -3,10 +3,8 @@
 The format is SQLite's (sqlite.org/fileformat2.html#walformat, walformat.html). Standard library only; paths are texts.
 """
 
-# ruff: noqa: PTH123
 from __future__ import annotations
 
-import os
 import struct
 import sys
 from array import array
