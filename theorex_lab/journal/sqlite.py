@@ -19,6 +19,7 @@ from theorex_lab.journal.connection import (
     connect_as_allowed,
     damaged,
     explained,
+    log_holds,
     refuse_network_drive,
     transaction,
 )
@@ -141,7 +142,7 @@ class Journal:
             _check_time(event, latest)
         if not events:
             return []
-        with self.writing() as connection:
+        with self.writing(events[-1].id) as connection:
             return [insert(connection, event) for event in events]
 
     @contextmanager
@@ -154,11 +155,14 @@ class Journal:
             yield lambda event: insert(connection, event)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, for the journal's own package; refused where the file at the path is another by now."""
+    def writing(self, last_id: str = "") -> Iterator[sqlite3.Connection]:
+        """One transaction, for the journal's own package; refused where the file at the path is another by now.
+
+        By `last_id`, the id of its last event, it is known after a failure whether any of it may have been kept.
+        """
         with self.explained():
             connection = self.connection()
-            with transaction(connection):
+            with transaction(connection, lambda: log_holds(self._file, last_id)):
                 yield connection
                 self._refuse_replaced()
 
