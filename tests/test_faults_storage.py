@@ -539,7 +539,7 @@ def test_a_home_that_went_away_acknowledges_nothing(how: str, tmp_path: Path) ->
 def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(tmp_path: Path) -> None:
     """The process dies at once afterwards, so that the next one takes what the log holds."""
     said: Counter[str] = Counter()
-    for number, size in enumerate(range(0, 83_400, 300)):
+    for number, size in enumerate(range(0, 83_400, 600)):
         home = tmp_path / f"home-{number}"
         _journal(home).close()
 
@@ -564,8 +564,8 @@ def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(
         said[kind] += 1
         assert stored == {"written": 2, "nothing was written": 0}.get(kind, stored), (size, text)
         shutil.rmtree(home)
-    assert said["written"] > 100 < said["nothing was written"]
-    assert said["not known"] < 40
+    assert min(said["written"], said["nothing was written"]) > 20
+    assert said["not known"] < 20, "what is known is said"
 
 
 class _Failing:
