@@ -109,6 +109,9 @@ class Settings(Record):
     lm_studio_api_key_env: str | None = tunable(None, "environment variable that holds the endpoint's key")
     onnx_model_path: str | None = tunable(None, "local ONNX sentence model")
     onnx_tokenizer_path: str | None = tunable(None, "tokenizer.json that belongs to it")
+    embed_threads: int = tunable(
+        1, "threads of the local sentence model; two take twice the processor time", unit="threads", ge=1, le=64
+    )
 
     # Which model is asked, and how.
     models: dict[str, ModelSettings] = tunable(

@@ -118,6 +118,7 @@ class Lab:
             onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
             onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
             allow_remote=named,  # naming a host in the config is the consent
+            threads=settings.embed_threads,
         )
 
     @cached_property
