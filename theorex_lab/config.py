@@ -102,9 +102,7 @@ class Settings(Record):
     search_timeout_seconds: float = tunable(
         2.0, "longest wait for the query's vector before a search goes on without", unit="seconds", gt=0, le=60
     )
-    lm_studio_url: str = tunable(
-        "http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set"
-    )
+    lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
     lm_studio_embed_model: str = tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
     lm_studio_api_key_env: str | None = tunable(None, "environment variable that holds the endpoint's key")
     onnx_model_path: str | None = tunable(None, "local ONNX sentence model")
@@ -152,9 +150,7 @@ class Settings(Record):
     context_alert_pct: float = tunable(
         50.0, "use of the context from which it is summed up", unit="percent", ge=0, le=100
     )
-    context_cooldown_calls: int = tunable(
-        20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000
-    )
+    context_cooldown_calls: int = tunable(20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000)
     drift_window_days: float = tunable(
         7.0, "time in which anchors that faded count as drift", unit="days", gt=0, le=36_500
     )

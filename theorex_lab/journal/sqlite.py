@@ -289,6 +289,28 @@ class Journal:
             name = getattr(error, "sqlite_errorname", "") or ""
             raise _explain(self._file, name, error, self._damaged()) from error
 
+    def newest(
+        self,
+        count: int,
+        *,
+        before: int,
+        kinds: Sequence[str],
+        after: int = 0,
+        since: int = EARLIEST,
+        lacking: Sequence[str] = (),
+    ) -> list[Event]:
+        """The last `count` events with `after` < seq < `before`, newest first: of these kinds, from this time on (µs UTC).
+
+        `lacking`: a text that leaves out the bodies that hold it, and one that lets them in again, both as `encode`
+        writes them.
+        """
+        skipped = "AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
+        marks = ",".join("?" * len(kinds))
+        return self._select(
+            f"WHERE seq > ? AND seq < ? AND kind IN ({marks}) AND at >= ? {skipped} ORDER BY seq DESC LIMIT ?",
+            [after, before, *kinds, since, *lacking, count],
+        )
+
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
