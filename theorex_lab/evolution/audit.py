@@ -104,14 +104,17 @@ class Asked:
 
     def of(self, reading: Reading, events: Iterable[Event]) -> list[Entry]:
         """The wanted entries among what these events did."""
-        found: deque[Entry] = deque(maxlen=self.limit)
+        found: deque[tuple[Event, str, str, Detail]] = deque(maxlen=self.limit)
         for event in events:
             if event.erased:
                 continue
             for kind, agent, detail in reading.take(event):
                 if kind in self.kinds and event.at >= self.since:
-                    found.append(Entry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id}))
-        return [*found]
+                    found.append((event, agent, kind, detail))
+        return [
+            Entry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id})
+            for event, agent, kind, detail in found
+        ]
 
 
 _Told = Iterator[tuple[str, str, Detail]]  # kind, agent, detail
