@@ -122,6 +122,7 @@ class Lab:
             onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
             onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
             allow_remote=named,  # naming a host in the config is the consent
+            threads=settings.embed_threads,
         )
 
     @cached_property
@@ -257,30 +258,33 @@ class Lab:
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use."""
-        from theorex_lab.memory.standing import standing
+        from theorex_lab.memory.standing import standing_by_agent
+        from theorex_lab.search.vectors import resting_backend
 
         axon = self._axon()
-        rows = []
-        for name in [check_agent(agent)] if agent is not None else list(axon.agents):
-            current = standing(axon, self.clock.now(), self.settings, agents=[name])
-            best = current.rows[current.order[:5]].tolist()
-            rows.append(
+        names = [check_agent(agent)] if agent is not None else list(axon.agents)
+        with axon.lock:
+            rows = [
                 {
                     "agent": name,
                     "concepts": len(current.rows),
                     "tiers": current.counts(),
-                    "top": [axon.surfaces[row] for row in best],
+                    "top": [axon.surfaces[row] for row in current.best(5).tolist()],
                 }
-            )
+                for name, current in standing_by_agent(axon, self.clock.now(), self.settings, names)
+            ]
+            observations = len(axon.observations)
         embedder, reason = self.chosen_embedder
+        # Search itself is opened for a query: its modules would take a fifth of a status' time.
+        backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
         return {
             "home": str(self.home),
             "events": self.journal.last_seq(),
             "concepts": sum(row["concepts"] for row in rows),
-            "observations": len(axon.observations),
+            "observations": observations,
             "agents": rows,
             "decay_law": self.settings.decay_law,
-            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": self.searcher.backend},
+            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": backend},
         }
 
     def route(

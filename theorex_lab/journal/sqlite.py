@@ -312,6 +312,28 @@ class Journal:
         """Turn SQLite's errors into ones that say what to do."""
         return explained(self._file)
 
+    def newest(
+        self,
+        count: int,
+        *,
+        before: int,
+        kinds: Sequence[str],
+        after: int = 0,
+        since: int = EARLIEST,
+        lacking: Sequence[str] = (),
+    ) -> list[Event]:
+        """The last `count` events with `after` < seq < `before`, newest first: of these kinds, from this time on (µs UTC).
+
+        `lacking`: a text that leaves out the bodies that hold it, and one that lets them in again, both as `encode`
+        writes them.
+        """
+        skipped = "AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
+        marks = ",".join("?" * len(kinds))
+        return self._select(
+            f"WHERE seq > ? AND seq < ? AND kind IN ({marks}) AND at >= ? {skipped} ORDER BY seq DESC LIMIT ?",
+            [after, before, *kinds, since, *lacking, count],
+        )
+
 
 # How many connections this process has to a file, by device and inode: while it has any, it must not open and close the
 # file otherwise, since that would give back the locks that SQLite holds on it.

@@ -27,7 +27,7 @@ from theorex_lab.search.embed import Embedder, HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex, labels_of
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.search.vectors import VectorCache, VectorIndex, text_key
+from theorex_lab.search.vectors import VectorCache, VectorIndex, resting_backend, text_key
 
 MAX_RESULTS = 1_000
 _CANDIDATES = 200  # of each list; what stands deeper in both does not reach the top ten
@@ -189,7 +189,7 @@ class Searcher:
     @property
     def backend(self) -> str:
         """How vectors are searched now: exactly, or by hnswlib once enough queries have paid for its graph."""
-        return VectorIndex(1, approximate=True).backend if self._vectors is None else self._vectors.backend
+        return resting_backend() if self._vectors is None else self._vectors.backend
 
     def embed_pending(self, limit: int | None = None) -> int:
         """Compute vectors that are still missing, newest first, up to `limit`; returns how many.

@@ -88,6 +88,11 @@ def exact_search(matrix: Matrix, query: Matrix, allowed: Mask | None = None, lim
     return best_first(rows, matrix[rows] @ query if selective else (matrix @ query)[rows], limit)
 
 
+def resting_backend() -> str:
+    """How a search would look for vectors at first; see `VectorIndex.backend`."""
+    return VectorIndex(1, approximate=True).backend
+
+
 class VectorIndex:
     """Vectors of length one, numbered from 0 in the order of their adding, and the nearest of them to a query.
 
