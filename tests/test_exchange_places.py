@@ -139,7 +139,7 @@ def test_what_is_no_cold_store_is_refused_and_imports_nothing(home: Open, tmp_pa
     (tmp_path / "text.db").write_text("no database" * 100)
     cold(tmp_path / "other.db", "{}", table="hot_nodes")
     with home("mine") as lab:
-        for name, reason in (("text.db", "no cold store"), ("other.db", "without the table cold_nodes")):
+        for name, reason in (("text.db", "no table cold_nodes"), ("other.db", "without the table cold_nodes")):
             (report,) = take(lab, tmp_path / name)
             assert (report.imported, reason in report.problems[0]) == (0, True)
         assert lab.journal.last_seq() == 0

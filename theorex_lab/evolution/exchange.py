@@ -21,11 +21,12 @@ from theorex_lab.clock import Clock, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, check_score, outcome_event
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.flatfiles import Record, append_new, write_lines
+from theorex_lab.journal.foreign import read_file
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.exchange import (
@@ -261,11 +262,11 @@ def _read(files: list[Path], read: Callable[[Record], T], report: FileReport) ->
 def _document(file: Path) -> Record:
     """The JSON object in a file, without its members that are null. Raises InvalidInput for what is none."""
     try:
-        record = json.loads(file.read_bytes())
+        record = json.loads(read_file(file))
+    except StorageError as error:
+        raise InvalidInput(str(error)) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
-    except OSError as error:
-        raise InvalidInput(f"cannot be read: {error.strerror}; check the path and its permissions") from error
     encode(record)  # refuses numbers and texts that no event can hold
     return _object(record)
 

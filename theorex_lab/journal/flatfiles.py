@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import sync_folder
+from theorex_lab.journal.foreign import open_file, read_column, read_file
 from theorex_lab.journal.sqlite import Journal, insert, transaction
 
 Record = dict[str, Any]
@@ -76,12 +77,9 @@ def write_graph(path: Path, attributes: Record, nodes: Iterable[Record], edges: 
 def read_graph(path: Path) -> Record:
     """The graph in a file, with the keys attributes (a dictionary), nodes and edges (lists).
 
-    Raises InvalidInput for what is not such a graph, StorageError for a file that cannot be read.
+    Raises InvalidInput for what is not such a graph or no file, StorageError for a file that cannot be read.
     """
-    try:
-        graph = _parse(path.read_bytes())
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    graph = _parse(read_file(path))
     attributes, nodes, edges = graph.get("attributes", {}), graph.get("nodes"), graph.get("edges", [])
     if not isinstance(attributes, dict) or not isinstance(nodes, list) or not isinstance(edges, list):
         raise InvalidInput("got no graph; allowed is an object with the lists nodes and edges")
@@ -91,18 +89,15 @@ def read_graph(path: Path) -> Record:
 def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
     """Yield the number of each line that is not blank, from 1, and its object, or what is wrong with it.
 
-    Raises StorageError for a file that cannot be read.
+    Raises InvalidInput for what is no file, StorageError for a file that cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    try:
-                        yield number, _parse(line.strip())
-                    except InvalidInput as error:
-                        yield number, error
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with open_file(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    yield number, _parse(line.strip())
+                except InvalidInput as error:
+                    yield number, error
 
 
 def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
@@ -125,20 +120,11 @@ def read_cold(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
 
     Raises InvalidInput for a file that is no cold store, StorageError for one that cannot be read.
     """
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            rows = connection.execute("SELECT CAST(data AS BLOB) FROM cold_nodes ORDER BY rowid")
-            for number, (data,) in enumerate(rows, 1):
-                try:
-                    yield number, _parse(data or b"")
-                except InvalidInput as error:
-                    yield number, error
-    except sqlite3.OperationalError as error:
-        if "no such table" not in str(error):
-            raise StorageError(f"cannot read {path}: {error}; check the path and its permissions") from error
-        raise InvalidInput("got a database without the table cold_nodes(archive_id, data)") from error
-    except sqlite3.DatabaseError as error:
-        raise InvalidInput(f"got no cold store: {error}; allowed is a SQLite file") from error
+    for number, data in enumerate(read_column(path, "cold_nodes", ("archive_id", "data"), "data"), 1):
+        try:
+            yield number, _parse(data)
+        except InvalidInput as error:
+            yield number, error
 
 
 def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appended:
@@ -183,7 +169,3 @@ def _parse(content: bytes) -> Record:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
-
-
-def _unreadable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"cannot read {path}: {error.strerror}; check the path and its permissions")

@@ -217,13 +217,16 @@ def import_files(
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files of memory below a folder, in the order in which they need each other; a file is its own."""
+    """The files of memory below a folder, in the order in which they need each other; a file is its own.
+
+    Also what has a file's name and is none, which whoever reads it refuses.
+    """
     if path.is_file():
         return [path]
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
     named = [path / name for name in (OBSERVATIONS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
-    return [file for file in [*axons, *named[0], *days, *named[1]] if file.is_file()]
+    return [file for file in [*axons, *named[0], *days, *named[1]] if file.exists()]
 
 
 def _refuse(path: Path) -> NoReturn:
