@@ -37,6 +37,7 @@ from theorex_lab.memory.exchange import (
     files_of,
     import_files,
     places,
+    refuse_to_replace,
 )
 from theorex_lab.memory.exchange_fields import (
     EVENT_ID,
@@ -73,15 +74,21 @@ def export_home(
     """Write the files of memory, see `export_files`, and a file a trace and an outcome, of all agents or of one.
 
     Without a folder to the original system's places, see `export_places`; outcomes then to the setting outcomesDir.
-    A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder.
+    A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
+    decisions, tasks and the history are not in it. Raises FilesThere, with nothing written, for a folder that is not
+    empty, or where a file would be replaced at those places, unless `replace` is given.
     """
-    outcomes = (
-        _outcome_record(views.journal, each) for each in OutcomeLog(views, settings, clock).outcomes(agent=agent)
-    )
+    chosen = OutcomeLog(views, settings, clock).outcomes(agent=agent)
+    outcomes = (_outcome_record(views.journal, each) for each in chosen)
     if folder is None:
+        own = settings.path("outcomes_dir")
+        if not replace:
+            refuse_to_replace(own / file_name(each.outcome_id) for each in chosen)
         done = export_places(views, settings, clock, agent=agent, replace=replace)
-        _write_runs(settings.path("outcomes_dir"), outcomes, f"{settings.path('outcomes_dir')}/*.json", done)
+        _write_runs(own, outcomes, f"{own}/*.json", done)
         return done
+    if not replace and folder.is_dir():
+        refuse_to_replace(sorted(folder.iterdir()))
     done = export_files(views, settings, clock, searcher, folder, agent=agent)
     _write_runs(folder / TRACES, _trace_records(views, agent), f"{TRACES}/*.json", done)
     _write_runs(folder / OUTCOMES, outcomes, f"{OUTCOMES}/*.json", done)
