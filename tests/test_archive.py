@@ -20,10 +20,12 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal import archive as archiving
 from theorex_lab.journal.archive import Archiving, archive, erase_from_segments
+from theorex_lab.journal.check import check_rows
+from theorex_lab.journal.connection import connect
 from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal, connect
-from theorex_lab.journal.view import Views, check_rows, fold_into, verify
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.view import Views, fold_into, verify
 from theorex_lab.memory.flash import Flash
 
 SECRET = "the launch code is 4711"

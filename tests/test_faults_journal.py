@@ -14,8 +14,8 @@ from conftest import NOW, observation
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.journal.check import check_rows
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.journal.view import check_rows
 
 _WRITER = """
 import sys

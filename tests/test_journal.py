@@ -14,10 +14,11 @@ from conftest import DAY, NOW, observation
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.journal import event as events_module
+from theorex_lab.journal.check import check_rows
+from theorex_lab.journal.connection import refuse_network_drive
 from theorex_lab.journal.erase import erase, select
 from theorex_lab.journal.event import Event, encode, upcast
-from theorex_lab.journal.sqlite import Journal, refuse_network_drive
-from theorex_lab.journal.view import check_rows
+from theorex_lab.journal.sqlite import Journal
 
 
 def test_events_come_back_as_they_were_appended(journal: Journal) -> None:

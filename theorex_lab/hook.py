@@ -5,7 +5,6 @@ whatever goes wrong becomes a line in the home's `hook.log`: the agent always se
 """
 
 # Paths are texts here: importing pathlib would cost every start 5 ms.
-# ruff: noqa: PTH100, PTH103, PTH105, PTH111, PTH113, PTH116, PTH118, PTH119, PTH123
 from __future__ import annotations
 
 import os
@@ -128,6 +127,8 @@ def _append(home: str, kind: str, body: dict[str, Any], agent: str, session: str
         journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
     finally:
         journal.close()
+    if journal.notice:
+        _log(home, journal.notice)
 
 
 def _session(given: object) -> str:
@@ -402,7 +403,7 @@ def _log(home: str, problem: str) -> None:
 
     line = f"{to_iso(SystemClock().now())} {' '.join(problem.split())}\n".encode("utf-8", "replace")
     try:
-        os.makedirs(home, exist_ok=True)
+        os.makedirs(home, mode=0o700, exist_ok=True)
         file = os.open(_log_path(home), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(file, line)

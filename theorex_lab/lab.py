@@ -73,6 +73,10 @@ class Lab:
         self._given_embedder = embedder
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.journal = Journal(self.home / "theorex.db", clock=self.clock)
+        if self.journal.notice:
+            import logging
+
+            logging.getLogger("theorex_lab").warning(self.journal.notice)
 
     @classmethod
     def temporary(cls: type[T], *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> T:

@@ -15,6 +15,7 @@ import click
 from theorex_lab.errors import TheorexError
 
 if TYPE_CHECKING:
+    from theorex_lab.clock import Clock
     from theorex_lab.lab import Lab
 
 # name -> (module, one line of help); the module holds a function of that name, with _ for -.
@@ -63,6 +64,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "a2a-complete": ("tasks", "Report a task as done."),
     "a2a-fail": ("tasks", "Report a task as failed."),
     "mcp-start": ("serve", "Serve the memory over the Model Context Protocol."),
+    "home": ("home", "Look after the files of a home: backup, restore, salvage, verify."),
+    "backup": ("home", "Copy the whole memory into one file, while others write."),
+    "restore": ("home", "Put a backup in the place of the memory."),
     "verify": ("home", "Read the whole journal, fold every view anew, compare."),
     "erase": ("home", "Erase events and all that was derived from them."),
     "config": ("home", "Show every setting with its value, default, range and unit."),
@@ -132,13 +136,30 @@ def _merge_options(ctx: click.Context) -> None:
             options[name] = value
 
 
-def command(name: str) -> Callable[[Callable[..., Any]], Command]:
-    """Declare the function below as the command `name`; its first line of help is the table's."""
+class CommandGroup(click.Group):
+    """Commands under a name of their own, such as `theorex home salvage`; takes the common options too."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Merge the options given after the group's name over those given before it."""
+        _merge_options(ctx)
+        return super().invoke(ctx)
+
+
+def group(name: str, *commands: click.Command) -> CommandGroup:
+    """The commands under one name of the table."""
+    return CommandGroup(
+        name, {str(each.name): each for each in commands}, help=COMMANDS[name][1], params=[*common_options()]
+    )
+
+
+def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:
+    """Declare the function below as the command `name`; its first line of help is `about`, else the table's."""
+    first = about or COMMANDS[name][1]
 
     def declare(function: Callable[..., Any]) -> Command:
         details = cleandoc(function.__doc__ or "")
-        text = COMMANDS[name][1] + (f"\n\n{details}" if details else "")
-        made = click.command(name=name, cls=Command, help=text, short_help=COMMANDS[name][1])(function)
+        text = first + (f"\n\n{details}" if details else "")
+        made = click.command(name=name, cls=Command, help=text, short_help=first)(function)
         assert isinstance(made, Command)
         return made
 
@@ -153,15 +174,24 @@ def theorex(ctx: click.Context, /, **_: Any) -> None:
     _merge_options(ctx)
 
 
+def named_home() -> str:
+    """The home that the options name, as it was given."""
+    return click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"
+
+
+def named_clock() -> Clock:
+    """The clock that the options name."""
+    from theorex_lab.clock import FixedClock, SystemClock
+
+    now = click.get_current_context().ensure_object(dict).get("now")
+    return FixedClock.at(now) if now else SystemClock()
+
+
 def open_lab() -> Lab:
     """The lab of the home that the options name."""
-    from theorex_lab.clock import FixedClock, SystemClock
-    from theorex_lab.lab import DEFAULT_HOME, Lab
+    from theorex_lab.lab import Lab
 
-    options = click.get_current_context().ensure_object(dict)
-    now = options.get("now")
-    home = options.get("home") or os.environ.get("THEOREX_HOME") or DEFAULT_HOME
-    lab = Lab(home, clock=FixedClock.at(now) if now else SystemClock())
+    lab = Lab(named_home(), clock=named_clock())
     click.get_current_context().call_on_close(lab.close)
     return lab
 

@@ -1,13 +1,16 @@
-"""Commands of a home: verify, erase, config."""
+"""Commands of a home: backup, restore, salvage, verify, erase, config."""
 
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, open_lab
+from theorex_lab.cli import command, emit, fail, group, named_clock, named_home, open_lab
 from theorex_lab.config import describe
 from theorex_lab.ids import check_agent
 
@@ -24,6 +27,71 @@ def verify() -> None:
         fail("; ".join(report.problems), as_json=as_json, **result)
     result["vectors"] = lab.searcher.coverage()
     emit(result, f"ok: {report.events} events; views {', '.join(views)} equal the fold of the journal")
+
+
+@command("backup")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--replace", is_flag=True, help="Replace FILE where it is there.")
+def backup(file: Path, replace: bool) -> None:
+    """Journal, archived segments and settings, read again before the file counts. `theorex restore FILE` puts it back."""
+    from theorex_lab.journal.backup import backup as copy
+
+    done = copy(open_lab().journal, file.expanduser(), replace=replace)
+    emit(done._asdict(), f"{done.events} events, {done.segments} segments, {done.bytes:,} bytes: {done.file}")
+
+
+@command("restore")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+def restore(file: Path) -> None:
+    """Every event of FILE is checked first. What was in the home is not deleted: it is set aside in a folder of it.
+
+    Processes that have the home open must open it anew; they are told so when they write.
+    """
+    from theorex_lab.journal.backup import restore as put_back
+
+    done = put_back(_home(), file.expanduser(), aside=_aside())
+    _render_context()
+    kept = f"; what was there lies in {done.set_aside}" if done.set_aside else ""
+    emit(done._asdict(), f"{done.events} events are back in {done.file}{kept}")
+
+
+@command("salvage", "Make a damaged home usable again without a backup; what is sound is kept.")
+def salvage() -> None:
+    """Where the home is sound, nothing is changed. Lost events are listed, here and in the journal.
+
+    The damaged files, snapshots and vectors are set aside in a folder of the home, and not deleted.
+    """
+    from theorex_lab.journal.salvage import salvage as keep_sound
+
+    done = keep_sound(_home(), aside=_aside(), at=named_clock().now())
+    if not done.set_aside:
+        emit(done._asdict(), f"the home is sound: {done.events} events; nothing was changed")
+        return
+    _render_context()
+    lost = sum(last - first + 1 for first, last in done.lost)
+    text = [f"{done.events} events are kept, {lost} are lost{_ranges(done.lost)}", f"damaged files: {done.set_aside}"]
+    emit(done._asdict(), "\n".join([*text, *done.problems]))
+
+
+def _ranges(ranges: Sequence[tuple[int, int]], most: int = 10) -> str:
+    shown = ", ".join(f"{first}" if first == last else f"{first}–{last}" for first, last in ranges[:most])
+    more = f" and {len(ranges) - most} ranges more" if len(ranges) > most else ""
+    return f" ({shown}{more})" if ranges else ""
+
+
+def _home() -> Path:
+    return Path(named_home()).expanduser().absolute()
+
+
+def _aside() -> str:
+    from theorex_lab.clock import to_iso
+
+    return f"set-aside-{to_iso(named_clock().now())[:19].replace(':', '')}-{secrets.token_hex(2)}"
+
+
+def _render_context() -> None:
+    """The context that lay in the home was set aside with what it was made of."""
+    open_lab().boot_inject()
 
 
 @command("erase")
@@ -59,3 +127,6 @@ def config() -> None:
         )
         lines.append(f"    {row['description']}")
     emit({"file": str(lab.config_file), "settings": rows}, "\n".join(lines))
+
+
+home = group("home", backup, restore, salvage, verify)

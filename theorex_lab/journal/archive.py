@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.connection import connect, transaction
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, read_segment, stub, write_segment
-from theorex_lab.journal.sqlite import Journal, checksum, connect, insert, transaction
+from theorex_lab.journal.sqlite import Journal, checksum, insert
 
 SEGMENT_EVENTS = 10_000
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)

@@ -8,9 +8,10 @@ import sqlite3
 from collections.abc import Sequence
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.journal.connection import connect, transaction
 from theorex_lab.journal.event import encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
-from theorex_lab.journal.sqlite import Journal, checksum, connect, insert, transaction
+from theorex_lab.journal.sqlite import Journal, checksum, insert
 
 
 def select(

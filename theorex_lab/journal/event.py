@@ -43,6 +43,8 @@ VERSIONS: dict[str, int] = {
     "graduated": 1,  # a concept that was kept on seven days in a row enters the axon
     "promoted": 1,  # what an agent gives to the shared web: ids and numbers, no text
     "erasure": 1,  # ids of the events whose bodies were erased
+    "lost": 1,  # stands where a salvage found no sound event
+    "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs
     "imported": 1,  # one concept of an agent with its numbers, as a file stated it
     "imported_links": 1,  # links between an agent's concepts, and its graduations, as a file stated them
     "imported_shared": 1,  # what an agent gave to the shared web, as a file stated it

@@ -7,17 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from theorex_lab.journal.private import FILE_MODE, make_folder
+
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace a file as a whole: temporary file, fsync, rename, fsync of the folder.
 
-    After a crash there is the old content or the new, never a part.
+    After a crash there is the old content or the new, never a part. Without `mode`, other users may do with the file
+    no more than with its folder.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
         with draft.open("xb") as file:
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
+            if os.name != "nt":
+                made = os.fstat(file.fileno()).st_mode
+                os.fchmod(file.fileno(), made & path.parent.stat().st_mode & 0o777 if mode is None else mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -38,6 +42,10 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags, FILE_MODE)
+
+
 @contextmanager
 def exclusive(path: Path, *, wait: bool) -> Iterator[bool]:
     """Hold the lock file at `path`; yields False at once where it is taken and `wait` is off.
@@ -50,8 +58,8 @@ def exclusive(path: Path, *, wait: bool) -> Iterator[bool]:
     except ImportError:
         yield True
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
+    make_folder(str(path.parent))
+    with open(path, "ab", opener=_private) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:

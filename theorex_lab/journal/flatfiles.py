@@ -15,7 +15,7 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import sync_folder
 from theorex_lab.journal.foreign import open_file, read_column, read_file
-from theorex_lab.journal.sqlite import Journal, insert, transaction
+from theorex_lab.journal.sqlite import Journal, insert
 
 Record = dict[str, Any]
 
@@ -135,8 +135,7 @@ def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appende
     full disk; nothing was written then.
     """
     new = known = 0
-    connection = journal.connection()
-    with journal.explained(), transaction(connection):
+    with journal.writing() as connection:
         for event, records in events:
             if connection.execute("SELECT 1 FROM events WHERE id = ?", [event.id]).fetchone():
                 known += records

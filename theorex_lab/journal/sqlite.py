@@ -4,7 +4,6 @@ Standard library only, since agents start a process for every event; and paths a
 would cost every start 6 ms.
 """
 
-# ruff: noqa: PTH100, PTH103, PTH108, PTH110, PTH113, PTH118, PTH119, PTH120, PTH123, PTH202
 from __future__ import annotations
 
 import json
@@ -12,15 +11,25 @@ import os
 import sqlite3
 import threading
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock, to_iso
-from theorex_lab.errors import AlreadyThere, CorruptJournal, InvalidInput, StorageError
-from theorex_lab.journal.event import RAW_KINDS, Body, Event, encode, segment_of, upcast
+from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.journal.connection import (
+    connect_as_allowed,
+    damaged,
+    explained,
+    refuse_network_drive,
+    transaction,
+)
+from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
+from theorex_lab.journal.opening import check_file, create, newest_snapshot, refuse_unfinished
+from theorex_lab.journal.private import tighten
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from theorex_lab.journal.segments import Segments
@@ -28,11 +37,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database is never taken for an empty memory
 SCHEMA_VERSION = 1
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
-BUSY_TIMEOUT_SECONDS = 60.0
 _PAGE_ROWS = 5_000
-_NETWORK_FILE_SYSTEMS = frozenset(
-    "nfs nfs4 cifs smb3 smbfs ncpfs afs ceph glusterfs lustre fuse.sshfs fuse.glusterfs fuse.s3fs fuse.rclone".split()
-)
 
 # An update may only replace a body by its erased form, or a whole one by its archived form; everything else about an
 # event stands for ever.
@@ -45,7 +50,7 @@ WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR N
         AND json_type(OLD.body, '$.archived') IS NULL AND json_type(OLD.body, '$.erased') IS NULL))
 BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
 """
-_SCHEMA = f"""
+SCHEMA = f"""
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -67,7 +72,7 @@ PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
 _INSERT = "INSERT INTO events (id, at, agent, session, kind, lineage, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
+COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 
 
 def checksum(*fields: object) -> int:
@@ -91,23 +96,32 @@ class Journal:
     """
 
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
-        """Open the journal at `path`, or create it.
+        """Open the journal at `path`, or create it; one that may only be read is opened for reading.
 
+        A home that other users could read becomes its owner's alone; `notice` says so.
         Raises StorageError where the folder cannot be written or lies on a network drive, CorruptJournal where
-        the file is damaged, is not a journal, or is gone although snapshots of it are there.
+        the file is damaged or cut, is not a journal, is gone although snapshots of it are there, or ends before them.
         """
-        self._file = os.fspath(path)
+        self._file = os.path.abspath(path)
         self._folder = os.path.dirname(self._file)
         self.clock: Clock = clock or SystemClock()
+        self.read_only = False
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._segments: Segments | None = None
         refuse_network_drive(self._folder)
+        refuse_unfinished(self._folder)
         if not os.path.exists(self._file):
-            self._create()
-        self._check()
+            create(self._file, SCHEMA)
+        self.notice = tighten(self._folder)
+        self._identity = _identity(self._file)
+        try:
+            self._check()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def path(self) -> Path:
@@ -127,8 +141,7 @@ class Journal:
             _check_time(event, latest)
         if not events:
             return []
-        connection = self.connection()
-        with self.explained(), transaction(connection):
+        with self.writing() as connection:
             return [insert(connection, event) for event in events]
 
     @contextmanager
@@ -137,38 +150,70 @@ class Journal:
 
         For decisions that rest on all that was written before them, and are made within a second. Raises as `append`.
         """
-        connection = self.connection()
-        with self.explained(), transaction(connection):
+        with self.writing() as connection:
             yield lambda event: insert(connection, event)
 
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, for the journal's own package; refused where the file at the path is another by now."""
+        with self.explained():
+            connection = self.connection()
+            with transaction(connection):
+                yield connection
+                self._refuse_replaced()
+
     def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
-        """The events of these seqs or ids, in journal order; what is not there is left out."""
+        """The events of these seqs or ids, in journal order; what is not there is left out.
+
+        Raises CorruptJournal where an event of the journal cannot be found, or is not as it was written.
+        """
         found: list[Event] = []
         for column, keys in (("seq", seqs), ("id", ids)):
             for start in range(0, len(keys), 500):
                 part = [key if isinstance(key, str) else int(key) for key in keys[start : start + 500]]
                 marks = ",".join("?" * len(part))
                 found += self._select(f"WHERE {column} IN ({marks}) ORDER BY seq", part)
+        if seqs and len(found) < len(seqs):
+            here, last = {event.seq for event in found}, self.last_seq()
+            if lost := [seq for seq in seqs if 1 <= seq <= last and int(seq) not in here]:
+                raise damaged(self._file, f"event {lost[0]} of {last} is not found")
         return sorted(found)
 
     def tail(self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None) -> Iterator[Event]:
         """The events with `after` < seq ≤ `upto` in order, of these kinds or of all.
 
         Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up.
+        Raises CorruptJournal where an event in between is lost, or is not as it was written.
         """
-        condition = f"AND kind IN ({','.join('?' * len(kinds))})" if kinds is not None else ""
+        # An event whose kind was damaged is of no known kind, and must be looked at like those that were asked for.
+        unwanted = [kind for kind in VERSIONS if kind not in kinds] if kinds is not None else []
+        condition = f"AND (kind IN ({','.join('?' * len(unwanted))})) IS NOT 1" if unwanted else ""
         last = self.last_seq() if upto is None else upto
+        self._expect_all(after, last)
         while after < last:
             page = self._select(
-                f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}", [after, last, *(kinds or ())]
+                f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}", [after, last, *unwanted]
             )
-            yield from page
+            yield from page if kinds is None else [event for event in page if event.kind in kinds]
             if len(page) < _PAGE_ROWS:
                 return
             after = page[-1].seq
 
+    def _expect_all(self, after: int, last: int) -> None:
+        """Raise CorruptJournal where the file does not hold each seq in between once."""
+        if after >= last:
+            return
+        with self.explained():
+            row = self.connection().execute(
+                "SELECT count(*), sum(seq - ?) FROM events WHERE seq > ? AND seq <= ?", [after, after, last]
+            ).fetchone()  # fmt: skip
+        expected = last - after
+        if row != (expected, expected * (expected + 1) // 2) and self.last_seq() >= last:
+            raise damaged(self._file, f"{row[0]} events stand where events {after + 1} to {last} should")
+
     def last_seq(self) -> int:
         """The seq of the newest event, 0 in an empty journal."""
+        self._refuse_replaced(log=False)
         with self.explained():
             row = self.connection().execute("SELECT max(seq) FROM events").fetchone()
         return int(row[0] or 0)
@@ -178,17 +223,21 @@ class Journal:
         with self._lock:
             connections, self._connections = self._connections, []
             self._local = threading.local()
-        if self._pid == os.getpid():
-            for connection in connections:
-                connection.close()
+        if self._pid == os.getpid() and connections:
+            with _opening:
+                for connection in connections:
+                    connection.close()
+                _open_here[self._identity] -= len(connections)
 
     def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
         with self.explained():
-            rows = self.connection().execute(f"SELECT {_COLUMNS} FROM events {where}", parameters).fetchall()
+            rows = self.connection().execute(f"SELECT {COLUMNS}, crc FROM events {where}", parameters).fetchall()
         return [self._event(row) for row in rows]
 
-    def _event(self, row: tuple[int, str, int, str, str, str, str, str]) -> Event:
-        seq, event_id, at, agent, session, kind, lineage, body = row
+    def _event(self, row: tuple[int, str, int, str, str, str, str, str, int]) -> Event:
+        seq, event_id, at, agent, session, kind, lineage, body, crc = row
+        if checksum(event_id, at, agent, session, kind, lineage, body) != crc:
+            raise damaged(self._file, f"event {seq} does not have its checksum")
         try:
             parents = () if lineage == "[]" else tuple(json.loads(lineage))
             content = json.loads(body)
@@ -196,7 +245,7 @@ class Journal:
                 content = self._archived(event_id, content)
             return upcast(Event(seq, event_id, at, agent, session, kind, parents, content))
         except (json.JSONDecodeError, TypeError) as error:
-            raise CorruptJournal(f"{self._damaged()} (event {seq} is not JSON: {error})") from error
+            raise damaged(self._file, f"event {seq} is not JSON: {error}") from error
 
     def _archived(self, event_id: str, stub: Body) -> Body:
         """The body that a stub stands for."""
@@ -222,85 +271,59 @@ class Journal:
             self._pid, self._local, self._connections = os.getpid(), threading.local(), []
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            with self.explained():
-                connection = connect(self._file)
+            with _opening, self.explained():
+                connection, self.read_only = connect_as_allowed(self._file)
+                _open_here[self._identity] = _open_here.get(self._identity, 0) + 1
             self._local.connection = connection
             with self._lock:
                 self._connections.append(connection)
         return connection
 
-    def _create(self) -> None:
-        """Make the file complete under another name, then link it: a journal's file is never seen half made."""
-        if any(self.path.parent.glob("views/*/*/manifest.json")):
-            raise CorruptJournal(
-                f"{self._file} is gone, yet there are snapshots of it in {os.path.join(self._folder, 'views')}; put the "
-                "file back from a backup, or remove that folder to start with an empty memory"
-            )
-        draft = f"{self._file}.new-{os.getpid()}-{threading.get_ident()}"
-        try:
-            os.makedirs(self._folder or ".", exist_ok=True)
-            with self.explained():
-                connection = sqlite3.connect(draft, isolation_level=None)
-                try:
-                    connection.execute("PRAGMA synchronous = FULL")
-                    connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-                finally:
-                    connection.close()
-            os.link(draft, self._file)
-        except FileExistsError:
-            pass  # another process was first
-        except OSError as error:
-            raise StorageError(
-                f"cannot make the journal {self._file}: {error.strerror}; choose a home that can be written, "
-                "with --home or THEOREX_HOME"
-            ) from error
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(draft)
-
     def _check(self) -> None:
-        """Refuse a file that is not a journal, before anything takes it for an empty one."""
-        if os.path.isfile(self._file) and os.path.getsize(self._file) == 0:
-            raise CorruptJournal(f"{self._damaged()} (it has no bytes)")
-        with self.explained():
+        """Refuse a file that is not a journal, or not all of one, before anything takes it for an empty one."""
+        newest = newest_snapshot(self._folder)
+        with _opening, self.explained():
+            if not _open_here.get(self._identity):
+                check_file(self._file)
             connection = self.connection()
             marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
         if marks[0] != APPLICATION_ID:
-            raise CorruptJournal(f"{self._damaged()} (it is an SQLite file, but not a journal)")
+            raise damaged(self._file, "it is an SQLite file, but not a journal")
         if marks[1] > SCHEMA_VERSION:
             raise StorageError(
                 f"{self._file} has the layout {marks[1]}, this release reads {SCHEMA_VERSION}; install a later release"
             )
+        if (last := self.last_seq()) < newest:
+            raise damaged(self._file, f"it ends at event {last}, yet there are snapshots up to event {newest}")
 
-    def _damaged(self) -> str:
-        return (
-            f"{self._file} is damaged; nothing was changed. Put back a backup of it, or keep what can be read with "
-            f"`sqlite3 {os.path.basename(self._file)} .recover`"
-        )
+    def _refuse_replaced(self, *, log: bool = True) -> None:
+        """Raise StorageError where the file at the path, or with `log` the log beside it, is not what is open here."""
+        if _identity(self._file) != self._identity or (log and not os.path.exists(f"{self._file}-wal")):
+            raise StorageError(
+                f"{self._file} was removed or replaced while it was open here; nothing more is kept in it. Open the home "
+                "anew"
+            )
 
-    @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's errors into ones that say what to do."""
-        try:
-            yield
-        except sqlite3.IntegrityError as error:
-            raise AlreadyThere(f"the event was not appended: {error}; every event needs an id of its own") from error
-        except sqlite3.DatabaseError as error:
-            name = getattr(error, "sqlite_errorname", "") or ""
-            raise _explain(self._file, name, error, self._damaged()) from error
+        return explained(self._file)
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that is written inside, or nothing; other processes wait to write until it is done."""
-    connection.execute("BEGIN IMMEDIATE")
+# How many connections this process has to a file, by device and inode: while it has any, it must not open and close the
+# file otherwise, since that would give back the locks that SQLite holds on it.
+_open_here: dict[tuple[int, int], int] = {}
+_opening = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """The file's device and inode, (0, 0) where there is none."""
     try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:  # an interruption too must leave neither half of it nor the lock
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 def _check_time(event: Event, latest: int) -> None:
@@ -320,67 +343,3 @@ def insert(connection: sqlite3.Connection, event: Event) -> int:
     crc = checksum(event.id, event.at, event.agent, event.session, event.kind, lineage, body)
     row = (event.id, event.at, event.agent, event.session, event.kind, lineage, body, crc)
     return int(connection.execute(_INSERT, row).lastrowid or 0)
-
-
-def connect(path: str | Path) -> sqlite3.Connection:
-    """A connection as every user of the file must have it: WAL, synced at each commit, erased bytes overwritten."""
-    connection = sqlite3.connect(
-        f"{_uri(path)}?mode=rw",
-        uri=True,
-        timeout=BUSY_TIMEOUT_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    return connection
-
-
-def _uri(path: str | Path) -> str:
-    """The file URI of a path (RFC 8089), every unusual byte of it percent-encoded."""
-    name = os.fsencode(os.path.abspath(path).replace(os.sep, "/"))
-    safe = "".join(
-        chr(byte) if (chr(byte).isalnum() and byte < 128) or byte in b"/._-~:" else f"%{byte:02X}" for byte in name
-    )
-    return f"file://{'' if safe.startswith('/') else '/'}{safe}"
-
-
-def _explain(path: str, name: str, error: sqlite3.DatabaseError, damaged: str) -> StorageError:
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "malformed" in str(error):
-        return CorruptJournal(f"{damaged} ({error})")
-    if name == "SQLITE_ERROR" and "no such table" in str(error):
-        return CorruptJournal(f"{damaged} ({error})")
-    if name.startswith("SQLITE_BUSY"):
-        return StorageError(f"{path}: another process kept it locked for {BUSY_TIMEOUT_SECONDS:.0f} s; try again")
-    if name == "SQLITE_FULL" or name.startswith("SQLITE_IOERR"):
-        return StorageError(f"{path}: nothing was written, the disk is full or failing ({error}); make room, try again")
-    return StorageError(
-        f"{path}: {error} ({name}); choose a home that can be written, with --home or THEOREX_HOME, or make this one so"
-    )
-
-
-def refuse_network_drive(folder: str | Path, mounts: str | Path = "/proc/self/mounts") -> None:
-    """Raise StorageError where `folder` lies on a network drive: the write-ahead log needs shared memory.
-
-    Known where the system lists its mounts in a file (Linux); elsewhere nothing is refused.
-    """
-    try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return
-    inside = os.path.join(os.path.realpath(folder), "")
-    longest, found = 0, ""
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        where = os.path.join(fields[1].replace("\\040", " "), "")
-        if inside.startswith(where) and len(where) >= longest:
-            longest, found = len(where), fields[2]
-    if found in _NETWORK_FILE_SYSTEMS:
-        raise StorageError(f"{folder} lies on a network drive ({found}); choose a home on a local disk")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
-import sqlite3
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,12 +15,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.check import check_rows
 from theorex_lab.journal.columns import Columns
-from theorex_lab.journal.event import RAW_KINDS, Event, segment_of
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
-from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
 from theorex_lab.journal.snapshot import drop_snapshots, open_snapshots, write_snapshot
-from theorex_lab.journal.sqlite import Journal, checksum, connect
+from theorex_lab.journal.sqlite import Journal
 
 _BATCH_EVENTS = 2_000
 ERASURE = "erasure"
@@ -223,36 +221,3 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
                 problems.append(str(error))
         problems += [f"view {name}: {', '.join(columns)} differ" for name, columns in different.items() if columns]
     return Verification(not problems, sum(counts.values()), different, problems, counts)
-
-
-def check_rows(path: Path) -> tuple[list[str], dict[str, int]]:
-    """Problems in the journal's file (SQLite's own check, every row's checksum, the segments) and events by kind."""
-    problems: list[str] = []
-    archived: dict[str, dict[str, str]] = {}  # segment -> event id -> sha256 of its body
-    counts: dict[str, int] = {}
-    try:
-        connection = connect(path)
-        try:
-            found = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-            problems += [f"{path}: {text}" for text in found if text != "ok"]
-            expected = 1
-            for seq, crc, *row in connection.execute(
-                "SELECT seq, crc, id, at, agent, session, kind, lineage, body FROM events ORDER BY seq"
-            ):
-                if seq != expected:
-                    problems.append(f"{path}: events {expected} to {seq - 1} are gone")
-                if checksum(*row) != crc:
-                    problems.append(f"{path}: event {seq} does not have its checksum")
-                counts[row[4]] = counts.get(row[4], 0) + 1
-                expected = seq + 1
-                if row[4] in RAW_KINDS and '"archived":' in row[6]:
-                    stub = json.loads(row[6])
-                    if segment := segment_of(stub):
-                        archived.setdefault(segment, {})[row[0]] = stub["sha256"]
-        finally:
-            connection.close()
-    except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-        problems.append(f"{path}: {error}; put back a backup of the file")
-    for segment, hashes in archived.items():
-        problems += check_segment(path.parent / ARCHIVE_FOLDER / segment, hashes)
-    return problems, counts

@@ -1,0 +1,204 @@
+"""Backups: the whole journal in one file, taken while others write; and putting one back."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.journal.check import check_rows, checked_rows
+from theorex_lab.journal.connection import connect_as_allowed, connect_to_read, explained
+from theorex_lab.journal.files import sync_folder, write_atomically
+from theorex_lab.journal.opening import DATABASE_FILE
+from theorex_lab.journal.private import FOLDER_MODE, make_file
+from theorex_lab.journal.replace import make_database, put_in_place, replacing
+from theorex_lab.journal.segments import ARCHIVE_FOLDER
+from theorex_lab.journal.sqlite import APPLICATION_ID, SCHEMA_VERSION, Journal
+
+CONFIG_FILE = "config.json"
+_SEGMENT = re.compile(r"[0-9]{12}-[0-9]{12}\.jsonl\.gz")
+_FILES_TABLE = "CREATE TABLE backup_files (name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT"
+
+
+class Backup(NamedTuple):
+    """A backup that was written: its file, how many events and segments it holds, and its size."""
+
+    file: str
+    events: int
+    segments: int
+    bytes: int
+
+
+class Restored(NamedTuple):
+    """What a home holds after a restore, and where what was there before lies ('' where nothing was)."""
+
+    file: str
+    events: int
+    set_aside: str
+
+
+def backup(journal: Journal, file: Path, *, replace: bool = False) -> Backup:
+    """Copy the journal, its segments and the settings into one SQLite file, which is read again before it counts.
+
+    Consistent while other processes write: it holds what was written when it began. Raises InvalidInput where the file
+    is there and `replace` is off, CorruptJournal where the journal is damaged, StorageError on a full disk.
+    """
+    if file.exists() and (not replace or not file.is_file()):
+        raise InvalidInput(f"{file} is there already; choose another name, or replace a backup with --replace")
+    draft = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        make_file(str(draft))
+        try:
+            with _pinned(journal) as (source, segments):
+                _copy(source, draft, [*segments, journal.path.parent / CONFIG_FILE])
+            events = _read_again(draft)
+            size = draft.stat().st_size
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+        sync_folder(file.parent)
+    except OSError as error:
+        raise StorageError(f"cannot write the backup {file}: {error.strerror}; make room, or choose another") from error
+    return Backup(str(file), events, len(segments), size)
+
+
+@contextmanager
+def _pinned(journal: Journal) -> Iterator[tuple[sqlite3.Connection, list[Path]]]:
+    """A connection that sees the journal as it is now, and links to the segments that belong to this state."""
+    links = journal.path.parent / f".backup-{secrets.token_hex(4)}"
+    with journal.explained():
+        source, _ = connect_as_allowed(journal.path)
+    with closing(source), journal.explained():
+        segments: list[Path] = []
+        try:
+            # Who archives or erases waits for a moment, so that file and segments are of one state.
+            with nullcontext() if journal.read_only else journal.writing():
+                source.execute("BEGIN")
+                source.execute("SELECT max(seq) FROM events").fetchone()
+                segments = _linked(journal.path.parent / ARCHIVE_FOLDER, links, copy=journal.read_only)
+            yield source, segments
+        finally:
+            shutil.rmtree(links, ignore_errors=True)
+
+
+def _linked(folder: Path, links: Path, *, copy: bool) -> list[Path]:
+    """Second names of the segments, which stay when the segments are rewritten; in a home to read, the files themselves."""
+    segments = sorted(folder.glob("*.jsonl.gz"))
+    if copy or not segments:
+        return segments
+    links.mkdir(mode=FOLDER_MODE)
+    for path in segments:
+        try:
+            os.link(path, links / path.name)
+        except OSError:  # a file system without links
+            shutil.copy2(path, links / path.name)
+    return [links / path.name for path in segments]
+
+
+def _copy(source: sqlite3.Connection, draft: Path, files: list[Path]) -> None:
+    """The journal's pages as they are, and each of the files that is there as a row."""
+    with explained(str(draft)), closing(sqlite3.connect(draft, isolation_level=None)) as target:
+        source.backup(target)
+        # One file, without a log beside it, whose size is the whole of it.
+        target.execute("PRAGMA journal_mode = DELETE").fetchall()
+        target.execute("PRAGMA synchronous = FULL")
+        target.execute("BEGIN")
+        target.execute(_FILES_TABLE)
+        for path in files:
+            if path.is_file():
+                target.execute("INSERT INTO backup_files VALUES (?, ?)", [path.name, path.read_bytes()])
+        target.execute("COMMIT")
+
+
+def _read_again(draft: Path) -> int:
+    """How many events a backup holds. Raises CorruptJournal where it, and so the journal, is not sound."""
+    with _unpacked(draft, draft.with_name(f"{draft.name}.files")) as folder:
+        problems, counts = check_rows(draft, folder)
+    if problems:
+        raise CorruptJournal(
+            f"no backup was made, since the journal is damaged: {'; '.join(problems[:3])}. Keep what is sound with "
+            "`theorex home salvage`"
+        )
+    return sum(counts.values())
+
+
+@contextmanager
+def _unpacked(file: Path, folder: Path) -> Iterator[Path]:
+    folder.mkdir(mode=FOLDER_MODE)
+    try:
+        with closing(connect_to_read(file)) as connection:
+            _unpack(connection, file, folder)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unpack(connection: sqlite3.Connection, file: Path, folder: Path) -> None:
+    """Write the segments that a backup holds, or that lie beside another home's file, into `folder`."""
+    if not _has_files(connection):
+        for path in (file.parent / ARCHIVE_FOLDER).glob("*.jsonl.gz"):
+            shutil.copy2(path, folder / path.name)
+        return
+    for name, content in connection.execute("SELECT name, content FROM backup_files"):
+        if isinstance(name, str) and isinstance(content, bytes) and _SEGMENT.fullmatch(name):
+            write_atomically(folder / name, content, mode=0o400)
+
+
+def _has_files(connection: sqlite3.Connection) -> bool:
+    table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'backup_files'"
+    return connection.execute(table).fetchone() is not None
+
+
+def restore(home: Path, file: Path, *, aside: str) -> Restored:
+    """Put a backup, or another home's theorex.db, in the place of a home's journal.
+
+    Every row of it is read and checked first. The old journal, its log, snapshots, vectors and segments are moved into
+    the folder `aside` of the home. A config.json that is there stays. Raises InvalidInput for a file that is no backup,
+    CorruptJournal for a damaged one: then nothing was changed; StorageError on a full disk.
+    """
+    if not file.is_file():
+        raise InvalidInput(f"{file} is no file; give one that `theorex backup FILE` has written")
+    with replacing(home) as drafts:
+        folder = drafts / ARCHIVE_FOLDER
+        folder.mkdir(mode=FOLDER_MODE)
+        problems: list[str] = []
+        with explained(str(file)), closing(connect_to_read(file)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            _refuse_foreign(connection, file)
+            _unpack(connection, file, folder)
+            make_database(drafts / DATABASE_FILE, checked_rows(connection, file, problems))
+            _restore_config(connection, home, drafts)
+        more, counts = check_rows(drafts / DATABASE_FILE, folder)
+        if problems := [*problems, *more]:
+            raise CorruptJournal(f"{file} is damaged, and nothing was changed: {'; '.join(problems[:3])}")
+        had_one = (home / DATABASE_FILE).exists()
+        kept = put_in_place(home, drafts, aside)
+    return Restored(str(home / DATABASE_FILE), sum(counts.values()), str(kept) if had_one else "")
+
+
+def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
+    marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    table = connection.execute("SELECT type FROM sqlite_schema WHERE name = 'events'").fetchone()
+    if marks[0] != APPLICATION_ID or table != ("table",):
+        raise InvalidInput(f"{file} is no backup; give one that `theorex backup FILE` has written")
+    if marks[1] > SCHEMA_VERSION:
+        raise InvalidInput(
+            f"{file} has the layout {marks[1]}, this release reads {SCHEMA_VERSION}; install a later one"
+        )
+
+
+def _restore_config(connection: sqlite3.Connection, home: Path, drafts: Path) -> None:
+    """The settings of the backup, for a home that has none of its own."""
+    if (home / CONFIG_FILE).exists() or not _has_files(connection):
+        return
+    row = connection.execute("SELECT content FROM backup_files WHERE name = ?", [CONFIG_FILE]).fetchone()
+    if row is not None and isinstance(row[0], bytes):
+        write_atomically(drafts / CONFIG_FILE, row[0], mode=0o600)

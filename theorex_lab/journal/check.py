@@ -1,0 +1,66 @@
+"""Reading a whole journal to find what is wrong with it: SQLite's own check, every row's checksum, the segments."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from theorex_lab.journal.connection import connect_as_allowed
+from theorex_lab.journal.event import RAW_KINDS, segment_of
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
+from theorex_lab.journal.sqlite import COLUMNS, checksum
+
+_MOST_PROBLEMS = 20
+
+
+def check_rows(path: Path, archive: Path | None = None) -> tuple[list[str], dict[str, int]]:
+    """Problems in the journal's file and in its segments below `archive`, and the number of events by kind.
+
+    Never raises for damage. Twenty problems of the file at most are listed.
+    """
+    problems: list[str] = []
+    archived: dict[str, dict[str, str]] = {}  # segment -> event id -> sha256 of its body
+    counts: Counter[str] = Counter()
+    try:
+        connection, _ = connect_as_allowed(path)
+        try:
+            found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})")]
+            problems += [f"{path}: {text}" for text in found if text != "ok"]
+            for row in checked_rows(connection, path, problems):
+                counts[str(row[5])] += 1
+                if (
+                    row[5] in RAW_KINDS
+                    and '"archived":' in row[7]
+                    and (segment := segment_of(stub := json.loads(row[7])))
+                ):
+                    archived.setdefault(segment, {})[row[1]] = stub["sha256"]
+        finally:
+            connection.close()
+    except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        problems.append(
+            f"{path}: {error}; put back a backup with `theorex restore FILE`, or keep what is sound with `theorex home "
+            "salvage`"
+        )
+    folder = archive or path.parent / ARCHIVE_FOLDER
+    for segment, hashes in archived.items():
+        problems += check_segment(folder / segment, hashes)
+    return problems, dict(counts)
+
+
+def checked_rows(
+    connection: sqlite3.Connection, path: Path, problems: list[str]
+) -> Iterator[tuple[int, str, int, str, str, str, str, str, int]]:
+    """Every row of the journal, `seq` to `crc`; what is wrong with them is added to `problems`."""
+    expected = 1
+    for row in connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq"):
+        seq, crc = row[0], row[-1]
+        if len(problems) < _MOST_PROBLEMS:
+            if seq != expected:
+                problems.append(f"{path}: events {expected} to {seq - 1} are gone")
+            if checksum(*row[1:-1]) != crc:
+                problems.append(f"{path}: event {seq} does not have its checksum")
+        expected = seq + 1
+        yield row

@@ -1,0 +1,206 @@
+"""Connections to the journal's file: opened alike everywhere, private to their owner, with errors that say what to do.
+
+Standard library only, and paths are texts: agents start a process for every event.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import contextmanager
+
+from theorex_lab.errors import AlreadyThere, CorruptJournal, StorageError
+
+TYPE_CHECKING = False  # what type checkers take for true
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BUSY_TIMEOUT_SECONDS = 60.0
+_SWITCH_WAIT_SECONDS = 0.005
+_UNKNOWN_OUTCOME = "the commit failed"
+_ROLLED_BACK = "the transaction was rolled back"
+_NETWORK_FILE_SYSTEMS = frozenset(
+    "nfs nfs4 cifs smb3 smbfs ncpfs afs ceph glusterfs lustre fuse.sshfs fuse.glusterfs fuse.s3fs fuse.rclone".split()
+)
+
+
+def connect(path: str | Path) -> sqlite3.Connection:
+    """A connection as every writer of the file must have it: WAL, synced at each commit, erased bytes overwritten."""
+    connection = _opened(f"{_uri(path)}?mode=rw")
+    try:
+        _switch_to_wal(connection)
+        for pragma in ("synchronous = FULL", "secure_delete = ON", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_to_read(path: str | Path) -> sqlite3.Connection:
+    """A connection to a file that may not be written, or whose folder may not.
+
+    Where nothing of a write-ahead log lies beside it, the file is read as it stands, without any lock.
+    """
+    alone = log_size(path) == 0
+    connection = _opened(f"{_uri(path)}?mode=ro{'&immutable=1' if alone else ''}")
+    try:
+        connection.execute("PRAGMA cell_size_check = ON").fetchall()
+        connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection to write or, where the folder may not be written, one to read; and whether it only reads."""
+    try:
+        return connect(path), False
+    except sqlite3.OperationalError as error:
+        names = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
+        refused = str(getattr(error, "sqlite_errorname", "")).startswith(names)
+        if not refused or os.access(os.path.dirname(os.path.abspath(path)), os.W_OK | os.X_OK):
+            raise
+    return connect_to_read(path), True
+
+
+def _opened(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        uri, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+    )  # fmt: skip
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Make sure that the file is in WAL mode. New journals are; a copy made by other tools may not be.
+
+    SQLite does not wait for the lock that the switch needs, so that the wait is here.
+    """
+    end = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(_SWITCH_WAIT_SECONDS)
+
+
+def log_size(path: str | Path) -> int:
+    """Bytes in the write-ahead log beside a journal's file; 0 where there is none."""
+    try:
+        return os.stat(f"{os.fspath(path)}-wal").st_size
+    except OSError:
+        return 0
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that is written inside, or nothing; other processes wait to write until it is done.
+
+    An error of SQLite carries a note that says whether nothing was written, or whether that cannot be told: a commit
+    may fail after its last byte was on the disk.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException as error:  # an interruption too must leave neither half of it nor the lock
+        _roll_back(connection)
+        error.add_note(_ROLLED_BACK)
+        raise
+    try:
+        connection.execute("COMMIT")
+    except BaseException as error:
+        _roll_back(connection)
+        error.add_note(_UNKNOWN_OUTCOME)
+        raise
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Turn SQLite's errors over the file at `path` into ones that say what to do."""
+    start = time.monotonic()
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        raise AlreadyThere(f"the event was not appended: {error}; every event needs an id of its own") from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        raise _explanation(path, error, time.monotonic() - start) from error
+
+
+def damaged(path: str, what: object) -> CorruptJournal:
+    """The error for a damaged journal, with both ways out of it."""
+    return CorruptJournal(
+        f"{path} is damaged ({what}); nothing was changed. Put back a backup with `theorex restore FILE`, or keep what "
+        "is sound with `theorex home salvage`"
+    )
+
+
+def _explanation(path: str, error: sqlite3.DatabaseError | UnicodeDecodeError, seconds: float) -> StorageError:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    notes = getattr(error, "__notes__", ())
+    # Statements are ours, and do not change: one that is refused, or a text that is none, means a damaged file.
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_ERROR")) or (
+        not name and not isinstance(error, sqlite3.ProgrammingError)
+    ):
+        return damaged(path, error)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
+        return StorageError(f"{path}: another process kept it locked for {seconds:.1f} s; try again")
+    if name == "SQLITE_FULL" or name.startswith("SQLITE_IOERR"):
+        return StorageError(f"{path}: the disk is full or failing ({error}); {_advice(notes)}")
+    if name == "SQLITE_NOMEM":
+        return StorageError(f"{path}: there is too little memory ({error}); free some, and {_advice(notes)}")
+    return StorageError(
+        f"{path}: {error} ({name}); choose a home that can be written, with --home or THEOREX_HOME, or make this one so"
+    )
+
+
+def _advice(notes: object) -> str:
+    if _UNKNOWN_OUTCOME in (notes or ()):  # type: ignore[operator]
+        return (
+            "whether this write is kept is not known: make room, look with `theorex audit --limit 5` or a search, and "
+            "repeat it if it is missing"
+        )
+    if _ROLLED_BACK in (notes or ()):  # type: ignore[operator]
+        return "nothing was written: make room, try again"
+    return "make room, try again"
+
+
+def _uri(path: str | Path) -> str:
+    """The file URI of a path (RFC 8089), every unusual byte of it percent-encoded."""
+    name = os.fsencode(os.path.abspath(path).replace(os.sep, "/"))
+    safe = "".join(
+        chr(byte) if (chr(byte).isalnum() and byte < 128) or byte in b"/._-~:" else f"%{byte:02X}" for byte in name
+    )
+    return f"file://{'' if safe.startswith('/') else '/'}{safe}"
+
+
+def refuse_network_drive(folder: str | Path, mounts: str | Path = "/proc/self/mounts") -> None:
+    """Raise StorageError where `folder` lies on a network drive: the write-ahead log needs shared memory.
+
+    Known where the system lists its mounts in a file (Linux); elsewhere nothing is refused.
+    """
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return
+    inside = os.path.join(os.path.realpath(folder), "")
+    longest, found = 0, ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        where = os.path.join(fields[1].replace("\\040", " "), "")
+        if inside.startswith(where) and len(where) >= longest:
+            longest, found = len(where), fields[2]
+    if found in _NETWORK_FILE_SYSTEMS:
+        raise StorageError(f"{folder} lies on a network drive ({found}); choose a home on a local disk")

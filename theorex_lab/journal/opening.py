@@ -1,0 +1,139 @@
+"""What is looked at before a journal's file is opened, and how a new one is made: no damage passes for an empty memory.
+
+Standard library only, and paths are texts: agents start a process for every event.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import suppress
+
+from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.journal import wal
+from theorex_lab.journal.connection import damaged, explained, log_size
+from theorex_lab.journal.private import make_file, make_folder
+
+DATABASE_FILE = "theorex.db"
+VIEWS_FOLDER = "views"
+# While this file lies in a home, another database is being put into its place.
+UNFINISHED_FILE = "replacing.json"
+_MAGIC = b"SQLite format 3\0"
+_LOOKS = 3
+
+
+def refuse_unfinished(folder: str) -> None:
+    """Raise StorageError where a process died while it put another database into the home."""
+    if os.path.exists(os.path.join(folder, UNFINISHED_FILE)):
+        raise StorageError(
+            f"{folder}: a restore or salvage is under way, or was interrupted; wait for it, or finish it with "
+            "`theorex home salvage`"
+        )
+
+
+def check_file(path: str) -> None:
+    """Refuse a file that was cut, or whose write-ahead log lost a commit, before SQLite opens it.
+
+    Not to be called in a process that has the file open: to close a file gives back the locks that it holds there.
+    Raises CorruptJournal, and nothing was written.
+    """
+    if log_size(path) > wal.HEADER_BYTES:
+        problem = wal.lost_commits(path)
+    else:
+        problem = _cut(path)
+        # Between two looks of ours, another process may shrink the file.
+        for _ in range(_LOOKS):
+            if problem and (log_size(path) > wal.HEADER_BYTES or problem != (problem := _cut(path))):
+                return
+    if problem:
+        raise damaged(path, problem)
+
+
+def _cut(path: str) -> str:
+    """What says that the end of the file is missing; '' where nothing does."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(100)
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        return ""  # SQLite says why it cannot be opened
+    if not header:
+        return "it has no bytes"
+    if not header.startswith(_MAGIC) or len(header) < 100:
+        return "it is no SQLite file"
+    page = int.from_bytes(header[16:18], "big")
+    page = 65_536 if page == 1 else page
+    stated = int.from_bytes(header[28:32], "big") if header[24:28] == header[92:96] else 0
+    if page < 512 or size % page:
+        return f"it was cut: its {size} bytes are no multiple of a page"
+    return f"it was cut: it has {size // page} of {stated} pages" if size // page < stated else ""
+
+
+def newest_snapshot(folder: str) -> int:
+    """The seq of the newest snapshot in a home, 0 where there is none; a snapshot's folder is named `code-seq`."""
+    newest = 0
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        for view in os.listdir(os.path.join(folder, VIEWS_FOLDER)):
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                for name in os.listdir(os.path.join(folder, VIEWS_FOLDER, view)):
+                    code, _, seq = name.partition("-")
+                    if code.isdecimal() and seq.isdecimal():
+                        newest = max(newest, int(seq))
+    return newest
+
+
+def create(path: str, schema: str) -> None:
+    """Make the file complete, in WAL mode, under another name, then link it: it is never seen half made.
+
+    Raises CorruptJournal where there are snapshots of a file that is gone or a log beside it, StorageError where the
+    home cannot be written.
+    """
+    folder = os.path.dirname(path)
+    if newest_snapshot(folder) or log_size(path):
+        raise CorruptJournal(
+            f"{path} is gone, yet there are snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log lies "
+            "there; put a backup back with `theorex restore FILE`, or start with what is left by `theorex home salvage`"
+        )
+    draft = f"{path}.new-{os.getpid()}-{threading.get_ident()}"
+    try:
+        make_folder(folder)
+        make_file(draft)
+        with explained(path):
+            fill(draft, schema)
+        os.link(draft, path)
+        sync_folder(folder)
+    except FileExistsError:
+        pass  # another process was first
+    except OSError as error:
+        raise StorageError(
+            f"cannot make the journal {path}: {error.strerror}; choose a home that can be written, with --home or "
+            "THEOREX_HOME"
+        ) from error
+    finally:
+        for name in (draft, f"{draft}-wal", f"{draft}-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+
+
+def fill(draft: str, schema: str) -> None:
+    """Make an empty file a database in WAL mode with this schema, all of it on the disk."""
+    connection = sqlite3.connect(draft, isolation_level=None)
+    try:
+        # In WAL mode from the start: who opens it first must not have to switch it, which SQLite does not wait for.
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.executescript(f"BEGIN; {schema} COMMIT;")
+    finally:
+        connection.close()
+
+
+def sync_folder(folder: str) -> None:
+    """Make what was linked or renamed in a folder durable, where the system can open a folder."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder or ".", os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

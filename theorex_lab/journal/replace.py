@@ -1,0 +1,115 @@
+"""Putting another database into a home: made complete beside it, then swapped in; what was there is set aside, not lost."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.errors import StorageError
+from theorex_lab.journal.connection import explained
+from theorex_lab.journal.files import exclusive, sync_folder, write_atomically
+from theorex_lab.journal.opening import DATABASE_FILE, UNFINISHED_FILE, VIEWS_FOLDER, fill
+from theorex_lab.journal.private import FOLDER_MODE, make_file
+from theorex_lab.journal.sqlite import SCHEMA
+
+LOCK_FILE = "replacing.lock"
+# What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.
+_DEPENDENT = (
+    DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md",
+)  # fmt: skip
+INSERT = "INSERT INTO events (seq, id, at, agent, session, kind, lineage, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+@contextmanager
+def replacing(home: Path) -> Iterator[Path]:
+    """A folder in the home for the drafts of what will replace its database; nobody else replaces it meanwhile.
+
+    What a process that died had begun to swap in is first brought to its end.
+    """
+    try:
+        home.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        with exclusive(home / LOCK_FILE, wait=True):
+            finish(home)
+            folder = home / f".replacing-{secrets.token_hex(4)}"
+            folder.mkdir(mode=FOLDER_MODE)
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise StorageError(
+            f"{error.filename or home}: {error.strerror}; make room or permit it, and repeat: what was there is untouched "
+            "or set aside in the home"
+        ) from error
+
+
+def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Write a journal's file with these rows, `seq` to `crc`, in one transaction; it is on disk when this returns.
+
+    Of two rows with one seq or id the first stays, unless the second is its erased form.
+    """
+    make_file(str(path))
+    with explained(str(path)):
+        fill(str(path), SCHEMA)
+        connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("BEGIN")
+            for row in rows:
+                try:
+                    connection.execute(INSERT, tuple(row))
+                except sqlite3.IntegrityError:
+                    if row[7].startswith('{"erased":'):
+                        connection.execute("UPDATE events SET body = ?, crc = ? WHERE id = ?", [row[7], row[8], row[1]])
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+
+
+def put_in_place(home: Path, drafts: Path, aside: str) -> Path:
+    """Swap in what lies in `drafts` (the database, perhaps the archive and config.json); returns where the old lies.
+
+    Killed at any point, the home refuses to be opened until `finish` has run: it never mixes old and new.
+    """
+    sync_folder(drafts)
+    unfinished = {"drafts": drafts.name, "aside": aside, "names": sorted(path.name for path in drafts.iterdir())}
+    write_atomically(home / UNFINISHED_FILE, json.dumps(unfinished).encode())
+    finish(home)
+    return home / aside
+
+
+def finish(home: Path) -> bool:
+    """Bring a swap that was begun to its end; False where none was."""
+    try:
+        unfinished = json.loads((home / UNFINISHED_FILE).read_bytes())
+        drafts, aside = home / unfinished["drafts"], home / unfinished["aside"]
+    except FileNotFoundError:
+        return False
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(
+            f"{home / UNFINISHED_FILE} cannot be read ({error}); look which files of the home are whole, and remove it"
+        ) from error
+    aside.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    for name in {*_DEPENDENT, *unfinished["names"]}:
+        # A draft that is there no more was put into its place already.
+        if (name not in unfinished["names"] or (drafts / name).exists()) and _is_there(home / name):
+            (home / name).replace(aside / name)
+    for name in unfinished["names"]:
+        if (drafts / name).exists():
+            (drafts / name).replace(home / name)
+    for folder in (aside, home):
+        sync_folder(folder)
+    (home / UNFINISHED_FILE).unlink()
+    sync_folder(home)
+    shutil.rmtree(drafts, ignore_errors=True)
+    return True
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() or path.is_symlink()

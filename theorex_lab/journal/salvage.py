@@ -1,0 +1,146 @@
+"""The way out of a damaged home without a backup: what is sound is kept, what is lost is written down."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from theorex_lab.errors import CorruptJournal, InvalidInput
+from theorex_lab.journal.check import check_rows
+from theorex_lab.journal.connection import explained, log_size
+from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
+from theorex_lab.journal.opening import DATABASE_FILE, newest_snapshot
+from theorex_lab.journal.pages import Pages, Row
+from theorex_lab.journal.private import FOLDER_MODE
+from theorex_lab.journal.replace import INSERT, make_database, put_in_place, replacing
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, body_hash, write_segment
+from theorex_lab.journal.sqlite import Journal, checksum
+
+_CHUNK_BYTES = 1 << 16
+_KEEPER = "theorex"  # the agent of the events that a salvage writes
+
+
+class Salvaged(NamedTuple):
+    """What a salvage kept and lost: the number of events, the ranges of lost seqs, and where the old files lie.
+
+    Where the home was sound nothing was changed, and `set_aside` is ''.
+    """
+
+    events: int
+    lost: list[tuple[int, int]]
+    set_aside: str
+    problems: list[str]
+
+
+def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
+    """Make a home usable again whose journal is damaged, cut, or behind its snapshots, or whose restore was interrupted.
+
+    Every event that has its checksum stays, with its seq; each one that is lost leaves an event of the kind `lost` in
+    its place, and one event `salvaged` lists them. The damaged files, snapshots and vectors are moved into the folder
+    `aside` of the home. Raises InvalidInput where there is no memory, StorageError where files cannot be read or written.
+    """
+    if not home.is_dir():
+        raise InvalidInput(f"{home} is no folder; there is nothing to salvage")
+    with replacing(home) as drafts:
+        problems, events = _problems(home)
+        if not problems:
+            return Salvaged(events, [], "", [])
+        archive, database = drafts / ARCHIVE_FOLDER, drafts / DATABASE_FILE
+        archive.mkdir(mode=FOLDER_MODE)
+        segments = _SoundSegments(home / ARCHIVE_FOLDER)
+        make_database(database, segments.without_lost(Pages(home / DATABASE_FILE).rows()))
+        segments.write(archive)
+        kept, lost = _note_losses(database, newest_snapshot(str(home)), at, {"set_aside": aside, "problems": problems})
+        return Salvaged(kept, lost, str(put_in_place(home, drafts, aside)), problems)
+
+
+def _problems(home: Path) -> tuple[list[str], int]:
+    """What is wrong with a home's journal, and how many events it holds."""
+    path = home / DATABASE_FILE
+    if not path.exists() and not newest_snapshot(str(home)) and not log_size(path):
+        raise InvalidInput(f"{path} is not there, and nothing that belongs to it; there is nothing to salvage")
+    try:
+        Journal(path).close()
+    except CorruptJournal as error:
+        return [str(error).partition("; ")[0]], 0
+    problems, counts = check_rows(path)
+    return problems, sum(counts.values())
+
+
+class _SoundSegments:
+    """The archived bodies that can still be read, also from a segment that breaks off in the middle."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._segments: dict[str, dict[str, Archived]] = {}
+
+    def without_lost(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows, without those that stand for a body which cannot be read."""
+        for row in rows:
+            stub = json.loads(row.body) if row.kind in RAW_KINDS and '"archived":' in row.body else {}
+            segment = segment_of(stub)
+            if segment is None or self._holds(segment, row.id, stub):
+                yield row
+
+    def write(self, folder: Path) -> None:
+        """Write what can be read of each segment that was asked for."""
+        for name, events in self._segments.items():
+            if events:
+                write_segment(folder / name, events.values())
+
+    def _holds(self, segment: str, event_id: str, stub: Mapping[str, str]) -> bool:
+        if segment not in self._segments:
+            self._segments[segment] = {event.id: event for event in _readable(self._folder / Path(segment).name)}
+        event = self._segments[segment].get(event_id)
+        return event is not None and body_hash(event.body) == stub["sha256"]
+
+
+def _readable(path: Path) -> Iterator[Archived]:
+    """The events of a segment up to where it is damaged; none of one that is gone."""
+    unpacker, text = zlib.decompressobj(wbits=31), b""
+    try:
+        data = path.read_bytes()
+        for start in range(0, len(data), _CHUNK_BYTES):
+            text += unpacker.decompress(data[start : start + _CHUNK_BYTES])
+    except (OSError, zlib.error):
+        pass  # what came before counts
+    for line in text.splitlines():
+        try:
+            yield Archived(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+
+
+def _note_losses(
+    database: Path, last: int, at: int, details: Mapping[str, object]
+) -> tuple[int, list[tuple[int, int]]]:
+    """Fill the gaps up to the seq `last`, and write one event that lists them; how many events are kept, and the gaps."""
+    with explained(str(database)), closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = FULL")
+        kept = int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
+        gaps, expected = [], 1
+        for (seq,) in connection.execute("SELECT seq FROM events ORDER BY seq"):
+            if seq > expected:
+                gaps.append((expected, seq - 1))
+            expected = seq + 1
+        if last >= expected:
+            gaps.append((expected, last))
+        connection.execute("BEGIN")
+        for first, end in gaps:
+            for seq in range(first, end + 1):
+                _put(connection, seq, new_event("lost", {}, agent=_KEEPER, at=at))
+        body = {"events": kept, "lost": [list(gap) for gap in gaps], **details}
+        _put(connection, max(expected - 1, last) + 1, new_event("salvaged", body, agent=_KEEPER, at=at))
+        connection.execute("COMMIT")
+    return kept, gaps
+
+
+def _put(connection: sqlite3.Connection, seq: int, event: Event) -> None:
+    body, lineage = encode(event.body), "[]"
+    fields = (event.id, event.at, event.agent, event.session, event.kind, lineage, body)
+    connection.execute(INSERT, (seq, *fields, checksum(*fields)))
