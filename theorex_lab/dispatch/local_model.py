@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from theorex_lab.dispatch.process import started
 from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.journal.files import exclusive, write_atomically
+from theorex_lab.journal.private import FILE_MODE
 
 if TYPE_CHECKING:
     from theorex_lab.config import ModelSettings, Settings
@@ -177,7 +178,7 @@ def _launch(folder: Path, port: int) -> _State:
     finally:
         os.close(log)
     state = _State(pid, started(pid), port)
-    write_atomically(folder / STATE_FILE, json.dumps(asdict(state)).encode())
+    write_atomically(folder / STATE_FILE, json.dumps(asdict(state)).encode(), mode=FILE_MODE)
     return state
 
 

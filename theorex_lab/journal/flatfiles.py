@@ -15,6 +15,7 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import sync_folder
 from theorex_lab.journal.foreign import open_file, read_column, read_file
+from theorex_lab.journal.private import make_file, make_folder, open_private
 from theorex_lab.journal.sqlite import Journal, insert
 
 Record = dict[str, Any]
@@ -30,10 +31,12 @@ class Appended(NamedTuple):
 def write_lines(path: Path, lines: Iterable[str]) -> int:
     """Write text lines to `path`, and return how many; the old file is replaced at the end, or left as it is.
 
+    Only its owner may read the file, nor enter the folders that are made for it.
+
     Raises StorageError where that fails, on a full disk for instance.
     """
     count = 0
-    with _draft(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
+    with _draft(path) as draft, open(draft, "x", encoding="utf-8", newline="\n", opener=open_private) as file:
         for line in lines:
             file.write(line + "\n")
             count += 1
@@ -47,7 +50,7 @@ def _draft(path: Path) -> Iterator[Path]:
     """Where to write what becomes the file `path` at the end, unless that fails."""
     draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(str(path.parent))
         try:
             yield draft
             draft.replace(path)
@@ -106,6 +109,7 @@ def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
     Raises StorageError as `write_lines` does.
     """
     with _draft(path) as draft:
+        make_file(str(draft))
         try:
             with closing(sqlite3.connect(draft)) as connection, connection:
                 connection.execute("CREATE TABLE cold_nodes (archive_id TEXT, data TEXT)")
