@@ -18,6 +18,7 @@ from theorex_lab import InvalidInput, Lab, Settings
 from theorex_lab.config import ModelSettings
 from theorex_lab.dispatch.bus import End, EventBus, Message, Start, Tool, preview, recorder
 from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+from theorex_lab.dispatch.process import this_process
 from theorex_lab.dispatch.worker import LARGEST_TASK_BYTES, Dispatcher, DispatchTask
 from theorex_lab.errors import AlreadyThere, StorageError
 from theorex_lab.ids import derived_event_id
@@ -215,10 +216,11 @@ def test_an_answer_is_traced_and_remembered_in_one_transaction(dispatcher: Dispa
     assert (started.kind, started.id) == ("trace_started", derived_event_id("trace started", result.trace_id))
     assert (ended.kind, ended.id) == ("trace_ended", derived_event_id("trace ended", result.trace_id))
     assert {(event.agent, event.session, event.at) for event in (started, ended, kept)} == {("main", "s1", NOW)}
-    assert len(started.body.pop("owner")) == 36
+    owner = started.body.pop("owner")
+    assert owner == {**this_process()._asdict(), "lock": owner["lock"]}
     assert tuple(started.body.pop("reasons")) == result.reasons
     assert started.body == {
-        "v": 1, "trace_id": result.trace_id, "task": CODE, "query_type": "code", "tags": ["code", "billing"],
+        "v": 2, "lost_after_seconds": 3_600.0, "trace_id": result.trace_id, "task": CODE, "query_type": "code", "tags": ["code", "billing"],
         "model": "great", "context_pct": 50.0, "query_tokens": estimated_tokens(CODE), "outcome_id": "outcome-7",
     }  # fmt: skip
     assert ended.lineage == (started.id,)
@@ -427,7 +429,7 @@ def test_the_lock_is_held_while_there_are_calls_and_no_longer(lab: Lab) -> None:
         dispatcher.dispatch(TASK)
         assert list((lab.home / "calls").iterdir()) == []
     owners = [event.body["owner"] for event in events(lab, "trace_started")]
-    assert held == [[f"{owner}.lock"] for owner in owners]
+    assert held == [[f"{owner['lock']}.lock"] for owner in owners]
     dispatcher.close()
 
 

@@ -49,7 +49,7 @@ def home(folder: Path) -> Iterator[Lab]:
 
 
 def export(lab: Lab, folder: Path, **options: Any) -> Exported:
-    return export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder, **options)
+    return export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder, **{"replace": True, **options})
 
 
 def take(lab: Lab, path: Path, **options: Any) -> list[FileReport]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from conftest import DAY, NOW, Run, observation
 
 from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab.errors import FilesThere
 from theorex_lab.evolution.exchange import export_home, import_home
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.memory.axon import Axon
@@ -104,7 +107,45 @@ def test_files_that_are_there_are_replaced_only_when_asked(home: Open, tmp_path:
         export(lab, agent="sage")
         assert theirs.read_text() == '{"nodes": []}'
         export(lab, replace=True)
+        (outcome,) = (tmp_path / "places").glob("went/*.json")
+        for path in (
+            *(tmp_path / "places").rglob("axon.json"),
+            tmp_path / "places" / "shared.json",
+            tmp_path / "places" / "cold.db",
+        ):
+            path.unlink()
+        outcome.write_text("theirs")
+        with pytest.raises(FilesThere, match=outcome.name):
+            export(lab)
+        assert (outcome.read_text(), list((tmp_path / "places").rglob("axon.json"))) == ("theirs", [])
+        export(lab, replace=True)
     assert "queue" in theirs.read_text()
+
+
+def test_a_folder_that_is_not_empty_is_asked_about(
+    run: Run, home: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(home("mine")).close()
+    folder = tmp_path / "out"
+    folder.mkdir()
+    export = ["export", str(folder), "--home", str(tmp_path / "mine")]
+    first = run(*export)
+    assert (first.code, "no backup: `theorex backup FILE` makes one" in first.out) == (0, True)
+    (folder / "shared-axon.json").unlink()
+    (folder / "mine.txt").write_text("mine")
+    refused = run(*export, "--json")
+    assert (refused.code, "--replace" in refused.json["error"]) == (1, True)
+    for said, code in (("n\n", 1), ("\n", 1), ("", 1), ("y\n", 0)):
+        assert not (folder / "shared-axon.json").exists()
+        stdin = io.StringIO(said)
+        monkeypatch.setattr(stdin, "isatty", lambda: True)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        answered = run(*export, "--json")
+        assert (answered.code, "Replace them?" in answered.err) == (code, True)
+        assert len(answered.json) == (1 if code else 3)
+    assert (folder / "shared-axon.json").exists()
+    assert (folder / "mine.txt").read_text() == "mine"
+    assert run(*export, "--replace").code == 0
 
 
 def cold(path: Path, *rows: str | bytes | None, table: str = "cold_nodes") -> Path:
@@ -139,7 +180,7 @@ def test_what_is_no_cold_store_is_refused_and_imports_nothing(home: Open, tmp_pa
     (tmp_path / "text.db").write_text("no database" * 100)
     cold(tmp_path / "other.db", "{}", table="hot_nodes")
     with home("mine") as lab:
-        for name, reason in (("text.db", "no cold store"), ("other.db", "without the table cold_nodes")):
+        for name, reason in (("text.db", "no table cold_nodes"), ("other.db", "without the table cold_nodes")):
             (report,) = take(lab, tmp_path / name)
             assert (report.imported, reason in report.problems[0]) == (0, True)
         assert lab.journal.last_seq() == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -22,8 +23,11 @@ from hostile_server import FAILURES, HostileServer, after, completion, hang, slo
 
 from theorex_lab import Lab
 from theorex_lab.config import ModelSettings
-from theorex_lab.dispatch import bus, local_model
-from theorex_lab.dispatch.bus import LOST, Owner, Start, close_lost
+from theorex_lab.dispatch import local_model
+from theorex_lab.dispatch import owner as owners
+from theorex_lab.dispatch.bus import Start
+from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, Owner, close_lost
+from theorex_lab.dispatch.process import this_process
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
@@ -179,7 +183,9 @@ def test_a_killed_call_is_closed_as_lost_once_and_a_living_one_is_left_alone(hom
                 "trace_id": "dying", "success": False, "lost": True, "latency_ms": None, "error": LOST, "attempts": [],
             }  # fmt: skip
             assert [path.stem for path in (home / "calls").glob("*.lock")] == [
-                event.body["owner"] for event in events(lab, "trace_started") if event.body["trace_id"] == "living"
+                event.body["owner"]["lock"]
+                for event in events(lab, "trace_started")
+                if event.body["trace_id"] == "living"
             ]
             assert lab.trace("dying").lost
             assert len(lab.views.get(Evidence).table) == 0, "a lost call says nothing of the model"
@@ -195,24 +201,24 @@ def lost_trace(lab: Lab, trace_id: str) -> None:
     folder = lab.home / "calls"
     with Owner(folder).alive(NOW) as owner:
         lab.journal.append([Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()])
-    (folder / f"{owner}.lock").touch()  # what is left once the system has given back the lock of the dead
+    (folder / f"{owner['lock']}.lock").touch()  # what is left once the system has given back the lock of the dead
 
 
 @needs_flock
 def test_two_that_close_a_lost_trace_at_once_write_one_end(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(home) as lab, opened(home) as other:
         lost_trace(lab, "t")
-        inner, results = bus._close, []
+        inner, results = owners._close, []
 
-        def late(journal: Any, trace_id: str, at: int) -> bool:
+        def late(*given: Any) -> bool:
             """The other one comes after this one has decided, and does not see the lock, its file being gone."""
-            monkeypatch.setattr(bus, "_close", inner)
+            monkeypatch.setattr(owners, "_close", inner)
             for path in (home / "calls").glob("*.lock"):
                 path.unlink()
             results.append(close_lost(other.views, home / "calls", NOW))
-            return inner(journal, trace_id, at)
+            return inner(*given)
 
-        monkeypatch.setattr(bus, "_close", late)
+        monkeypatch.setattr(owners, "_close", late)
         results.append(close_lost(lab.views, home / "calls", NOW))
         assert results == [["t"], []]
         assert len(events(lab, "trace_ended")) == 1
@@ -234,14 +240,106 @@ def test_a_trace_of_a_living_dispatcher_of_this_process_is_left_alone(home: Path
 
 
 @needs_flock
-@pytest.mark.parametrize("owner", ["", "../../etc/passwd", "a" * 36, "/tmp/x"])
-def test_an_owner_that_names_no_lock_is_dead_and_names_no_file(home: Path, owner: str) -> None:
+@pytest.mark.parametrize("lock", [None, "", 7, "../../etc/passwd", "a" * 53, "/tmp/x"])
+def test_an_owner_that_names_no_lock_is_dead_and_names_no_file(home: Path, lock: object) -> None:
     with opened(home) as lab:
+        owner = None if lock is None else {**this_process()._asdict(), "lock": lock}
         before = sorted(home.parent.rglob("*"))
         lab.journal.append([Start("t", "main", NOW, "a task", "general", owner=owner).event()])
         assert close_lost(lab.views, home / "calls", NOW) == ["t"]
         assert {path for path in {*home.parent.rglob("*")} - {*before} if "calls" not in path.parts} == set()
         assert [path for path in (home / "calls").rglob("*") if path.is_file()] == []
+
+
+def call_of(lab: Lab, trace_id: str, **changed: object) -> None:
+    """A START whose owner differs from this process in what is given, and whose lock nobody holds."""
+    owner = {**this_process()._asdict(), "lock": f"{'0' * 16}-{trace_id:0>36}", **changed}
+    start = Start(trace_id, "main", NOW, "a task", "general", owner=owner, lost_after_seconds=3_600.0)
+    lab.journal.append([start.event()])
+
+
+@needs_flock
+@pytest.mark.parametrize(
+    ("changed", "lost"),
+    [
+        ({}, True),
+        ({"machine": "another", "pid": 2**22 + 1}, False),
+        ({"machine": "another", "boot": "of another"}, False),
+        ({"container": "another", "pid": 2**22 + 1}, False),
+        ({"container": "another", "boot": "an earlier one"}, True),
+        ({"boot": "an earlier one"}, True),
+        ({"pid": 2**22 + 1}, True),
+        ({"started": "before"}, True),
+        ({"pid": "7"}, False),
+        ({"pid": 2**80}, True),
+    ],
+)
+def test_only_a_call_whose_process_can_be_seen_is_closed_before_its_time(
+    home: Path, changed: dict[str, object], lost: bool
+) -> None:
+    with opened(home) as lab:
+        call_of(lab, "t", **changed)
+        assert lab.dispatcher.close_lost() == []
+        assert lab.trace("t").lost == lost, "opening it has closed the lost one"
+        lab.clock.advance(seconds=3_600)  # type: ignore[attr-defined]
+        assert lab.dispatcher.close_lost() == []
+        lab.clock.advance(seconds=0.000001)  # type: ignore[attr-defined]
+        assert lab.dispatcher.close_lost() == ["t"] * (not lost)
+        assert lab.trace("t").error == (LOST if lost else OUT_OF_SIGHT)
+        check(lab)
+
+
+@needs_flock
+def test_a_process_that_is_gone_has_lost_its_call_though_a_child_holds_its_lock(home: Path) -> None:
+    with opened(home) as lab, Owner(home / "calls").alive(NOW) as owner:
+        call_of(lab, "mine", **owner)
+        call_of(lab, "gone", **{**owner, "pid": 2**22 + 1})
+        assert close_lost(lab.views, home / "calls", NOW) == ["gone"]
+
+
+def test_a_lock_file_of_another_place_is_left_alone(home: Path) -> None:
+    theirs, mine = (f"{place}-{0:0>36}.lock" for place in ("0" * 16, this_process().place))
+    (home / "calls").mkdir(parents=True)
+    for name in (theirs, mine):
+        (home / "calls" / name).touch()
+    with opened(home) as lab:
+        assert lab.dispatcher.close_lost() == []
+    assert [path.name for path in (home / "calls").iterdir()] == [theirs]
+
+
+@needs_flock
+def test_a_lock_file_that_cannot_be_removed_costs_no_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlink = Path.unlink
+
+    def failing(path: Path, *, missing_ok: bool = False) -> None:
+        if path.suffix == ".lock":
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", failing)
+    with HostileServer(completion("raise earlier")) as server, at_server(home, server.url) as lab:
+        assert lab.agent("main").dispatch(CODE).success
+        assert lab.dispatcher.close_lost() == []
+        assert len(list((home / "calls").iterdir())) == 1
+        monkeypatch.undo()
+        assert lab.dispatcher.close_lost() == []
+        assert list((home / "calls").iterdir()) == []
+        check(lab)
+
+
+def test_a_start_of_version_1_is_waited_for_a_day(home: Path) -> None:
+    """It named a lock file alone, and not on which machine that was."""
+    with opened(home) as lab:
+        for trace_id, owner in (("t", f"{0:0>8}-0000-7000-8000-{0:0>12}"), ("imported", "")):
+            event = Start(trace_id, "main", NOW, "a task", "general").event()
+            del event.body["lost_after_seconds"]
+            lab.journal.append([event._replace(body={**event.body, "v": 1, "owner": owner})])
+        assert close_lost(lab.views, home / "calls", NOW) == ["imported"]
+        lab.clock.advance(days=1)  # type: ignore[attr-defined]
+        assert close_lost(lab.views, home / "calls", lab.clock.now()) == []
+        lab.clock.advance(seconds=0.000001)  # type: ignore[attr-defined]
+        assert close_lost(lab.views, home / "calls", lab.clock.now()) == ["t"]
+        check(lab)
 
 
 @needs_flock
@@ -327,7 +425,9 @@ def test_an_interrupted_command_has_written_its_trace(home: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
-def test_a_command_that_is_asked_to_end_has_written_its_trace(home: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_command_that_is_asked_to_end_has_written_its_trace(home: Path, name: str) -> None:
+    sign = getattr(signal, name)
     with HostileServer(hang) as server:
         home.mkdir()
         settings = {"models": {"only": {"tier": "medium", "url": server.url}}, "roles": [], "modelTimeoutSeconds": 120}
@@ -335,12 +435,27 @@ def test_a_command_that_is_asked_to_end_has_written_its_trace(home: Path) -> Non
         command = [sys.executable, "-m", "theorex_lab", "dispatch", "add 2 and 2", "--home", str(home)]
         process = subprocess.Popen(command)
         until(lambda: server.requests)
-        process.terminate()
-        assert process.wait() == 128 + signal.SIGTERM
+        process.send_signal(sign)
+        assert process.wait() == 128 + sign
     with opened(home) as lab:
         (ended,) = events(lab, "trace_ended")
-        assert (ended.body["lost"], ended.body["error"]) == (False, "SystemExit: 143")
+        assert (ended.body["lost"], ended.body["error"]) == (False, f"SystemExit: {128 + sign}")
         check(lab)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_command_that_is_to_outlive_its_terminal_does(home: Path) -> None:
+    answer = threading.Event()
+    with HostileServer(after(answer, completion("late"))) as server:
+        home.mkdir()
+        settings = {"models": {"only": {"tier": "medium", "url": server.url}}, "roles": [], "modelTimeoutSeconds": 120}
+        (home / "config.json").write_text(json.dumps(settings))
+        dispatch = [sys.executable, "-m", "theorex_lab", "dispatch", "add 2 and 2", "--home", str(home)]
+        process = subprocess.Popen(["nohup", *dispatch], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        until(lambda: server.requests)
+        process.send_signal(signal.SIGHUP)
+        answer.set()
+        assert process.wait() == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
@@ -355,8 +470,8 @@ def test_a_forked_process_has_a_thread_and_an_owner_of_its_own(home: Path) -> No
             lab.dispatcher.close()
 
         assert forked(child) == 0
-        owners = {event.body["owner"] for event in events(lab, "trace_started")}
-        assert len(owners) == 2
+        pids = {event.body["owner"]["pid"] for event in events(lab, "trace_started")}
+        assert len(pids) == 2
         assert list((home / "calls").iterdir()) == []
         check(lab)
 

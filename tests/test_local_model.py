@@ -20,6 +20,7 @@ from theorex_lab import cli
 from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch.llm import ModelClient
 from theorex_lab.dispatch.local_model import LOG_FILE, MODEL, STATE_FILE, Running, local_endpoint, start, status, stop
+from theorex_lab.dispatch.process import started
 from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 
 # Takes the place of the extra: loads for three requests, then is healthy; FAKE says how it goes wrong.
@@ -74,9 +75,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def gone(pid: int) -> bool:
     """Whether no process with this pid runs any more; waits a little for it."""
     end = time.monotonic() + 60
-    while local_model._started(pid) and time.monotonic() < end:
+    while started(pid) and time.monotonic() < end:
         time.sleep(0.01)
-    return not local_model._started(pid)
+    return not started(pid)
 
 
 def test_it_is_started_once_found_again_and_stopped(home: Path) -> None:

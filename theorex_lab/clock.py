@@ -65,7 +65,8 @@ class FixedClock:
 def to_microseconds(when: str | datetime) -> int:
     """Microseconds since 1970-01-01 UTC of an aware datetime or an ISO 8601 text with its offset.
 
-    Raises InvalidInput for a naive time: without an offset nobody can tell when it was.
+    Raises InvalidInput for a naive time, since without an offset nobody can tell when it was, and for one that its offset
+    takes out of the years 1 to 9999.
 
     >>> to_microseconds("1970-01-01T01:00:00+01:00")
     0
@@ -83,7 +84,10 @@ def to_microseconds(when: str | datetime) -> int:
         raise InvalidInput(
             f"got the time {when!s} without an offset; add one (a Z for UTC, or +02:00), or tzinfo to the datetime"
         )
-    return (parsed - _EPOCH) // timedelta(microseconds=1)
+    found = (parsed - _EPOCH) // timedelta(microseconds=1)
+    if not EARLIEST <= found <= LATEST:
+        raise InvalidInput(f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between")
+    return found
 
 
 def to_datetime(microseconds: int) -> datetime:

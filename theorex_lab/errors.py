@@ -3,7 +3,8 @@
 TheorexError
 ├── InvalidInput        what was handed in is refused; nothing was written      (also a ValueError)
 │   ├── ConfigError     a setting: names the key, the value and what is allowed
-│   └── AlreadyThere    an event with this id was appended before, by this process or another
+│   ├── AlreadyThere    an event with this id was appended before, by this process or another
+│   └── FilesThere      files are there that an export would replace, and nobody said that it may
 ├── StorageError        the home cannot be read or written (permissions, full disk, network drive)
 │   └── CorruptJournal  the journal's file is damaged; the memory is never taken for empty
 ├── NewerVersion        an event was written by a newer release
@@ -27,6 +28,10 @@ class ConfigError(InvalidInput):
 
 class AlreadyThere(InvalidInput):
     """An event with this id was appended before; nothing was written."""
+
+
+class FilesThere(InvalidInput):
+    """Files are there that would be replaced; nothing was written."""
 
 
 class StorageError(TheorexError):

@@ -93,8 +93,10 @@ def start_flush(home: str, agent: str, session: str) -> None:
     """Start `theorex flush` for the session in a process of its own, which outlives this one and writes to the log."""
     import subprocess
 
+    from theorex_lab.journal.private import open_private
+
     command = [sys.executable, "-m", "theorex_lab", "flush", "--session", session, "--agent", agent, "--home", home]
-    with open(_log_path(home), "ab") as log:
+    with open(_log_path(home), "ab", opener=open_private) as log:
         # In the home, not in the agent's folder: `python -m` would import modules that lie there.
         subprocess.Popen(
             command,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from theorex_lab.cli.address_space import mind_limit
 from theorex_lab.errors import TheorexError
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tour": ("research", "From a git history to a fitted memory and its context."),
     "lab": ("research", "Open JupyterLab on the numbered notebooks."),
 }
+# How threads and shared libraries say that there is no memory for them.
+_NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate memory", "Cannot allocate memory")
 COMMON_OPTIONS = ("as_json", "home", "now")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -228,6 +232,7 @@ def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 wrong usage."""
     # click's own parser has not run yet when a usage error is reported, so the flag is looked for by hand.
     as_json = "--json" in sys.argv[1:]
+    mind_limit()
     try:
         theorex.main(standalone_mode=False, obj={}, prog_name="theorex")
     except click.UsageError as error:
@@ -245,4 +250,24 @@ def main() -> NoReturn:
         # The reader of the output went away; nothing can be said to it any more.
         sys.stdout = None
         sys.exit(1)
+    except (MemoryError, OSError, ImportError, RuntimeError) as error:
+        problem = _of_the_machine(error)
+        if not problem:
+            raise
+        fail(problem, as_json=as_json)
     sys.exit(0)
+
+
+def _of_the_machine(error: Exception) -> str:
+    """What the machine had no room for, or would not do, in a sentence; '' for a fault of the program's own."""
+    reason = str(error)
+    is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    if is_memory or any(hint in reason for hint in _NO_ROOM):
+        return (
+            "there is too little memory for this; what was written before is whole: allow more (ulimit -v), close "
+            "other programs, or ask for less at once"
+        )
+    if not isinstance(error, OSError):
+        return ""
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or reason}; what was written before is whole: check the disk and its permissions, and repeat"

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from theorex_lab.cli import command, emit, fail, one_row, open_lab
+from theorex_lab.cli.signals import on_end, restore
 
 
 @command("dispatch")
@@ -87,12 +88,17 @@ def model(action: str, port: int | None) -> None:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Within, the signal that asks a process to end ends it as an exception does, so that the trace is written."""
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    """Within, a signal that asks a process to end ends it as an exception does, so that the trace is written."""
+
+    def end(number: int, _: object) -> NoReturn:
+        on_end(signal.SIG_IGN)  # a terminal that closes sends both, and the second would break off the writing
+        sys.exit(128 + number)
+
+    before = on_end(end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        restore(before)
 
 
 def _timeline(trace: dict[str, Any]) -> list[str]:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, open_lab
+from theorex_lab.cli import command, emit, fail, open_lab, printable
 from theorex_lab.clock import to_microseconds
+from theorex_lab.errors import FilesThere
 
+NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @command("export")
 @click.option("--agent", default=None, help="Only this agent's memory; default: all agents.")
-@click.option("--replace", is_flag=True, help="Without DIR: replace the files that are there.")
+@click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole.
+
+    This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
+
+    A DIR that is not empty, or files at the places below, are asked about; other files in them are left alone. Where
+    nobody can be asked the exit code is 1, unless --replace is given.
 
     Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
     outcomesDir in config.json say.
@@ -28,16 +37,26 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     from theorex_lab.evolution.exchange import export_home
 
     lab = open_lab()
-    done = export_home(
-        lab.views, lab.settings, lab.clock, lab.searcher, folder and folder.expanduser(), agent=agent, replace=replace
+    write = partial(
+        export_home, lab.views, lab.settings, lab.clock, lab.searcher, folder and folder.expanduser(), agent=agent
     )
+    try:
+        done = write(replace=replace)
+    except FilesThere as error:
+        if not sys.stdin.isatty():
+            raise
+        click.echo(printable(str(error)), err=True)
+        if not click.confirm("Replace them?", default=False, err=True):
+            fail("nothing was exported", as_json=bool(click.get_current_context().obj.get("as_json")))
+        done = write(replace=True)
     lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
+    lines.append(NO_BACKUP)
     emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join(lines))
 
 
 @command("import")
 @click.option("--agent", default="main", show_default=True, help="Whose the records are that name nobody.")
-@click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for backups of your own.")
+@click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path(path_type=Path))
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> None:

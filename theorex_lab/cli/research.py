@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -113,7 +112,8 @@ def tour(repo: str, output: str, seed: int) -> None:
 @click.option("--voila", is_flag=True, help="Serve 01_decay_tuning as a page without code, through Voila.")
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, more: tuple[str, ...]) -> None:
-    """Runs until you stop it with Ctrl-C. The address that is printed holds a token made for this run.
+    """Runs until you stop it with Ctrl-C. The address that is printed holds a token made for this run. Told to end, by
+    `kill` or a terminal that closes, it ends what it has started, kernels too.
 
     What stands after -- goes to the server as it is, for instance: theorex lab -- --allow-root
     """
@@ -123,7 +123,11 @@ def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, mor
     arguments = _voila(where, port) if voila else _jupyterlab(where, port)
     arguments += [*(["--no-browser"] if no_browser else []), *more]
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
-    code = _serve(arguments)
+    from theorex_lab.cli.server_process import run_server
+
+    code = run_server(arguments)
+    if code > 128:
+        sys.exit(code)
     if code:
         raise TheorexError(f"{'Voila' if voila else 'JupyterLab'} ended with code {code}; see its messages above")
 
@@ -146,16 +150,6 @@ def _require_voila() -> None:
         raise TheorexError(
             "Voila is not installed; install it with: pip install voila (in a checkout: uv pip install voila)"
         )
-
-
-def _serve(arguments: list[str]) -> int:
-    """The server's exit code. Ctrl-C reaches the server too, which stops its kernels before it ends."""
-    with subprocess.Popen(arguments) as server:
-        while True:
-            try:
-                return server.wait()
-            except KeyboardInterrupt:
-                continue
 
 
 def _notebooks(folder: Path | None) -> Path:

@@ -1,40 +1,32 @@
-"""A call of a model as messages START, TOOL and END of one trace id, and the recorder that writes them down.
-
-A trace whose process died stays open in the journal until `close_lost` finds that nobody holds its owner's lock.
-"""
+"""A call of a model as messages START, TOOL and END of one trace id, and the recorder that writes them down."""
 
 from __future__ import annotations
 
-import os
-import re
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from theorex_lab.errors import AlreadyThere, InvalidInput, StorageError
-from theorex_lab.ids import check_session, derived_event_id, new_event_id
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.files import exclusive
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.ids import check_session, derived_event_id
+from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.sqlite import Journal
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import Attempt
-    from theorex_lab.journal.view import Views
 
 TASK_CHARACTERS = 4_000
 RESPONSE_CHARACTERS = 2_000
 ERROR_CHARACTERS = 1_000
 TOOL_CHARACTERS, TOOL_INPUT_CHARACTERS, TOOL_RESPONSE_CHARACTERS = 128, 300, 500
-LOST = "the process ended during the call"
-_OWNER = re.compile(r"[0-9a-f-]{36}")
 
 
 @dataclass(frozen=True)
 class Start:
-    """A model is about to be called. `at`: µs UTC; `model`: the first choice; `owner`: whose lock shows that it lives."""
+    """A model is about to be called.
+
+    `at`: µs UTC; `model`: the first choice; `owner`: whose call it is, and `lost_after_seconds`: when it is given up
+    where nobody can see the owner, both as in `dispatch.owner`; without an owner the call is nobody's.
+    """
 
     trace_id: str
     agent: str
@@ -48,7 +40,8 @@ class Start:
     context_pct: float = 0.0
     query_tokens: int = 0
     outcome_id: str | None = None
-    owner: str = ""
+    owner: Body | None = None
+    lost_after_seconds: float = 0.0
 
     @property
     def event_id(self) -> str:
@@ -73,6 +66,7 @@ class Start:
             "query_tokens": self.query_tokens,
             "outcome_id": self.outcome_id,
             "owner": self.owner,
+            "lost_after_seconds": self.lost_after_seconds,
         }
         return new_event(
             "trace_started", body, agent=self.agent, session=self.session, at=self.at, event_id=self.event_id
@@ -240,112 +234,6 @@ def recorder(journal: Journal) -> Subscriber:
     return record
 
 
-class Owner:
-    """A process's sign of life while it has open traces: a lock that the system gives back when the process dies.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Owner(Path(folder)).alive(0) as owner:
-    ...         held = [path.stem == owner for path in Path(folder).iterdir()]
-    ...     left = list(Path(folder).iterdir())
-    >>> held, left
-    ([True], [])
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._guard = threading.Lock()
-        self._id, self._calls, self._held = "", 0, ExitStack()
-
-    @contextmanager
-    def alive(self, at: int) -> Iterator[str]:
-        """Hold the lock inside; calls that overlap share it. Yields the owner's id; `at`: µs UTC.
-
-        Raises StorageError where the lock file cannot be made.
-        """
-        with self._guard:
-            if self._calls == 0:
-                self._take(at)
-            self._calls += 1
-            owner = self._id
-        try:
-            yield owner
-        finally:
-            with self._guard:
-                self._calls -= 1
-                if self._calls == 0:
-                    self._give_back()
-
-    def _take(self, at: int) -> None:
-        self._id = new_event_id(at)
-        draft = self._folder / f".{self._id}"
-        try:
-            self._held.enter_context(exclusive(draft, wait=True))
-            # Named once it is locked, so that nobody ever finds the file of a living process without its lock.
-            if draft.exists():  # it does not where the system has no flock
-                draft.rename(_lock_file(self._folder, self._id))
-        except OSError as error:
-            self._held.close()
-            raise StorageError(
-                f"cannot lock {draft}: {error.strerror}; make the folder one that can be written"
-            ) from error
-
-    def _give_back(self) -> None:
-        _lock_file(self._folder, self._id).unlink(missing_ok=True)
-        self._held.close()
-
-
-def close_lost(views: Views, folder: Path, at: int) -> list[str]:
-    """Close, as lost, the open traces whose process has died; returns their ids.
-
-    `folder`: where the owners' lock files are; those of the dead are removed. A trace whose owner lives is left alone.
-    Where the system has no flock (Windows) nobody can tell, and nothing is closed.
-    """
-    from theorex_lab.memory.traces import Traces, open_traces
-
-    if os.name == "nt":
-        return []
-    view = views.get(Traces)
-    by_owner: dict[str, list[str]] = {path.stem: [] for path in folder.glob("*.lock")}
-    with view.lock:
-        for trace_id, owner in open_traces(view):
-            by_owner.setdefault(owner, []).append(trace_id)
-    closed: list[str] = []
-    for owner, trace_ids in by_owner.items():
-        with _dead(folder, owner) as dead:
-            if dead:
-                closed += [trace_id for trace_id in trace_ids if _close(views.journal, trace_id, at)]
-    return closed
-
-
-@contextmanager
-def _dead(folder: Path, owner: str) -> Iterator[bool]:
-    """Whether the owner has died; its lock is held meanwhile, and its file is removed."""
-    if not _OWNER.fullmatch(owner):  # such an id names no file, so that nobody can hold its lock
-        yield True
-        return
-    path = _lock_file(folder, owner)
-    with exclusive(path, wait=False) as held:
-        yield held
-        if held:
-            path.unlink(missing_ok=True)
-
-
-def _close(journal: Journal, trace_id: str, at: int) -> bool:
-    """Append the END of a lost trace; False where it has ended meanwhile or was erased."""
-    found = journal.read(ids=[derived_event_id("trace started", trace_id)])
-    if not found or found[0].erased:
-        return False
-    started, body = found[0], found[0].body
-    start = Start(trace_id, started.agent, started.at, "", body["query_type"], session=started.session)
-    end = End(trace_id, at, success=False, model=body["model"] or "", error=LOST, lost=True)
-    try:
-        journal.append([end.event(start)])
-    except AlreadyThere:
-        return False
-    return True
-
-
 def check_trace_id(trace_id: str) -> str:
     """Return `trace_id`, or raise InvalidInput where it is outside the rule.
 
@@ -394,7 +282,3 @@ def preview(text: str, limit: int) -> str:
 
 def _error(error: str | None) -> str | None:
     return None if error is None else preview(error, ERROR_CHARACTERS)
-
-
-def _lock_file(folder: Path, owner: str) -> Path:
-    return folder / f"{owner}.lock"

@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -20,8 +19,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from theorex_lab.dispatch.process import started
 from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.journal.files import exclusive, write_atomically
+from theorex_lab.journal.private import FILE_MODE
 
 if TYPE_CHECKING:
     from theorex_lab.config import ModelSettings, Settings
@@ -64,7 +65,7 @@ class _State:
         return Running(f"http://{_HOST}:{self.port}", self.pid)
 
     def runs(self) -> bool:
-        return self.pid > 1 and self.started != "" and _started(self.pid) == self.started
+        return self.pid > 1 and self.started != "" and started(self.pid) == self.started
 
 
 def installed() -> bool:
@@ -176,8 +177,8 @@ def _launch(folder: Path, port: int) -> _State:
         pid = os.posix_spawn(command[0], command, os.environ, file_actions=redirections, setsid=True)
     finally:
         os.close(log)
-    state = _State(pid, _started(pid), port)
-    write_atomically(folder / STATE_FILE, json.dumps(asdict(state)).encode())
+    state = _State(pid, started(pid), port)
+    write_atomically(folder / STATE_FILE, json.dumps(asdict(state)).encode(), mode=FILE_MODE)
     return state
 
 
@@ -207,25 +208,6 @@ def _reap(pid: int) -> None:
     # Where this process started it, it stays in the table of processes until it is waited for.
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-
-
-def _started(pid: int) -> str:
-    """When the process began, as text that no later process with this pid has; '' where it has ended."""
-    try:
-        # The name in brackets may hold anything; after it come the state, and as the 20th the start in clock ticks.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except FileNotFoundError:
-        return "" if Path("/proc/self/stat").exists() else _started_by_ps(pid)
-    except ProcessLookupError:
-        return ""
-    return "" if fields[0] in "ZX" else f"{boot} {fields[19]}"
-
-
-def _started_by_ps(pid: int) -> str:
-    asked = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
-    shown = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split(maxsplit=1)
-    return "" if len(shown) < 2 or shown[0].startswith("Z") else shown[1].strip()
 
 
 def _healthy(port: int) -> bool:

@@ -16,17 +16,16 @@ from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import (
     End,
     EventBus,
-    Owner,
     Start,
     check_outcome_id,
     check_trace_id,
     clean,
-    close_lost,
     recorder,
 )
+from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import derived_event_id, new_event_id
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.heuristic import estimated_tokens
@@ -98,7 +97,7 @@ class Pending:
 class Dispatcher:
     """Hands tasks to models and keeps a trace of each call; threads may share it.
 
-    Opening one closes, as lost, the traces of processes that have died. `power`: how the machine is powered, None to
+    Opening one closes, as lost, the traces of processes that have died (see `dispatch.owner`). `power`: how the machine is powered, None to
     look each time; `ask`: `dispatch.llm.ask` or its like.
 
     >>> from theorex_lab import Lab
@@ -147,7 +146,7 @@ class Dispatcher:
         return Pending(checked.trace_id if self._is_due(checked) else None, future)
 
     def close_lost(self) -> list[str]:
-        """Close the open traces whose process has died; returns their ids. See `theorex_lab.dispatch.bus.close_lost`."""
+        """Close the open traces whose process has died; returns their ids. See `theorex_lab.dispatch.owner`."""
         return close_lost(self.views, self._calls, self.clock.now())
 
     def close(self) -> None:
@@ -210,7 +209,8 @@ class Dispatcher:
         decision = self._route(task, settings)
         names, reasons = _callable(decision, settings)
         with self._owner.alive(self.clock.now()) as owner:
-            start = self._start(task, decision, reasons, owner)
+            longest_seconds = len(names) * settings.model_timeout_seconds
+            start = self._start(task, decision, reasons, owner, longest_seconds)
             self.bus.publish(start)
             try:
                 end = self._end(start, self._ask(names, task.task, settings))
@@ -256,7 +256,9 @@ class Dispatcher:
                 query_tokens=_query_tokens(task),
             )
 
-    def _start(self, task: DispatchTask, decision: Decision, reasons: tuple[str, ...], owner: str) -> Start:
+    def _start(
+        self, task: DispatchTask, decision: Decision, reasons: tuple[str, ...], owner: Body, longest_seconds: float
+    ) -> Start:
         assert task.trace_id is not None
         return Start(
             task.trace_id,
@@ -272,6 +274,7 @@ class Dispatcher:
             query_tokens=_query_tokens(task),
             outcome_id=task.outcome_id,
             owner=owner,
+            lost_after_seconds=lost_after_seconds(longest_seconds),
         )
 
     def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> Answer:

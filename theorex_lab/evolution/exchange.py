@@ -21,11 +21,12 @@ from theorex_lab.clock import Clock, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, check_score, outcome_event
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.flatfiles import Record, append_new, write_lines
+from theorex_lab.journal.foreign import read_file
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.exchange import (
@@ -36,6 +37,7 @@ from theorex_lab.memory.exchange import (
     files_of,
     import_files,
     places,
+    refuse_to_replace,
 )
 from theorex_lab.memory.exchange_fields import (
     EVENT_ID,
@@ -72,15 +74,21 @@ def export_home(
     """Write the files of memory, see `export_files`, and a file a trace and an outcome, of all agents or of one.
 
     Without a folder to the original system's places, see `export_places`; outcomes then to the setting outcomesDir.
-    A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder.
+    A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
+    decisions, tasks and the history are not in it. Raises FilesThere, with nothing written, for a folder that is not
+    empty, or where a file would be replaced at those places, unless `replace` is given.
     """
-    outcomes = (
-        _outcome_record(views.journal, each) for each in OutcomeLog(views, settings, clock).outcomes(agent=agent)
-    )
+    chosen = OutcomeLog(views, settings, clock).outcomes(agent=agent)
+    outcomes = (_outcome_record(views.journal, each) for each in chosen)
     if folder is None:
+        own = settings.path("outcomes_dir")
+        if not replace:
+            refuse_to_replace(own / file_name(each.outcome_id) for each in chosen)
         done = export_places(views, settings, clock, agent=agent, replace=replace)
-        _write_runs(settings.path("outcomes_dir"), outcomes, f"{settings.path('outcomes_dir')}/*.json", done)
+        _write_runs(own, outcomes, f"{own}/*.json", done)
         return done
+    if not replace and folder.is_dir():
+        refuse_to_replace(sorted(folder.iterdir()))
     done = export_files(views, settings, clock, searcher, folder, agent=agent)
     _write_runs(folder / TRACES, _trace_records(views, agent), f"{TRACES}/*.json", done)
     _write_runs(folder / OUTCOMES, outcomes, f"{OUTCOMES}/*.json", done)
@@ -261,11 +269,11 @@ def _read(files: list[Path], read: Callable[[Record], T], report: FileReport) ->
 def _document(file: Path) -> Record:
     """The JSON object in a file, without its members that are null. Raises InvalidInput for what is none."""
     try:
-        record = json.loads(file.read_bytes())
+        record = json.loads(read_file(file))
+    except StorageError as error:
+        raise InvalidInput(str(error)) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
-    except OSError as error:
-        raise InvalidInput(f"cannot be read: {error.strerror}; check the path and its permissions") from error
     encode(record)  # refuses numbers and texts that no event can hold
     return _object(record)
 

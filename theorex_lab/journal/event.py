@@ -49,7 +49,7 @@ VERSIONS: dict[str, int] = {
     "imported_links": 1,  # links between an agent's concepts, and its graduations, as a file stated them
     "imported_shared": 1,  # what an agent gave to the shared web, as a file stated it
     "archived": 1,  # raw events whose bodies were moved into segment files
-    "trace_started": 1,  # a model is about to be called: trace_id, task, route, owner process, outcome_id
+    "trace_started": 2,  # a model is about to be called: trace_id, task, route, owner process, outcome_id
     "trace_ended": 1,  # how that call went, or that its process died: success, model, tokens, latency, attempts
     "task_submitted": 1,  # an agent asks another for work
     "task_claimed": 1,  # a worker took a task, for as long as its lease lasts
@@ -66,8 +66,16 @@ VERSIONS: dict[str, int] = {
 }
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "session_ended")
+
+
+def _owner_out_of_sight(body: Body) -> Body:
+    """Version 1 named an owner by its lock file alone: on which machine that was, nobody can tell any more."""
+    owner = {"lock": body["owner"]} if body.get("owner") else None
+    return {**body, "owner": owner, "lost_after_seconds": 86_400.0}
+
+
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.
-UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {}
+UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {("trace_started", 1): _owner_out_of_sight}
 
 
 class Event(_Fields):

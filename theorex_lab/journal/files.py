@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from theorex_lab.journal.private import FILE_MODE, make_folder
+from theorex_lab.journal.private import make_folder, open_private
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -42,10 +42,6 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, FILE_MODE)
-
-
 @contextmanager
 def exclusive(path: Path, *, wait: bool) -> Iterator[bool]:
     """Hold the lock file at `path`; yields False at once where it is taken and `wait` is off.
@@ -59,7 +55,7 @@ def exclusive(path: Path, *, wait: bool) -> Iterator[bool]:
         yield True
         return
     make_folder(str(path.parent))
-    with open(path, "ab", opener=_private) as file:
+    with open(path, "ab", opener=open_private) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import sync_folder
+from theorex_lab.journal.foreign import open_file, read_column, read_file
+from theorex_lab.journal.private import make_file, make_folder, open_private
 from theorex_lab.journal.sqlite import Journal, insert
 
 Record = dict[str, Any]
@@ -29,10 +31,12 @@ class Appended(NamedTuple):
 def write_lines(path: Path, lines: Iterable[str]) -> int:
     """Write text lines to `path`, and return how many; the old file is replaced at the end, or left as it is.
 
+    Only its owner may read the file, nor enter the folders that are made for it.
+
     Raises StorageError where that fails, on a full disk for instance.
     """
     count = 0
-    with _draft(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
+    with _draft(path) as draft, open(draft, "x", encoding="utf-8", newline="\n", opener=open_private) as file:
         for line in lines:
             file.write(line + "\n")
             count += 1
@@ -46,7 +50,7 @@ def _draft(path: Path) -> Iterator[Path]:
     """Where to write what becomes the file `path` at the end, unless that fails."""
     draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(str(path.parent))
         try:
             yield draft
             draft.replace(path)
@@ -76,12 +80,9 @@ def write_graph(path: Path, attributes: Record, nodes: Iterable[Record], edges: 
 def read_graph(path: Path) -> Record:
     """The graph in a file, with the keys attributes (a dictionary), nodes and edges (lists).
 
-    Raises InvalidInput for what is not such a graph, StorageError for a file that cannot be read.
+    Raises InvalidInput for what is not such a graph or no file, StorageError for a file that cannot be read.
     """
-    try:
-        graph = _parse(path.read_bytes())
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    graph = _parse(read_file(path))
     attributes, nodes, edges = graph.get("attributes", {}), graph.get("nodes"), graph.get("edges", [])
     if not isinstance(attributes, dict) or not isinstance(nodes, list) or not isinstance(edges, list):
         raise InvalidInput("got no graph; allowed is an object with the lists nodes and edges")
@@ -91,18 +92,15 @@ def read_graph(path: Path) -> Record:
 def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
     """Yield the number of each line that is not blank, from 1, and its object, or what is wrong with it.
 
-    Raises StorageError for a file that cannot be read.
+    Raises InvalidInput for what is no file, StorageError for a file that cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    try:
-                        yield number, _parse(line.strip())
-                    except InvalidInput as error:
-                        yield number, error
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with open_file(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    yield number, _parse(line.strip())
+                except InvalidInput as error:
+                    yield number, error
 
 
 def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
@@ -111,6 +109,7 @@ def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
     Raises StorageError as `write_lines` does.
     """
     with _draft(path) as draft:
+        make_file(str(draft))
         try:
             with closing(sqlite3.connect(draft)) as connection, connection:
                 connection.execute("CREATE TABLE cold_nodes (archive_id TEXT, data TEXT)")
@@ -125,20 +124,11 @@ def read_cold(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
 
     Raises InvalidInput for a file that is no cold store, StorageError for one that cannot be read.
     """
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            rows = connection.execute("SELECT CAST(data AS BLOB) FROM cold_nodes ORDER BY rowid")
-            for number, (data,) in enumerate(rows, 1):
-                try:
-                    yield number, _parse(data or b"")
-                except InvalidInput as error:
-                    yield number, error
-    except sqlite3.OperationalError as error:
-        if "no such table" not in str(error):
-            raise StorageError(f"cannot read {path}: {error}; check the path and its permissions") from error
-        raise InvalidInput("got a database without the table cold_nodes(archive_id, data)") from error
-    except sqlite3.DatabaseError as error:
-        raise InvalidInput(f"got no cold store: {error}; allowed is a SQLite file") from error
+    for number, data in enumerate(read_column(path, "cold_nodes", ("archive_id", "data"), "data"), 1):
+        try:
+            yield number, _parse(data)
+        except InvalidInput as error:
+            yield number, error
 
 
 def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appended:
@@ -182,7 +172,3 @@ def _parse(content: bytes) -> Record:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
-
-
-def _unreadable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"cannot read {path}: {error.strerror}; check the path and its permissions")

@@ -10,8 +10,16 @@ _OTHERS = 0o077
 
 
 def make_folder(folder: str) -> None:
-    """Make a folder that only its owner may enter, where there is none. Raises OSError."""
+    """Make a folder that only its owner may enter, and those above it, where there are none. Raises OSError."""
+    above = os.path.dirname(folder)
+    if above and above != folder and not os.path.isdir(above):
+        make_folder(above)
     os.makedirs(folder or ".", mode=FOLDER_MODE, exist_ok=True)
+
+
+def open_private(path: str, flags: int) -> int:
+    """What `open` takes as its opener: a file that it makes only its owner may read."""
+    return os.open(path, flags, FILE_MODE)
 
 
 def make_file(path: str) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.event import Body, encode
 from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.private import make_folder
 
 ARCHIVE_FOLDER = "archive"
 _HELD = 4  # segments whose bodies stay in memory
@@ -70,7 +71,7 @@ def write_segment(path: Path, events: Iterable[Archived]) -> str:
     """
     data = gzip.compress("".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(str(path.parent))
         write_atomically(path, data, mode=_OWNER_READS)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}; make room or permit it, and repeat") from error

@@ -16,7 +16,7 @@ whose axon.json lies beside them therefore count nothing anew; alone, they count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
-from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.errors import FilesThere, InvalidInput, ModelUnavailable
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import encode
 from theorex_lab.journal.flatfiles import (
@@ -57,6 +57,7 @@ AXON, SHARED, OBSERVATIONS, STM = "axon.json", "shared-axon.json", "observations
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 _VECTORS_AT_ONCE = 1_000
+_NAMED_FILES = 5  # of those that are in the way
 Vector = NDArray[np.float32]
 
 
@@ -113,7 +114,7 @@ def export_places(
 ) -> Exported:
     """Write what the original system reads where it looks for it: axons, the shared axon, and what sleeps.
 
-    The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Raises InvalidInput, with nothing
+    The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Raises FilesThere, with nothing
     written, where a file is there already and `replace` is not given; StorageError where one cannot be written.
     """
     axon, shared, short_term = views.get(Axon), views.get(SharedWeb), views.get(ShortTerm)
@@ -122,17 +123,24 @@ def export_places(
     with axon.lock, shared.lock, short_term.lock:
         agents = _agents(axon, shared, short_term, agent)
         axons = {name: folder / name / "theorex" / AXON for name in _with_axon(axon, agents)}
-        there = [str(path) for path in (*axons.values(), web, cold) if path.exists()]
-        if there and not replace:
-            raise InvalidInput(
-                f"got files that are there already: {', '.join(there)}; import them first and then replace them, "
-                "or export into a folder"
-            )
+        if not replace:
+            refuse_to_replace([*axons.values(), web, cold])
         for name, path in axons.items():
             done.files[str(path)] = _write_axon(axon, short_term, settings, now, name, path)
         done.files[str(web)] = _write_shared(axon, shared, settings, now, agents, web)
         done.files[str(cold)] = write_cold(cold, writing.cold_nodes(axon, now, settings, axons))
     return done
+
+
+def refuse_to_replace(files: Iterable[Path]) -> None:
+    """Raise FilesThere where one of these is there."""
+    there = [str(path) for path in files if path.exists()]
+    if there:
+        more = f" and {len(there) - _NAMED_FILES} more" if len(there) > _NAMED_FILES else ""
+        raise FilesThere(
+            f"got files that are there already: {', '.join(there[:_NAMED_FILES])}{more}; import them first and then replace "
+            "them with --replace, or export into an empty folder"
+        )
 
 
 def places(settings: Settings) -> list[Path]:
@@ -217,13 +225,16 @@ def import_files(
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files of memory below a folder, in the order in which they need each other; a file is its own."""
+    """The files of memory below a folder, in the order in which they need each other; a file is its own.
+
+    Also what has a file's name and is none, which whoever reads it refuses.
+    """
     if path.is_file():
         return [path]
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
     named = [path / name for name in (OBSERVATIONS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
-    return [file for file in [*axons, *named[0], *days, *named[1]] if file.is_file()]
+    return [file for file in [*axons, *named[0], *days, *named[1]] if file.exists()]
 
 
 def _refuse(path: Path) -> NoReturn:

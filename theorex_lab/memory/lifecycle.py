@@ -18,6 +18,7 @@ from theorex_lab.errors import AlreadyThere, StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.private import make_folder
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.observation import Entry, Written, new_observation
 
@@ -188,7 +189,7 @@ def boot_inject(views: Views, settings: Settings, clock: Clock, output: Path) ->
     """Render the context into `output`, which is replaced as a whole. Raises StorageError where that fails."""
     rendered = context(views, settings, clock)
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(str(output.parent))
         write_atomically(output, rendered.text.encode())
     except OSError as error:
         raise StorageError(

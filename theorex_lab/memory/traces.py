@@ -26,12 +26,11 @@ _NEAREST_AMONG = 2_000  # the newest ids, of which the nearest to an unknown one
 
 
 class _Open(NamedTuple):
-    """An open trace: its row, the numbers of its agent and session, and its owner's id."""
+    """An open trace: its row, and the numbers of its agent and session."""
 
     row: int
     agent: int
     session: int
-    owner: str
 
 
 class Traces(View):
@@ -44,7 +43,7 @@ class Traces(View):
     """
 
     name = "traces"
-    code = 1
+    code = 2
     kinds = ("trace_started", "trace_ended", "tool_used")
 
     def __init__(self) -> None:
@@ -72,19 +71,15 @@ class Traces(View):
 
     def columns(self) -> Columns:
         """See View."""
-        owners = Strings(each.owner for each in self.open.values())
-        columns = {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
-        return columns | owners.columns("owners")
+        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
 
     def load(self, columns: Columns) -> None:
         """See View."""
         for key, part in self._parts().items():
             part.load(key, columns)
-        owners = Strings()
-        owners.load("owners", columns)
         rows = np.flatnonzero(self.traces["state"] == OPEN)
         agents, sessions = (self.traces[name][rows].tolist() for name in ("agent", "session"))
-        opened = map(_Open, rows.tolist(), agents, sessions, owners)
+        opened = map(_Open, rows.tolist(), agents, sessions)
         self.open = {self.ids[each.row]: each for each in opened}
 
     def row(self, trace_id: str) -> int | None:
@@ -115,7 +110,7 @@ class Traces(View):
         row = len(self.traces)
         self.traces.grow(1)
         self.ids.append(trace_id)
-        self.open[trace_id] = _Open(row, agent, session, body["owner"])
+        self.open[trace_id] = _Open(row, agent, session)
         self._set(
             row, key=_key(trace_id), started=event.seq, at=event.at, agent=agent, session=session,
             query_type=self.query_types.number(body["query_type"]), model=self.models.number(body["model"] or ""),
@@ -227,9 +222,9 @@ def outcome_id_of(trace_id: str) -> str:
     return derived_event_id("outcome of a trace", trace_id)
 
 
-def open_traces(view: Traces) -> list[tuple[str, str]]:
-    """Ids of the traces without END and the ids of their owners, in the order of their STARTs."""
-    return [(trace_id, each.owner) for trace_id, each in view.open.items()]
+def open_traces(view: Traces) -> list[str]:
+    """Ids of the traces without END, in the order of their STARTs."""
+    return list(view.open)
 
 
 class Statistic(NamedTuple):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.journal.private import make_folder, open_private
 from theorex_lab.search.fuse import Ids, Scores, best_first
 
 Matrix = npt.NDArray[np.float32]
@@ -356,9 +357,9 @@ class VectorCache:
                 "vectors cannot be kept on this system, which has no fcntl; use Linux or macOS"
             ) from error
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(str(self.path.parent))
             # A file of its own, which outlives `drop`, so that all processes lock the same one.
-            with self.path.with_suffix(".lock").open("ab") as lock:
+            with open(self.path.with_suffix(".lock"), "ab", opener=open_private) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 yield
         except OSError as error:
@@ -377,7 +378,7 @@ def _mapped(file: BinaryIO, record: np.dtype[Any], count: int) -> npt.NDArray[An
 
 def _append(path: Path, records: npt.NDArray[Any]) -> None:
     """Write whole records after the last whole one; what a failed write left is taken back."""
-    with path.open("ab", buffering=0) as file:
+    with open(path, "ab", buffering=0, opener=open_private) as file:
         end = file.tell() // records.itemsize * records.itemsize
         file.truncate(end)
         try:

@@ -20,6 +20,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.journal.private import make_folder
 
 TOKEN_FILE = "mcp-token"
 _TOKEN_BYTES = 32
@@ -73,7 +74,7 @@ def read_token(file: Path) -> str:
 
 def _make_token(file: Path) -> None:
     """Write the file complete under another name, then link it: it is never seen half written."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(str(file.parent))
     draft = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,0 +1,73 @@
+"""A server run as a child until it ends or this process is told to end: then nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+
+import psutil
+
+from theorex_lab.cli.signals import on_end, restore
+
+_MARK = "THEOREX_SERVER_RUN"
+_STOP_SECONDS = 10.0  # for the server to stop its kernels, and again for what it left behind
+
+
+def run_server(arguments: Sequence[str], *, stop_seconds: float = _STOP_SECONDS) -> int:
+    """Run the command and return its exit code; 128 and the signal's number where this process was told to end.
+
+    Ctrl-C reaches the server itself, which asks, and stops its kernels before it ends. SIGTERM and SIGHUP are handed on
+    as SIGTERM; what then still runs of it, kernels too, is ended after `stop_seconds`, or at a second signal.
+    """
+    told: SimpleQueue[int | None] = SimpleQueue()  # safe to put to in a handler; None: the server has ended
+    mark = secrets.token_hex(8)
+
+    def watch(server: subprocess.Popen[bytes]) -> None:
+        server.wait()
+        told.put(None)
+
+    before = on_end(lambda number, _: told.put(number))
+    interrupted = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with subprocess.Popen(arguments, env={**os.environ, _MARK: mark}) as server:
+            threading.Thread(target=watch, args=[server], daemon=True).start()
+            sign = told.get()
+            if sign is None:
+                return server.returncode
+            _stop(server, told, mark, stop_seconds)
+            return 128 + sign
+    finally:
+        signal.signal(signal.SIGINT, interrupted)
+        restore(before)
+
+
+def _stop(server: subprocess.Popen[bytes], told: SimpleQueue[int | None], mark: str, stop_seconds: float) -> None:
+    server.terminate()
+    with suppress(Empty):
+        if told.get(timeout=stop_seconds) is not None:
+            stop_seconds = 0
+    server.kill()  # nothing where it has ended
+    left = _marked(mark)
+    for each in left:
+        with suppress(psutil.NoSuchProcess):
+            each.terminate()
+    for each in psutil.wait_procs(left, timeout=stop_seconds)[1]:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+
+
+def _marked(mark: str) -> list[psutil.Process]:
+    """What the server has started, and these in turn. Kernels have sessions of their own, and lose their parent when the
+    server dies of what it was sent too; their environment stays."""
+    found = []
+    for each in psutil.process_iter():
+        with suppress(psutil.Error):  # another user's, or gone meanwhile
+            if each.environ().get(_MARK) == mark:
+                found.append(each)
+    return found

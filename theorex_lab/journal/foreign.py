@@ -1,0 +1,154 @@
+"""Files that others made: read to their end and no further, whatever they are. Standard library only.
+
+A name may stand for a pipe, which is waited for, or for a device without end; a SQLite file may hold views that never end.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from theorex_lab.errors import InvalidInput, StorageError
+
+LARGEST_ROW_BYTES = 16 << 20
+_MOST_STEPS = 100_000  # of SQLite's machine for one row; reading one off a table takes about ten
+_SMALLEST_ROW_BYTES = 4
+_KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: LARGEST_ROW_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 2,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+}
+_OUT_OF_REACH = tuple(f"SQLITE_{name}" for name in ("CANTOPEN", "BUSY", "LOCKED", "IOERR", "READONLY", "PERM", "AUTH"))
+_PRAGMAS = ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON", "mmap_size = 0")
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading. Raises InvalidInput for what is no file, StorageError where it cannot be read."""
+    try:
+        _refuse_other(path, path.stat().st_mode)
+        # Should it have become a pipe since: with this flag none is waited for.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - pathlib opens no handles
+            _refuse_other(path, os.fstat(file.fileno()).st_mode)
+            yield file
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}; check the path and its permissions") from error
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file. Raises as `open_file`."""
+    with open_file(path) as file:
+        return file.read()
+
+
+def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -> Iterator[bytes]:
+    """Yield the bytes of the column `wanted` of a SQLite table, in the order of its rows; b'' for NULL.
+
+    Taken is only a table that has these columns as they are stored: no view, no virtual table, no column that is computed.
+    Nothing is written, beside the file neither. Raises InvalidInput for a file that is something else or that holds more
+    than one of its size can, StorageError for one that cannot be read.
+    """
+    size = _checked_size(path)
+    try:
+        with closing(sqlite3.connect(_address(path), uri=True)) as connection:
+            _restrict(connection)
+            _check_table(path, connection, table, columns)
+            steps = _Steps(connection)
+            held = 0
+            # NOT INDEXED, for an index may be one of anything; in the order of the rows all the same.
+            for (data,) in connection.execute(f"SELECT CAST({wanted} AS BLOB) FROM main.{table} NOT INDEXED"):
+                steps.begin()
+                held += _SMALLEST_ROW_BYTES + len(data or b"")
+                if held > 4 * size:  # a number is longer written out than it is stored
+                    raise InvalidInput(
+                        f"got {path}, whose rows hold more than fits into its {size} bytes; it is damaged"
+                    )
+                yield data or b""
+    except sqlite3.DatabaseError as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name == "SQLITE_INTERRUPT":
+            raise InvalidInput(
+                f"got {path}, in which one row takes too long to read; allowed is a plain table"
+            ) from error
+        if name.startswith(_OUT_OF_REACH):
+            raise StorageError(f"cannot read {path}: {error}; check the path and its permissions") from error
+        raise InvalidInput(
+            f"got {path}, which holds no table {table}: {error}; allowed is a SQLite file with rows of up to "
+            f"{LARGEST_ROW_BYTES} bytes"
+        ) from error
+
+
+def _refuse_other(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
+        raise InvalidInput(f"got {path}, which is {kind}; allowed is a file")
+
+
+def _checked_size(path: Path) -> int:
+    """Bytes of a SQLite file and its log. What SQLite would open beside it must be files too."""
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+    for ending in ("-journal", "-wal", "-shm"):
+        beside = path.with_name(path.name + ending)
+        if os.path.lexists(beside):
+            with open_file(beside) as file:
+                size += os.fstat(file.fileno()).st_size if ending == "-wal" else 0
+    return size
+
+
+def _address(path: Path) -> str:
+    """The file's URI. One with a log's mark and no log beside it is open nowhere: read as it is, no log is made for it."""
+    with open_file(path) as file:
+        logged = file.read(20)[18:] == b"\2\2"
+    alone = logged and not path.with_name(f"{path.name}-wal").exists()
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    for limit, most in _LIMITS.items():
+        connection.setlimit(limit, most)
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _check_table(path: Path, connection: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> None:
+    wanted = f"the table {table}({', '.join(columns)})"
+    found = connection.execute(
+        "SELECT type, rootpage FROM main.sqlite_master WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')",
+        [table],
+    ).fetchall()
+    if not found:
+        raise InvalidInput(f"got {path}, a database without {wanted}")
+    if found[0][0] != "table" or not found[0][1]:  # a virtual table has no page of its own
+        raise InvalidInput(f"got {path}, in which {table} is a view or a virtual table; allowed is {wanted}")
+    rows = connection.execute(f"PRAGMA main.table_xinfo({table})").fetchall()
+    stored = {str(row[1]).lower() for row in rows if row[6] == 0}
+    if len(stored) < len(rows) or not stored.issuperset(columns):
+        raise InvalidInput(f"got {path}, in which {table} lacks columns or computes some; allowed is {wanted}")
+
+
+class _Steps:
+    """Interrupts a statement that takes more steps for one row than any table asks for."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._passed = 0
+        connection.set_progress_handler(self._step, _MOST_STEPS // 10)
+
+    def begin(self) -> None:
+        """The next row."""
+        self._passed = 0
+
+    def _step(self) -> bool:
+        self._passed += 1
+        return self._passed > 10
