@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.compact import compact
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, read_segment, stub, write_segment
 from theorex_lab.journal.sqlite import Journal, checksum, connect, insert, transaction
@@ -84,7 +85,12 @@ def _due(connection: sqlite3.Connection, before: int) -> list[int]:
         "SELECT agent, session, max(json_extract(body, '$.upto')) FROM events WHERE kind = 'flushed' GROUP BY 1, 2"
     )
     upto = {(agent, session): seq or 0 for agent, session, seq in flushed}
-    ended = set(connection.execute("SELECT agent, session FROM events WHERE kind = 'session_ended'"))
+    # What was erased has no session any more; that of other events without one is not over.
+    ended = set(
+        connection.execute(
+            "SELECT agent, session FROM events WHERE kind = 'session_ended' AND json_extract(body, '$.erased') IS NULL"
+        )
+    )
     raw = connection.execute(
         f"SELECT seq, agent, session FROM events WHERE kind IN ({_RAW}) AND at < ? "
         "AND json_extract(body, '$.erased') IS NULL AND json_extract(body, '$.archived') IS NULL ORDER BY seq",
@@ -94,16 +100,19 @@ def _due(connection: sqlite3.Connection, before: int) -> list[int]:
 
 
 def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> dict[str, object]:
-    """Write one segment and put stubs into the journal; returns the segment's name, size and hash."""
+    """Write one segment and put stubs into the journal; returns the segment's name and size.
+
+    Not its hash, by which an erased body could be guessed: each stub has one of its own, which is erased with it.
+    """
     name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
     rows = [connection.execute(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
     events = [Archived._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
-    digest = write_segment(folder / name, events)
+    write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
         crc = checksum(*row[1:7], body)
         connection.execute("UPDATE events SET body = ?, crc = ? WHERE seq = ?", [body, crc, event.seq])
-    return {"name": name, "events": len(events), "sha256": digest}
+    return {"name": name, "events": len(events)}
 
 
 def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
@@ -130,9 +139,4 @@ def _remove_unused(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 def _shrink(journal: Journal, connection: sqlite3.Connection) -> None:
-    try:
-        with journal.explained():
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            connection.execute("VACUUM")
-    except StorageError as error:
-        raise StorageError(f"the events are archived, but the file was not made smaller: {error}") from error
+    compact(journal, connection, done="the events are archived")

@@ -17,7 +17,7 @@ from theorex_lab.config import Settings
 from theorex_lab.errors import AlreadyThere, StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.files import exclusive, write_atomically
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.observation import Entry, Written, new_observation
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
 
 V = TypeVar("V", bound="View")
 CONTEXT_FILE = "SHARED_CONTEXT.md"
+_CONTEXT_LOCK = "context.lock"
 
 
 class Flushed(NamedTuple):
@@ -85,7 +86,8 @@ def flush(views: Views, settings: Settings, clock: Clock, *, agent: str, session
     kept = [each for each in keep_best(scored) if each.concepts and each.score >= settings.flush_threshold]
     events = [short_term_event(each, weight) for each in kept]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
-    marker = derived_event_id("flushed", agent, session, seqs[-1])
+    # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
+    marker = derived_event_id("flushed", seqs[-1])
     body = {"upto": seqs[-1], "kept": len(kept), "let_go": len(seqs) - len(kept)}
     events.append(new_event("flushed", body, agent=agent, session=session, at=clock.now(), event_id=marker))
     done = _append_once(views, events)
@@ -116,15 +118,22 @@ def promote(views: Views, settings: Settings, clock: Clock, *, agent: str, force
     axon, shared = views.get(Axon), views.get(SharedWeb)
     with axon.lock, shared.lock:
         event = promotion(axon, shared, clock.now(), settings, agent=agent, force=force)
-    if event is None or not _append_once(views, [event]):
+    done = event is not None and _append_once(views, [event])
+    views.snapshot_after_step(SharedWeb)
+    if event is None or not done:
         return Promoted(0, 0)
     return Promoted(len(event.body["concepts"]), len(event.body["links"]))
 
 
 def _append_once(views: Views, events: Sequence[Event]) -> bool:
-    """Append the events unless another process has taken this very step meanwhile."""
+    """Append the events unless another process has taken this very step meanwhile, or erased what they are made from."""
+    sources = sorted({each for event in events for each in event.lineage})
     try:
-        views.journal.append(events, allow_future=True)
+        with views.journal.exclusive() as append:
+            if any(event.erased for event in views.journal.read(ids=sources)):
+                return False
+            for event in events:
+                append(event)
     except AlreadyThere:
         return False
     return True
@@ -140,6 +149,7 @@ def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str
         return [] if event is None else [event]
 
     done = _decided(views, Axon, decide)
+    views.snapshot_after_step(Axon)
     axon = views.get(Axon)
     with axon.lock:
         counts = standing.standing(axon, clock.now(), settings, agents=agents).counts()
@@ -155,7 +165,9 @@ def prune(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[st
         event = standing.prune(axon, clock.now(), settings, agents=agents)
         return [] if event is None else [event]
 
-    return sum(len(concepts) for event in _decided(views, Axon, decide) for concepts in event.body["concepts"].values())
+    done = _decided(views, Axon, decide)
+    views.snapshot_after_step(Axon)
+    return sum(len(concepts) for event in done for concepts in event.body["concepts"].values())
 
 
 def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) -> list[Event]:
@@ -186,12 +198,27 @@ def context(views: Views, settings: Settings, clock: Clock, *, tokens: int | Non
 
 def boot_inject(views: Views, settings: Settings, clock: Clock, output: Path) -> Context:
     """Render the context into `output`, which is replaced as a whole. Raises StorageError where that fails."""
-    rendered = context(views, settings, clock)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(output, rendered.text.encode())
+        # So that what is rendered before an erasure is not written after it.
+        with exclusive(views.folder / _CONTEXT_LOCK, wait=True):
+            rendered = context(views, settings, clock)
+            write_atomically(output, rendered.text.encode())
     except OSError as error:
         raise StorageError(
             f"cannot write {output}: {error.strerror}; the old file is untouched; choose another with --output"
         ) from error
     return rendered
+
+
+def remove_context(views: Views, file: Path) -> None:
+    """Remove a rendered context, with the drafts of it that killed processes left; one that is being written too.
+
+    Raises StorageError where that fails.
+    """
+    try:
+        with exclusive(views.folder / _CONTEXT_LOCK, wait=True):
+            for each in (file, *file.parent.glob(f".{file.name}.*")):
+                each.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot remove {file}: {error.strerror}; remove it by hand, and repeat") from error
