@@ -14,7 +14,8 @@ from theorex_lab.config import Settings, check_settings, load_settings
 from theorex_lab.ids import check_agent, new_event_id
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory import lifecycle
-from theorex_lab.memory.lifecycle import CONTEXT_FILE, Flushed, Promoted
+from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
+from theorex_lab.memory.lifecycle import Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 
 if TYPE_CHECKING:
@@ -398,7 +399,7 @@ class Lab:
         chosen = Chosen(ids, agent, match)
         reached = erase_chosen(self.journal, chosen, agent="theorex", at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
-        lifecycle.remove_context(self.views, self.context_file)
+        remove_context(self.context_file, self.views.folder)
         self.views.remove_reached()
         erase_from_segments(self.journal)
         self._sweep_vectors()

@@ -166,7 +166,9 @@ def _read(path: Path) -> Snapshot | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     folded, written = content.get("folded", 0), content.get("written", 0)
-    return Snapshot(content["code"], content["seq"], content["event_id"], content.get("kinds"), folded, written, columns)
+    return Snapshot(
+        content["code"], content["seq"], content["event_id"], content.get("kinds"), folded, written, columns
+    )
 
 
 def _content_checksum(content: dict[str, Any]) -> int:

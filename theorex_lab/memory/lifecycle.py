@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
-from theorex_lab.errors import AlreadyThere, StorageError
+from theorex_lab.errors import AlreadyThere
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.files import exclusive, write_atomically
 from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.context_file import write_context
 from theorex_lab.memory.observation import Entry, Written, new_observation
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.memory.standing import Scanned
 
 V = TypeVar("V", bound="View")
-CONTEXT_FILE = "SHARED_CONTEXT.md"
-_CONTEXT_LOCK = "context.lock"
 
 
 class Flushed(NamedTuple):
@@ -198,27 +196,4 @@ def context(views: Views, settings: Settings, clock: Clock, *, tokens: int | Non
 
 def boot_inject(views: Views, settings: Settings, clock: Clock, output: Path) -> Context:
     """Render the context into `output`, which is replaced as a whole. Raises StorageError where that fails."""
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        # So that what is rendered before an erasure is not written after it.
-        with exclusive(views.folder / _CONTEXT_LOCK, wait=True):
-            rendered = context(views, settings, clock)
-            write_atomically(output, rendered.text.encode())
-    except OSError as error:
-        raise StorageError(
-            f"cannot write {output}: {error.strerror}; the old file is untouched; choose another with --output"
-        ) from error
-    return rendered
-
-
-def remove_context(views: Views, file: Path) -> None:
-    """Remove a rendered context, with the drafts of it that killed processes left; one that is being written too.
-
-    Raises StorageError where that fails.
-    """
-    try:
-        with exclusive(views.folder / _CONTEXT_LOCK, wait=True):
-            for each in (file, *file.parent.glob(f".{file.name}.*")):
-                each.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot remove {file}: {error.strerror}; remove it by hand, and repeat") from error
+    return write_context(output, views.folder, lambda: context(views, settings, clock))
