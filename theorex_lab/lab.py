@@ -433,7 +433,7 @@ class Lab:
     def _sweep_vectors(self) -> None:
         """Remove the vectors of texts that are no longer remembered."""
         folder = self.home / "vectors"
-        if not any(folder.glob("*.vectors")):
+        if not any(folder.glob("*")):
             return
         from theorex_lab.search.index import ItemIndex
         from theorex_lab.search.sweep import sweep

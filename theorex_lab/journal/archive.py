@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ def archive(journal: Journal, before: int, *, agent: str, at: int) -> Archiving:
             if due:
                 body = {"before": before, "events": len(due), "segments": notes}
                 insert(connection, new_event("archived", body, agent=agent, at=at))
-            _remove_unused(connection, folder)
+            _remove_unused(_referred(connection), folder)
         _shrink(journal, connection)
     finally:
         connection.close()
@@ -60,14 +60,16 @@ def erase_from_segments(journal: Journal) -> list[str]:
     cannot be written, CorruptJournal where one cannot be read.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
+    gone: list[str] = []
+    if not any(folder.glob("*")) and not any(folder.glob(".*")):
+        return gone
     with journal.explained():
         connection = connect(journal.path)
-    gone: list[str] = []
     try:
         # The transaction writes nothing: it keeps out another process that archives or erases.
         with journal.explained(), transaction(connection):
-            _remove_unused(connection, folder)
             wanted = _referred(connection)
+            _remove_unused(wanted, folder)
             for path in sorted(folder.glob("*.jsonl.gz")):
                 events = list(read_segment(path))
                 kept = [event for event in events if event.id in wanted[path.name]]
@@ -127,9 +129,8 @@ def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
     return found
 
 
-def _remove_unused(connection: sqlite3.Connection, folder: Path) -> None:
+def _remove_unused(wanted: Container[str], folder: Path) -> None:
     """Remove the segments that nothing refers to: left by a crash, or all of whose events were erased."""
-    wanted = _referred(connection)
     unused = [path for path in folder.glob("*.jsonl.gz") if path.name not in wanted]
     try:
         for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:

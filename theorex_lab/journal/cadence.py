@@ -9,7 +9,7 @@ from theorex_lab.journal.sqlite import Journal
 
 # Of one view, in bytes written for each byte folded. An event is folded by about two views and its row is a third larger
 # than what is counted here, so that all views together write less than three times the journal.
-_WRITTEN_PER_FOLDED = 1.4
+_WRITTEN_PER_FOLDED = 1.5
 _WRITTEN_AT_ONCE = 1.6  # after a step whose one event changes much, such as a scan
 _WORTH_AT_ONCE = 1 / 32  # such a step is one whose events are at least this share of the snapshot
 _BYTES_PER_EVENT = 64  # what folding an event costs beside its body

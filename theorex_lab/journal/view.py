@@ -97,7 +97,7 @@ class Views:
             except BaseException:
                 self._open.pop(kind, None)  # it may hold half a batch
                 raise
-            if folded and view.seq - self._ledgers[kind].snapshot_seq >= self.snapshot_after_events:
+            if folded:
                 self._snapshot_if_worth(view, at_once=False)
         return view
 
@@ -140,12 +140,18 @@ class Views:
         drop_snapshots(self.folder)
 
     def _snapshot_if_worth(self, view: View, *, at_once: bool) -> None:
+        def worth(ledger: Ledger, size: int) -> bool:
+            new_events = view.seq - ledger.snapshot_seq
+            if not at_once and new_events < self.snapshot_after_events:
+                return False
+            ledger.count(self.journal, view.kinds, view.seq)
+            return ledger.worth(size, at_once=at_once)
+
         ledger = self._ledgers[type(view)]
-        ledger.count(self.journal, view.kinds, view.seq)
         # Columns are copied to learn their size; a snapshot is seldom smaller than the one before it.
-        if ledger.worth(ledger.snapshot_size, at_once=at_once):
+        if worth(ledger, ledger.snapshot_size):
             columns = view.columns()
-            self._write(view, columns, partial(Ledger.worth, size=size_of(columns), at_once=at_once))
+            self._write(view, columns, partial(worth, size=size_of(columns)))
 
     def _write(self, view: View, columns: Columns, worth: Callable[[Ledger], bool]) -> bool:
         event_id, folder = self._event_id(view.seq), self.folder / view.name

@@ -24,11 +24,12 @@ def sweep(folder: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]
     read it follow. What a killed process left goes too. Raises StorageError where a file cannot be written.
     """
     dropped = 0
-    for path in sorted(folder.glob("*.vectors")):
+    # A lock stands before its file: whoever holds it now may be about to write the first vectors.
+    for path in sorted({lock.with_suffix(".vectors") for lock in folder.glob("*.lock")} | {*folder.glob("*.vectors")}):
         with locked(path):
             for draft in folder.glob(f".{path.name}.*"):
                 draft.unlink()
-            dropped += _sweep_file(path, wanted)
+            dropped += _sweep_file(path, wanted) if path.exists() else 0
     return dropped
 
 
