@@ -40,12 +40,13 @@ SCHEMA_VERSION = 1
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 _PAGE_ROWS = 5_000
 
-# An update may only replace a body by its erased form, or a whole one by its archived form; everything else about an
-# event stands for ever.
-_CHANGE_TRIGGER = """
+# An update may only replace a body by its erased form, which takes the session along, or a whole one by its archived
+# form; everything else about an event stands for ever.
+CHANGE_TRIGGER = """
 CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
 WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR NEW.agent IS NOT OLD.agent
-    OR NEW.session IS NOT OLD.session OR NEW.kind IS NOT OLD.kind OR NEW.lineage IS NOT OLD.lineage
+    OR NEW.kind IS NOT OLD.kind OR NEW.lineage IS NOT OLD.lineage
+    OR NOT (NEW.session IS OLD.session OR (NEW.session IS '' AND json_extract(NEW.body, '$.erased') IS 1))
     OR NOT (json_extract(NEW.body, '$.erased') IS 1 OR (
         json_type(NEW.body, '$.archived') IS 'text' AND json_type(NEW.body, '$.sha256') IS 'text'
         AND json_type(OLD.body, '$.archived') IS NULL AND json_type(OLD.body, '$.erased') IS NULL))
@@ -68,7 +69,7 @@ WHEN EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq OR id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'an event with this id is there already'); END;
 CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
-{_CHANGE_TRIGGER}
+{CHANGE_TRIGGER}
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
