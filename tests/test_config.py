@@ -177,16 +177,6 @@ def test_a_note_that_is_no_file_holds_nobody_up(file: Path) -> None:
     assert load_settings(file).half_life_days == 7.0
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to the superuser")
-def test_a_folder_that_may_only_be_read_will_do(file: Path) -> None:
-    file.parent.chmod(0o500)
-    try:
-        assert load_settings(file) == load_settings(file)
-        assert not note(file).exists()
-    finally:
-        file.parent.chmod(0o700)
-
-
 def test_a_note_that_cannot_be_written_is_done_without(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")

@@ -19,10 +19,12 @@ from faults import VIEWS, boundaries, fill, holding, killed_at, opened, quick_fo
 from theorex_lab import Lab, StorageError
 from theorex_lab.ids import concept_id
 from theorex_lab.journal import compact, snapshot, sqlite, view
+from theorex_lab.journal import connection as connection_module
 from theorex_lab.journal.archive import archive
+from theorex_lab.journal.connection import connect
 from theorex_lab.journal.erase import erase, select
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.sqlite import Journal, checksum, connect
+from theorex_lab.journal.sqlite import Journal, checksum
 from theorex_lab.journal.view import Views, verify
 from theorex_lab.memory import context_file, lifecycle
 from theorex_lab.memory.axon import Axon
@@ -410,7 +412,7 @@ def test_a_checkpoint_that_waited_in_vain_is_told(tmp_path: Path, monkeypatch, d
         lab.journal.append([secret()])
         lab.views.snapshot(lab.views.get(Axon))
         with monkeypatch.context() as patch:
-            patch.setattr(sqlite, "BUSY_TIMEOUT_SECONDS", 0.0)
+            patch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.0)
             patch.setattr(compact, "_checkpoint", checking)
             with pytest.raises(StorageError, match=f"{done}.* write-ahead log .*repeat"):
                 do(lab)
@@ -448,7 +450,7 @@ def writing_meanwhile_after(
         return done
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "BUSY_TIMEOUT_SECONDS", 0.0)
+        patch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.0)
         patch.setattr(compact, "_checkpoint", checking)
         try:
             yield
