@@ -11,16 +11,18 @@ import socket
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+import nbformat
 import pytest
+from lab_page import ERRORS, EXPOSED, LONGEST_SECONDS, MILLISECONDS, LabPage, until
+from nbformat.v4 import new_code_cell, new_notebook
 
 from theorex_lab.cli.research import EXPLORER_NOTEBOOK, _voila, lab
 from theorex_lab.errors import TheorexError
@@ -30,23 +32,12 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ]  # fmt: skip
-MILLISECONDS = 1_000
-SETTLED_SECONDS = 5
-MOST_CLICKS = 10
-LONGEST_SECONDS = 180  # a busy machine is slow: nothing is ever waited for that long unless it does not come
 
 # Tests of one group share a process, and so the servers.
-pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.filterwarnings("default:.* is tried again")]
+pytestmark = pytest.mark.xdist_group("browser")
 
-IDLE = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
-ERRORS = "[data-mime-type='application/vnd.jupyter.stderr']"  # of a cell that failed too
 STATUS = "p[role='status']"
-# What stands before each cell of code: [ ]: unless it ran, [*]: while it runs or waits, then its number.
-PROMPTS = "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(each => each.textContent.trim())"
-
-
-class Lost(AssertionError):
-    """What a page was asked to do has not come."""
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 @pytest.fixture(scope="module")
@@ -123,17 +114,16 @@ def _wait_for(found: Callable[[], Any], alive: Callable[[], bool]) -> Any:
 def jupyterlab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     home = tmp_path_factory.mktemp("jupyterlab")
     # In a container all runs as root, which JupyterLab wants to hear.
-    with served(home, "--", "--allow-root") as address:
+    with served(home, "--", "--allow-root", EXPOSED) as address:
         yield address, home / "notebooks"
 
 
 @contextmanager
-def opened(browser: Any, address: str, picture: Path) -> Iterator[Any]:
-    """The page; of a test that fails a screenshot stays behind."""
+def opened(browser: Any, picture: Path) -> Iterator[Any]:
+    """A page; of a test that fails a screenshot stays behind."""
     page = browser.new_page(viewport={"width": 1400, "height": 1000})
     page.set_default_timeout(LONGEST_SECONDS * MILLISECONDS)
     try:
-        page.goto(address)
         yield page
     except BaseException:
         page.screenshot(path=picture)
@@ -144,91 +134,43 @@ def opened(browser: Any, address: str, picture: Path) -> Iterator[Any]:
 
 @contextmanager
 def notebook(browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Path) -> Iterator[tuple[Any, Path]]:
-    """The page of a notebook in which every cell has run, and the file that it was saved to; its kernel ends with it.
-
-    JupyterLab, Chromium and the sockets between them lose a message now and then, without a word. A page whose cells
-    do not come to an end is opened again, up to twice, and a warning tells; what a test does afterwards it does once.
-    """
-    address, folder = jupyterlab
-    file = folder / name
-    token = parse_qs(urlsplit(address).query)["token"][0]
-    server = f"http://{urlsplit(address).netloc}"
-    with httpx.Client(base_url=server, headers={"Authorization": f"token {token}"}, timeout=LONGEST_SECONDS) as client:
-
-        def kernels() -> list[dict[str, Any]]:
-            return [each for each in client.get("/api/sessions").json() if each["path"] == name]
-
-        def end_kernels() -> None:
-            for each in kernels():
-                client.delete(f"/api/sessions/{each['id']}")
-
-        @contextmanager
-        def run() -> Iterator[Any]:
-            shutil.copy(NOTEBOOKS / name, file)
-            # A workspace of its own, so that no other notebook is opened again beside it.
-            with opened(browser, f"{server}/lab/workspaces/{name[:2]}/tree/{name}?token={token}", picture) as page:
-                page.wait_for_selector(IDLE)
-                _run_all(page, lambda: [each["kernel"]["execution_state"] for each in kernels()])
-                _click(page, "File", "Save Notebook")
-                _until(page, lambda: _saved(file), f"{name} saved with every cell run")
-                yield page
-
-        with ExitStack() as stack:
-            stack.callback(end_kernels)
-            yield _first_that_ran(stack, run, end_kernels), file
+    """The page of a notebook in which every cell has run, and the file that it was saved to."""
+    file = jupyterlab[1] / name
+    shutil.copy(NOTEBOOKS / name, file)
+    with open_notebook(browser, jupyterlab, file, picture) as lab_page:
+        lab_page.run_all()
+        lab_page.click("File", "Save Notebook")
+        until(lab_page.page, lambda: _saved(file), f"{name} saved with every cell run")
+        yield lab_page.page, file
 
 
-def _first_that_ran(stack: ExitStack, run: Callable[[], Any], end_kernels: Callable[[], None]) -> Any:
-    """The page of the first of three runs whose cells came to an end."""
-    from playwright.sync_api import TimeoutError as PageTimeout
-
-    for left in (2, 1, 0):
-        try:
-            return stack.enter_context(run())
-        except (Lost, PageTimeout) as error:
-            if not left:
+@contextmanager
+def open_notebook(
+    browser: Any, jupyterlab: tuple[str, Path], file: Path, picture: Path, kind: type[LabPage] = LabPage
+) -> Iterator[LabPage]:
+    """The page of a notebook in which nothing has run; its kernel ends with it. A failure tells what the kernel said."""
+    address = urlsplit(jupyterlab[0])
+    server, token = f"http://{address.netloc}", parse_qs(address.query)["token"][0]
+    # A workspace of its own, so that no other notebook is opened again beside it.
+    where = f"{server}/lab/workspaces/{file.name[:2]}/tree/{file.name}?token={token}"
+    try:
+        with opened(browser, picture) as page:
+            lab_page = kind(page)
+            try:
+                page.goto(where)
+                yield lab_page
+            except Exception as error:
+                error.add_note(lab_page.evidence())
                 raise
-            end_kernels()
-            warnings.warn(f"the notebook is tried again: {str(error).splitlines()[0]}", stacklevel=2)
+    finally:
+        _end_kernels(server, token, file.name)
 
 
-def _until(page: Any, found: Callable[[], Any], what: str, *, pause: float = 0.2) -> None:
-    """Look until it is so, while the page goes on."""
-    end = time.monotonic() + LONGEST_SECONDS
-    while not found():
-        if time.monotonic() > end:
-            raise Lost(f"waited {LONGEST_SECONDS} s in vain: {what}")
-        page.wait_for_timeout(pause * MILLISECONDS)
-
-
-def _click(page: Any, menu: str, item: str) -> None:
-    page.click(f'.lm-MenuBar-itemLabel:text-is("{menu}")')
-    page.click(f'.lm-Menu-itemLabel:text-is("{item}")')
-
-
-def _run_all(page: Any, states: Callable[[], list[str]]) -> None:
-    """Run every cell from the menu, until each has its number; one that fails, after which the rest is not run, is told.
-
-    The page says idle before it has taken over its kernel, and drops what is run until then: a page in which nothing
-    runs and nothing changes for some seconds is asked again.
-    """
-    seen: Any = None
-    since = asked = time.monotonic()
-    clicks = 0
-    while True:
-        assert page.locator(ERRORS).all_inner_texts() == []
-        now, prompts = time.monotonic(), page.evaluate(PROMPTS)
-        if prompts and all(re.fullmatch(r"\[\d+\]:?", each) for each in prompts):
-            break
-        if seen != (seen := (prompts, states())):
-            since = now
-        if now - since > LONGEST_SECONDS or clicks == MOST_CLICKS:
-            raise Lost(f"the cells do not end after {clicks} clicks, the kernel is {seen[1]}: {' '.join(prompts)}")
-        if seen[1] == ["idle"] and now - max(since, asked) > SETTLED_SECONDS:
-            _click(page, "Run", "Run All Cells")
-            asked, clicks = time.monotonic(), clicks + 1
-        page.wait_for_timeout(MILLISECONDS)
-    page.wait_for_selector(IDLE)
+def _end_kernels(server: str, token: str, name: str) -> None:
+    with httpx.Client(base_url=server, headers={"Authorization": f"token {token}"}, timeout=LONGEST_SECONDS) as client:
+        for session in client.get("/api/sessions").json():
+            if session["path"] == name:
+                client.delete(f"/api/sessions/{session['id']}")
 
 
 def _saved(file: Path) -> bool:
@@ -272,7 +214,7 @@ def _picture(page: Any) -> bytes:
 
 def _shown(page: Any) -> bytes:
     """The picture once it is there: it comes after the text."""
-    _until(page, lambda: _picture(page).startswith(b"\x89PNG"), "a picture")
+    until(page, lambda: _picture(page).startswith(b"\x89PNG"), "a picture")
     return _picture(page)
 
 
@@ -290,10 +232,63 @@ def _move_half_life(page: Any) -> None:
     def counts(text: str) -> list[str]:
         return re.findall(r"[A-Z]+ \d+", text)
 
-    _until(page, lambda: counts(status.inner_text()) != counts(before), f"other counts than {before}")
+    until(page, lambda: counts(status.inner_text()) != counts(before), f"other counts than {before}")
     assert float(re.findall(r"half-life ([\d.]+) days", status.inner_text())[0]) > 14
-    _until(page, lambda: _picture(page) not in (picture, b""), "another picture")
+    until(page, lambda: _picture(page) not in (picture, b""), "another picture")
     assert page.locator(ERRORS).count() == 0
+
+
+class LateKernel(LabPage):
+    """A page whose kernel is started only once it was asked whether there is one."""
+
+    def __init__(self, page: Any) -> None:
+        super().__init__(page)
+        self.held: list[Any] = []
+        page.route("**/api/sessions*", self._hold)
+
+    def state(self) -> dict[str, Any]:
+        found = super().state()
+        while self.held and found["kernel"] == "initializing":
+            self.held.pop().continue_()
+        return found
+
+    def _hold(self, route: Any) -> None:
+        if route.request.method == "POST":
+            self.held.append(route)
+        else:
+            route.continue_()
+
+
+def test_a_notebook_is_run_once_and_only_when_its_kernel_is_there(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    file = jupyterlab[1] / "late.ipynb"
+    cells = [new_code_cell(code, id=name) for name, code in (("sum", "total = 17 * 23"), ("told", "print(total)"))]
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), file)
+    with open_notebook(browser, jupyterlab, file, tmp_path / "late.png", LateKernel) as lab_page:
+        until(lab_page.page, lambda: lab_page.held, "the wish for a kernel")
+        lab_page.run_all()
+        assert [(cell["id"], cell["number"]) for cell in lab_page.state()["cells"]] == [("sum", 1), ("told", 2)]
+        ran, told = lab_page.evidence().splitlines()[1:3]
+    answers = {"status busy", "execute_input 1", "execute_reply ok 1", "status idle"}
+    assert ran.startswith("[1]: sum: sent; ")
+    assert set(ran.removeprefix("[1]: sum: sent; ").split(", ")) == answers
+    assert "stream" in told
+    assert "again" not in ran + told
+
+
+def test_a_cell_that_fails_is_told_at_once_with_what_the_kernel_said(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    file = jupyterlab[1] / "fails.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("1 / 0", id="fails")], metadata={"kernelspec": KERNEL}), file)
+    with (
+        pytest.raises(AssertionError, match=r"^-+\nZeroDivisionError") as failed,
+        open_notebook(browser, jupyterlab, file, tmp_path / "fails.png") as lab_page,
+    ):
+        lab_page.run_all()
+    assert "execute_reply error 1" in failed.value.__notes__[0]
+    assert (tmp_path / "fails.png").exists()
 
 
 def test_the_quickstart_runs_in_jupyterlab(browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path) -> None:
@@ -327,10 +322,10 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders_and_its_task(
         for _ in range(8):
             handle.press("ArrowRight")
         weights = page.locator(".widget-slider .widget-readout")
-        _until(page, lambda: weights.all_inner_texts()[:2] == ["1.00", "0.00"], "the weights at their ends")
+        until(page, lambda: weights.all_inner_texts()[:2] == ["1.00", "0.00"], "the weights at their ends")
         flipped = "Flipped: general: rules → smollm2-135m greedy."
-        _until(page, lambda: choices.inner_text().endswith(flipped), flipped)
-        _until(page, lambda: _picture(page) not in (picture, b""), "another picture")
+        until(page, lambda: choices.inner_text().endswith(flipped), flipped)
+        until(page, lambda: _picture(page) not in (picture, b""), "another picture")
         assert reasons.inner_text().startswith("code → rules")
         page.locator(".widget-text input").fill("What is 17 * 23?")
         page.keyboard.press("Enter")
@@ -360,8 +355,8 @@ def test_a_failure_is_labelled_by_keyboard_and_stands_in_the_export(
         page.locator(".widget-text input").first.fill("it asked instead of working")
         page.keyboard.press("Tab")
         press("Label", "Labelled as no_answer at step 0. 1 of ")
-        _until(page, lambda: failure.locator("option").first.inner_text().startswith("✓"), "a mark at the failure")
-        _until(page, lambda: _picture(page) not in (picture, b""), "the picture of the next failure")
+        until(page, lambda: failure.locator("option").first.inner_text().startswith("✓"), "a mark at the failure")
+        until(page, lambda: _picture(page) not in (picture, b""), "the picture of the next failure")
         press("Export", "Labels in failure_labels.jsonl: 1.")
         (label,) = map(json.loads, file.with_name("failure_labels.jsonl").read_text(encoding="utf-8").splitlines())
         said = [label[member] for member in ("label_class", "label_step", "note")]
@@ -373,7 +368,8 @@ def test_a_failure_is_labelled_by_keyboard_and_stands_in_the_export(
 def test_voila_serves_the_tuning_notebook_and_its_sliders_move(browser: Any, tmp_path: Path) -> None:
     if find_spec("voila") is None:
         pytest.skip("voila is not installed")
-    with served(tmp_path, "--voila") as address, opened(browser, address, tmp_path / "voila.png") as page:
+    with served(tmp_path, "--voila") as address, opened(browser, tmp_path / "voila.png") as page:
+        page.goto(address)
         assert _closed_without_token(address, "/")
         page.wait_for_selector(STATUS)
         _move_half_life(page)
