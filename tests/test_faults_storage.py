@@ -128,6 +128,15 @@ def test_damage_that_a_query_would_pass_over_is_an_error(
     assert _reading(_home(tmp_path / "home", bytes(damaged)), expected) == "refused"
 
 
+def test_archiving_gives_a_damaged_event_no_new_checksum(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as lab:
+        fill(lab)
+    file = tmp_path / "home" / "theorex.db"
+    file.write_bytes(file.read_bytes().replace(b"the upload worker", b"the upload walker", 1))
+    with opened(tmp_path / "home") as lab, pytest.raises(CorruptJournal, match="checksum"):
+        archive(lab.journal, NOW + 1, agent="theorex", at=NOW)
+
+
 def test_a_journal_that_ends_before_its_snapshots_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as lab:
         lab.journal.append(_events(30))

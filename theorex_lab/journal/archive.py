@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.compact import compact
-from theorex_lab.journal.connection import connect, transaction
+from theorex_lab.journal.connection import connect, damaged, transaction
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, read_segment, stub, write_segment
-from theorex_lab.journal.sqlite import Journal, checksum, insert
+from theorex_lab.journal.sqlite import COLUMNS, Journal, checksum, insert
 
 SEGMENT_EVENTS = 10_000
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
-_COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 
 
 class Archiving(NamedTuple):
@@ -108,7 +107,9 @@ def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> 
     Not its hash, by which an erased body could be guessed: each stub has one of its own, which is erased with it.
     """
     name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
-    rows = [connection.execute(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
+    rows = [connection.execute(f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
+    if changed := [row[0] for row in rows if checksum(*row[1:8]) != row[8]]:
+        raise damaged(str(folder.parent), f"event {changed[0]} does not have its checksum")
     events = [Archived._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
     write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):

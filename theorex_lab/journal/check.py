@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from theorex_lab.journal.connection import connect_as_allowed
+from theorex_lab.journal.connection import WAYS_OUT, connect_as_allowed
 from theorex_lab.journal.event import RAW_KINDS, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
 from theorex_lab.journal.sqlite import COLUMNS, checksum
@@ -40,10 +40,7 @@ def check_rows(path: Path, archive: Path | None = None) -> tuple[list[str], dict
         finally:
             connection.close()
     except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        problems.append(
-            f"{path}: {error}; put back a backup with `theorex restore FILE`, or keep what is sound with `theorex home "
-            "salvage`"
-        )
+        problems.append(f"{path}: {error}; {WAYS_OUT}")
     folder = archive or path.parent / ARCHIVE_FOLDER
     for segment, hashes in archived.items():
         problems += check_segment(folder / segment, hashes)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 60.0
+WAYS_OUT = "put a backup back with `theorex restore FILE`, or keep what is sound with `theorex home salvage`"
 _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"
 _ROLLED_BACK = "the transaction was rolled back"
@@ -147,10 +148,7 @@ def explained(path: str) -> Iterator[None]:
 
 def damaged(path: str, what: object) -> CorruptJournal:
     """The error for a damaged journal, with both ways out of it."""
-    return CorruptJournal(
-        f"{path} is damaged ({what}); nothing was changed. Put back a backup with `theorex restore FILE`, or keep what "
-        "is sound with `theorex home salvage`"
-    )
+    return CorruptJournal(f"{path} is damaged ({what}), and nothing was changed; {WAYS_OUT}")
 
 
 def _explanation(path: str, error: sqlite3.DatabaseError | UnicodeDecodeError, seconds: float) -> StorageError:

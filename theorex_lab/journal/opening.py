@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal import wal
-from theorex_lab.journal.connection import damaged, explained, log_size
+from theorex_lab.journal.connection import WAYS_OUT, damaged, explained, log_size
 from theorex_lab.journal.private import make_file, make_folder
 
 DATABASE_FILE = "theorex.db"
@@ -93,7 +93,7 @@ def create(path: str, schema: str) -> None:
     if newest_snapshot(folder) or log_size(path):
         raise CorruptJournal(
             f"{path} is gone, yet there are snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log lies "
-            "there; put a backup back with `theorex restore FILE`, or start with what is left by `theorex home salvage`"
+            f"there; {WAYS_OUT}"
         )
     draft = f"{path}.new-{os.getpid()}-{threading.get_ident()}"
     try:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.journal.connection import WAYS_OUT
 from theorex_lab.journal.event import Body, encode
 from theorex_lab.journal.files import write_atomically
 from theorex_lab.journal.private import make_folder
@@ -88,7 +89,7 @@ def read_segment(path: Path) -> Iterator[Archived]:
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             yield Archived(**json.loads(line))
     except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
-        raise CorruptJournal(f"the segment {path} cannot be read ({error}); put it back from a backup") from error
+        raise CorruptJournal(f"the segment {path} cannot be read ({error}); {WAYS_OUT}") from error
 
 
 def check_segment(path: Path, hashes: Mapping[str, str]) -> list[str]:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock, to_iso
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.connection import (
+    WAYS_OUT,
     connect_as_allowed,
     damaged,
     explained,
@@ -265,9 +266,7 @@ class Journal:
             row = self.connection().execute("SELECT body FROM events WHERE id = ?", [event_id]).fetchone()
         now: Body = json.loads(row[0])
         if now == stub:
-            raise CorruptJournal(
-                f"{self._segments.folder / stub['archived']} lacks the event {event_id}; put it back from a backup"
-            )
+            raise CorruptJournal(f"{self._segments.folder / stub['archived']} lacks the event {event_id}; {WAYS_OUT}")
         return now  # it was erased meanwhile
 
     def connection(self) -> sqlite3.Connection:
