@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 
 import psutil
 
-from theorex_lab.cli.signals import on_end, restore
+from theorex_lab.serve.signals import on_end, restore
 
 _MARK = "THEOREX_SERVER_RUN"
 _STOP_SECONDS = 10.0  # for the server to stop its kernels, and again for what it left behind
