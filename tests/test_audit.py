@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 from conftest import DAY, NOW, observation
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.evolution import audit_newest
 from theorex_lab.evolution.audit import KINDS, Entry, audit
 from theorex_lab.evolution.drift import Drift, drift
 from theorex_lab.evolution.monitor import Checked, check_context
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.moments import changed_files, recent_moments, write_moment
 
@@ -163,6 +165,108 @@ def test_since_kind_and_limit(lab: Lab) -> None:
     ]
     assert audit(lab.journal, limit=0) == []
     assert audit(lab.journal, kinds=[]) == []
+
+
+def stated(label: str, count: int, sentiment_sum: float, tier: str) -> Event:
+    body = {
+        "concepts": [[concept_id(label), label, label.title(), count]], "sentiment_sum": sentiment_sum, "tier": tier,
+        "type": "decision", "source": "import", "fix_count": 0, "first_seen": NOW, "last_seen": NOW, "source_weight": 0.7,
+        "decayed": [1.0] * 6,
+    }  # fmt: skip
+    return new_event("imported", body, agent="main", at=NOW)
+
+
+LABELS = ["cache", "db", "queue"]
+STEPS = st.one_of(
+    st.tuples(
+        st.just("felt"), st.sampled_from(LABELS), st.sampled_from([-0.5, -0.25, 0.0, 0.0, 0.0, 0.25, 0.5]),
+        st.sampled_from(["main", "sage"]),
+    ),
+    st.tuples(st.just("imported"), st.sampled_from(LABELS), st.integers(1, 9), st.sampled_from([-1.0, 0.0, 1.0])),
+    st.tuples(st.sampled_from(["scan", "scan", "prune", "erase", "moment", "outcome"]), st.floats(0, 25)),
+)  # fmt: skip
+
+
+def lived(lab: Lab, step: tuple[Any, ...]) -> None:
+    match step:
+        case ("felt", label, sentiment, agent):
+            lab.journal.append([felt(label, sentiment, agent=agent)._replace(at=lab.clock.now())])
+        case ("imported", label, count, total):
+            lab.journal.append([stated(label, count, total, "MILD")])
+        case (what, days):
+            lab.clock.advance(days=days)  # type: ignore[attr-defined]
+            if what == "scan":
+                lab.scan()
+            elif what == "prune":
+                lab.prune()
+            elif what == "moment":
+                write_moment(lab.journal, lab.settings, lab.clock, "the cache")
+            elif what == "outcome":
+                lab.outcomes.record("main", "d", "r", success=True)
+            elif ids := [event.id for event in lab.journal.tail(0, kinds=["observation"])][:1]:
+                lab.erase(ids=ids)
+
+
+@given(
+    steps=st.lists(STEPS, max_size=25), limit=st.integers(1, 8), days=st.one_of(st.none(), st.integers(0, 100)),
+    kinds=st.one_of(st.none(), st.lists(st.sampled_from(KINDS), min_size=1, max_size=2)),
+)  # fmt: skip
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+def test_the_latest_entries_are_those_of_a_whole_reading(
+    monkeypatch: pytest.MonkeyPatch, steps: list[Any], limit: int, days: int | None, kinds: list[str] | None
+) -> None:
+    monkeypatch.setattr(audit_newest, "_GROWTH", 2)
+    monkeypatch.setattr(audit_newest, "_LEAST_EVENTS", 1)
+    monkeypatch.setattr(audit_newest, "_SCANS_AT_ONCE", 1)
+    with Lab.temporary(clock=FixedClock(NOW)) as lab:
+        for step in steps:
+            lived(lab, step)
+        since = None if days is None else NOW + days * DAY
+        expected = audit(lab.journal, since=since, kinds=kinds)[-limit:]
+        assert audit(lab.journal, since=since, kinds=kinds, limit=limit, views=lab.views) == expected
+
+
+def test_the_latest_entries_take_only_the_end_of_the_journal(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        batch = [felt(f"c{n % 300}", (-1.0) ** number * (0.5 if not number else n % 2)) for n in range(1_000)]
+        lab.journal.append([event._replace(at=lab.clock.now()) for event in batch])
+        lab.scan()
+        lab.clock.advance(days=6)  # type: ignore[attr-defined]
+    lab.journal.append([felt("fresh", 0.5), felt("c0", 0.5), felt("c1", 0.25)])
+    expected = audit(lab.journal)
+    assert {each.kind for each in expected} == {"tier_change", "sentiment_flip"}
+    lab.views.get(Axon)
+    read: list[int] = []
+    decode = Journal._event
+
+    def counted(self: Journal, row: Any) -> Event:
+        read.append(row[0])
+        return decode(self, row)
+
+    monkeypatch.setattr(Journal, "_event", counted)
+    for options in ({}, {"kinds": ["sentiment_flip"]}, {"kinds": ["tier_change"]}, {"since": NOW + 30 * DAY}):
+        read.clear()
+        whole = [
+            each
+            for each in expected
+            if each.kind in options.get("kinds", KINDS) and (not options.get("since") or each.at > "2026-03-31")
+        ]
+        assert audit(lab.journal, limit=20, views=lab.views, **options) == whole[-20:]  # type: ignore[arg-type]
+        assert 0 < len(read) < 2_500, options
+        read.clear()
+    assert audit(lab.journal, kinds=["gate"], limit=20, views=lab.views) == []
+    assert read == []
+
+
+def test_a_concept_whose_sentiment_was_made_up_for_keeps_its_last_sign(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_newest, "_LEAST_EVENTS", 1)
+    steps = [0.5, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -0.25]
+    lab.journal.append([felt("cache", each) for each in steps])
+    lab.journal.append([felt("db", 0.1)])
+    found = audit(lab.journal, kinds=["sentiment_flip"], limit=1, views=lab.views)
+    assert told(found, "label", "from", "to") == [("main", "sentiment_flip", "cache", "positive", "negative")]
 
 
 def drifted(lab: Lab, agent: str = "main") -> Drift:

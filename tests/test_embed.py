@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.errors import ModelUnavailable
+from theorex_lab.config import check_settings
+from theorex_lab.errors import ConfigError, ModelUnavailable
 from theorex_lab.search.embed import (
     BUNDLED_MODEL_SHA256,
     Embedder,
@@ -68,6 +69,33 @@ def test_a_vector_depends_on_its_text_alone() -> None:
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(together[1], BUNDLED.embed(texts[1:2])[0], atol=1e-5)
     assert BUNDLED.embed([]).shape == (0, 384)
+
+
+@needs_model
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted as Linux lists them")
+def test_the_model_takes_one_thread_unless_told_otherwise(tmp_path: Path) -> None:
+    code = """
+import os, sys
+from theorex_lab import FixedClock, Lab
+from theorex_lab.config import check_settings
+settings = check_settings(dict(embedThreads=int(sys.argv[2])) if len(sys.argv) > 2 else {})
+with Lab(sys.argv[1], clock=FixedClock(0), settings=settings) as lab:
+    lab.chosen_embedder[0].embed(["one text", "and another that is longer"])
+    print(len(os.listdir("/proc/self/task")))
+"""
+
+    def threads(*more: str) -> int:
+        run = [sys.executable, "-c", code, str(tmp_path), *more]
+        return int(subprocess.run(run, check=True, capture_output=True).stdout)
+
+    alone = threads()
+    assert [threads("1"), threads("2"), threads("4")] == [alone, alone + 1, alone + 3]
+
+
+@pytest.mark.parametrize("threads", [0, 65, 1.5])
+def test_threads_outside_the_range_are_refused(threads: float) -> None:
+    with pytest.raises(ConfigError, match="embedThreads is .*allowed is 1 to 64"):
+        check_settings({"embedThreads": threads})
 
 
 @needs_model

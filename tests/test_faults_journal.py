@@ -11,67 +11,110 @@ from pathlib import Path
 
 import pytest
 from conftest import NOW, observation
+from faults import holding, opened
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.check import check_rows
 from theorex_lab.journal.sqlite import Journal
 
+KILLS = 200
+WRITERS, WRITES = 8, 1_000
+SECRET = "the vault opens with 4711"
 _WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from conftest import observation
+from conftest import NOW, observation
 from theorex_lab.clock import FixedClock
 from theorex_lab.journal.sqlite import Journal
-from conftest import NOW
-home, name = Path(sys.argv[1]), sys.argv[2]
-done = int(sys.argv[4])
-journal = Journal(home / "theorex.db", clock=FixedClock(NOW))
-with open(home / f"acknowledged-{name}", "a", buffering=1) as acknowledged:
-    for number in range(done, 1000):
-        event = observation(f"{name} {number}")
+folder, name, done = Path(sys.argv[1]), sys.argv[2], int(sys.argv[4])
+journal = Journal(folder / "home" / "theorex.db", clock=FixedClock(NOW))
+with open(folder / f"acknowledged-{name}", "a", buffering=1) as acknowledged:
+    for number in range(done, int(sys.argv[5])):
+        event = observation(f"{name} {number}", labels=[f"concept {number % 20}"])
         journal.append([event])
         acknowledged.write(event.id + "\\n")
 """
-
-
-def _start(home: Path, name: int) -> subprocess.Popen[bytes]:
-    file = home / f"acknowledged-{name}"
-    done = len(file.read_text().splitlines()) if file.exists() else 0
-    arguments = [sys.executable, "-c", _WRITER, str(home), str(name), str(Path(__file__).parent), str(done)]
-    return subprocess.Popen(arguments)
-
-
-def test_every_acknowledged_event_survives_eight_writers_that_are_killed(tmp_path: Path) -> None:
-    chance = random.Random(20260301)
-    writers = {name: _start(tmp_path, name) for name in range(8)}
-    kills = 0
-    while writers:
-        name = chance.choice(sorted(writers))
-        try:
-            code = writers[name].wait(timeout=chance.uniform(0.0, 0.6))
-        except subprocess.TimeoutExpired:
-            if kills >= 24:
-                continue
-            writers[name].send_signal(signal.SIGKILL)
-            writers[name].wait()
-            kills += 1
-            writers[name] = _start(tmp_path, name)
+# Beside the writers: one process scans and writes snapshots, another archives, erases and exports, over and over.
+_KEEPER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from conftest import NOW, observation
+from faults import VIEWS, opened, tool_event
+from theorex_lab.evolution.exchange import export_home
+from theorex_lab.journal.archive import archive
+from theorex_lab.journal.event import new_event
+folder, name, secret = Path(sys.argv[1]), sys.argv[2], sys.argv[4]
+while not (folder / "stop").exists():
+    with opened(folder / "home", snapshotAfterEvents=100) as lab:
+        if name == "scan":
+            lab.scan()
+            for kind in VIEWS:
+                lab.views.snapshot(lab.views.get(kind))
             continue
-        assert code == 0
-        del writers[name]
-    assert kills >= 8, "the writers were too quick to be killed"
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
-    stored = [event.id for event in journal.tail(0)]
-    journal.close()
-    acknowledged = [line for name in range(8) for line in (tmp_path / f"acknowledged-{name}").read_text().splitlines()]
-    assert len(acknowledged) >= 8_000
-    assert len(set(stored)) == len(stored)
-    assert set(acknowledged) <= set(stored)
-    # At a kill one event may be stored whose acknowledgement was not written any more.
-    assert len(stored) - len(acknowledged) <= kills
-    assert check_rows(tmp_path / "theorex.db")[0] == []
+        ended = new_event("session_ended", {}, agent="main", session="s1", at=NOW)
+        lab.journal.append([observation(secret), tool_event("ok"), tool_event(secret), ended])
+        archive(lab.journal, NOW + 1, agent="theorex", at=NOW)
+        lab.erase(match=secret)
+        export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder / "export", replace=True)
+"""
+
+
+def _start(folder: Path, name: str, target: int) -> subprocess.Popen[bytes]:
+    """A writer up to its target, or a keeper; each goes on where the one before it was killed."""
+    tests = str(Path(__file__).parent)
+    if name in ("scan", "erase"):
+        return subprocess.Popen([sys.executable, "-c", _KEEPER, str(folder), name, tests, SECRET])
+    done = len(_acknowledged(folder, name))
+    return subprocess.Popen([sys.executable, "-c", _WRITER, str(folder), name, tests, str(done), str(target)])
+
+
+def _acknowledged(folder: Path, name: str) -> list[str]:
+    file = folder / f"acknowledged-{name}"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_are_killed(tmp_path: Path) -> None:
+    chance = random.Random(20260301)
+    targets = dict.fromkeys([f"writer-{number}" for number in range(WRITERS)], WRITES)
+    running = {name: _start(tmp_path, name, WRITES) for name in (*targets, "scan", "erase")}
+    kills = 0
+    while targets.keys() & running.keys():
+        name = chance.choice(sorted(running))
+        try:
+            code = running[name].wait(timeout=chance.uniform(0.0, 0.15))
+        except subprocess.TimeoutExpired:
+            if kills < KILLS:
+                running[name].send_signal(signal.SIGKILL)
+                running[name].wait()
+                kills += 1
+                running[name] = _start(tmp_path, name, targets.get(name, 0))
+            continue
+        assert code == 0, name
+        del running[name]
+        if kills < KILLS:  # a quick machine: it writes on until all were killed that should be
+            targets[name] += WRITES
+            running[name] = _start(tmp_path, name, targets[name])
+    (tmp_path / "stop").touch()
+    assert [keeper.wait() for keeper in running.values()] == [0, 0]
+    assert kills == KILLS
+
+    with opened(tmp_path / "home") as lab:
+        lab.erase(match=SECRET)  # the one before may have been killed
+        stored = [event.id for event in lab.journal.tail(0, kinds=["observation"])]
+        acknowledged = [event_id for name in targets for event_id in _acknowledged(tmp_path, name)]
+        assert len(acknowledged) >= WRITERS * WRITES
+        assert len(set(stored)) == len(stored)
+        assert set(acknowledged) <= set(stored)
+        erased = sum(event.erased for event in lab.journal.tail(0, kinds=["observation"]))
+        # At a kill one event may be stored whose acknowledgement was not written any more.
+        assert len(stored) - erased - len(acknowledged) <= kills
+        report = lab.verify()
+        assert report.ok, report.problems
+    assert check_rows(tmp_path / "home" / "theorex.db")[0] == []
+    assert holding(tmp_path / "home", SECRET) == []
 
 
 @pytest.fixture

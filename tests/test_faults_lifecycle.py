@@ -100,7 +100,8 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
         lab.views.drop()
         assert lab.views.snapshot(lab.views.get(Flash))
         for seq in (1, 2):
-            write_snapshot(folder, Flash().columns(), code=0, seq=seq, event_id=lab.journal.read(seqs=[seq])[0].id)
+            event_id = lab.journal.read(seqs=[seq])[0].id
+            write_snapshot(folder, Flash().columns(), code=0, seq=seq, event_id=event_id, kinds=Flash.kinds)
     damaged = next(folder.glob(f"{Flash.code}-*/events.seq.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
     undisturbed = shutil.copytree(home, tmp_path / "undisturbed")
@@ -173,7 +174,7 @@ def test_a_flipped_bit_in_any_file_of_a_snapshot_is_found_and_the_snapshot_is_wr
 def test_no_flipped_bit_and_no_missing_end_goes_unseen_or_stops_the_reader(tmp_path: Path) -> None:
     """Each single bit of a small snapshot, its .npy headers and its manifest included, and each shorter length."""
     columns = {"a.x": np.arange(6), "a.y": np.zeros((2, 2))}
-    folder = write_snapshot(tmp_path, columns, code=1, seq=5, event_id="e")
+    folder = write_snapshot(tmp_path, columns, code=1, seq=5, event_id="e", kinds=[])
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
         for bit in range(8 * len(content)):

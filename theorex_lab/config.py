@@ -2,204 +2,173 @@
 
 from __future__ import annotations
 
-import difflib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
-
+from theorex_lab import __version__
+from theorex_lab.config_file import read_object, remember, remembered
+from theorex_lab.config_record import Record, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.files import write_atomically
 
 Weight = float
 Tier = Literal["small", "medium", "large"]
 QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
 
 
-# Validators are built when the first value is checked: that takes a third of a short command's time, and most homes run on
-# the defaults.
-_STRICT = ConfigDict(
-    alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, allow_inf_nan=False,
-    defer_build=True,
-)  # fmt: skip
-
-
-def _tunable(default: Any, what: str, *, unit: str = "", **bounds: Any) -> Any:
-    """A setting; `unit` is shown by `theorex config`."""
-    return Field(default, description=what, json_schema_extra={"unit": unit}, **bounds)
-
-
-class ModelSettings(BaseModel):
+class ModelSettings(Record):
     """A language model: where it is asked, and how large it is.
 
     `url`: base of an OpenAI-compatible endpoint (a host named here may be another machine); None: it can be advised,
     not called. `api_key_env`: the environment variable that holds its key.
     """
 
-    model_config = _STRICT
-
     tier: Tier
-    url: str | None = None
-    api_key_env: str | None = None
-    cost_per_million_tokens: float = Field(default=0.0, ge=0, le=1e6)
+    url: str | None = tunable(None)
+    api_key_env: str | None = tunable(None)
+    cost_per_million_tokens: float = tunable(0.0, ge=0, le=1e6)
 
 
-class RoleSettings(BaseModel):
+class RoleSettings(Record):
     """An agent's role: which query types it takes and which model it prefers."""
-
-    model_config = _STRICT
 
     agent_id: str
     role: Literal["orchestrator", "operative"]
     capabilities: list[QueryType]
-    model_preference: str | None = None
-    priority: int = 0
-    active: bool = True
+    model_preference: str | None = tunable(None)
+    priority: int = tunable(0)
+    active: bool = tunable(True)
 
 
 # Three sizes of model, as a small team runs them; the large one has no endpoint until one is named.
 DEFAULT_MODELS = {
-    "ministral-3b": ModelSettings.model_construct(tier="small", url="http://localhost:1234"),
-    "qwen3-32b": ModelSettings.model_construct(tier="medium", url="http://localhost:8082"),
-    "claude-sonnet": ModelSettings.model_construct(tier="large"),
+    "ministral-3b": ModelSettings.of_checked({"tier": "small", "url": "http://localhost:1234"}),
+    "qwen3-32b": ModelSettings.of_checked({"tier": "medium", "url": "http://localhost:8082"}),
+    "claude-sonnet": ModelSettings.of_checked({"tier": "large"}),
 }
 DEFAULT_ROLES = [
-    RoleSettings.model_construct(
-        agent_id="main",
-        role="orchestrator",
-        capabilities=["synthesis", "general"],
-        model_preference="claude-sonnet",
-    ),
-    RoleSettings.model_construct(
-        agent_id="qwen-sage",
-        role="operative",
-        capabilities=["retrieval", "code", "math"],
-        model_preference="qwen3-32b",
-    ),
-    RoleSettings.model_construct(
-        agent_id="secretarius",
-        role="operative",
-        capabilities=["retrieval", "general"],
-        model_preference="ministral-3b",
-    ),
+    RoleSettings.of_checked(
+        {"agent_id": name, "role": role, "capabilities": list(capabilities), "model_preference": model}
+    )
+    for name, role, capabilities, model in (
+        ("main", "orchestrator", ("synthesis", "general"), "claude-sonnet"),
+        ("qwen-sage", "operative", ("retrieval", "code", "math"), "qwen3-32b"),
+        ("secretarius", "operative", ("retrieval", "general"), "ministral-3b"),
+    )
 ]
 
 
-class Settings(BaseModel):
+class Settings(Record):
     """The settings of a home. Keys in config.json may be camelCase or snake_case.
 
     >>> Settings(half_life_days=7).half_life_days
     7.0
     """
 
-    model_config = _STRICT
-
     # How a memory fades.
-    decay_law: str = _tunable("product", "decay law that scores an item; `theorex tune` fits one")
-    decay_params: dict[str, float] = _tunable({}, "parameters of the decay law beyond the half-life")
-    half_life_days: float = _tunable(14.0, "time in which recency halves", unit="days", gt=0, le=36_500)
-    fix_half_life_days: float = _tunable(
+    decay_law: str = tunable("product", "decay law that scores an item; `theorex tune` fits one")
+    decay_params: dict[str, float] = tunable({}, "parameters of the decay law beyond the half-life")
+    half_life_days: float = tunable(14.0, "time in which recency halves", unit="days", gt=0, le=36_500)
+    fix_half_life_days: float = tunable(
         7.0, "upper bound on the half-life of what was only ever a trace_fix", unit="days", gt=0, le=36_500
     )
-    active_threshold: float = _tunable(0.6, "importance from which an item is ACTIVE", ge=0, le=1)
-    mild_threshold: float = _tunable(0.3, "importance from which an item is MILD, else LESS", ge=0, le=1)
-    sleep_after_days: float = _tunable(
+    active_threshold: float = tunable(0.6, "importance from which an item is ACTIVE", ge=0, le=1)
+    mild_threshold: float = tunable(0.3, "importance from which an item is MILD, else LESS", ge=0, le=1)
+    sleep_after_days: float = tunable(
         30.0, "a LESS item unseen this long is put to sleep by a scan", unit="days", ge=0, le=36_500
     )
-    prune_threshold_days: float = _tunable(
+    prune_threshold_days: float = tunable(
         30.0, "prune takes LESS items unseen longer than this", unit="days", ge=0, le=36_500
     )
 
     # What is taken in and given back.
-    max_text_bytes: int = _tunable(65_536, "longest text that is accepted", unit="bytes of UTF-8", ge=1, le=16_777_216)
-    source_weights: dict[str, Weight] = _tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
-    context_tokens: int = _tunable(2_000, "budget of the boot context", unit="tokens", ge=50, le=1_000_000)
-    promotion_threshold: float = _tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
-    flush_threshold: float = _tunable(0.5, "flash score from which a flush keeps an event", ge=0, le=1)
-    graduation_threshold: float = _tunable(
+    max_text_bytes: int = tunable(65_536, "longest text that is accepted", unit="bytes of UTF-8", ge=1, le=16_777_216)
+    source_weights: dict[str, Weight] = tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
+    context_tokens: int = tunable(2_000, "budget of the boot context", unit="tokens", ge=50, le=1_000_000)
+    promotion_threshold: float = tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
+    flush_threshold: float = tunable(0.5, "flash score from which a flush keeps an event", ge=0, le=1)
+    graduation_threshold: float = tunable(
         0.5, "best score of the day that a concept needs on seven days in a row", ge=0, le=1
     )
-    evolve_window_days: float = _tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
+    evolve_window_days: float = tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
 
     # Search.
-    fusion: Literal["standardised", "reciprocal_rank"] = _tunable(
+    fusion: Literal["standardised", "reciprocal_rank"] = tunable(
         "standardised", "how lexical and vector results are put together"
     )
-    reciprocal_rank_k: float = _tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
-    search_timeout_seconds: float = _tunable(
+    reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
+    search_timeout_seconds: float = tunable(
         2.0, "longest wait for the query's vector before a search goes on without", unit="seconds", gt=0, le=60
     )
-    lm_studio_url: str = _tunable(
-        "http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set"
+    lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
+    lm_studio_embed_model: str = tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
+    lm_studio_api_key_env: str | None = tunable(None, "environment variable that holds the endpoint's key")
+    onnx_model_path: str | None = tunable(None, "local ONNX sentence model")
+    onnx_tokenizer_path: str | None = tunable(None, "tokenizer.json that belongs to it")
+    embed_threads: int = tunable(
+        1, "threads of the local sentence model; two take twice the processor time", unit="threads", ge=1, le=64
     )
-    lm_studio_embed_model: str = _tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
-    lm_studio_api_key_env: str | None = _tunable(None, "environment variable that holds the endpoint's key")
-    onnx_model_path: str | None = _tunable(None, "local ONNX sentence model")
-    onnx_tokenizer_path: str | None = _tunable(None, "tokenizer.json that belongs to it")
 
     # Which model is asked, and how.
-    models: dict[str, ModelSettings] = _tunable(DEFAULT_MODELS, "models by name; the order decides within a tier")
-    roles: list[RoleSettings] = _tunable(DEFAULT_ROLES, "agents with their capabilities; the order breaks ties")
-    battery_threshold: float = _tunable(0.2, "charge below which no large model runs on battery", ge=0, le=1)
-    matrix_min_samples: int = _tunable(
+    models: dict[str, ModelSettings] = tunable(
+        DEFAULT_MODELS, "models by name; the order decides within a tier", inner=ModelSettings
+    )
+    roles: list[RoleSettings] = tunable(
+        DEFAULT_ROLES, "agents with their capabilities; the order breaks ties", inner=RoleSettings
+    )
+    battery_threshold: float = tunable(0.2, "charge below which no large model runs on battery", ge=0, le=1)
+    matrix_min_samples: int = tunable(
         5, "runs that a cell of the matrix needs to be usable", unit="runs", ge=1, le=1_000_000
     )
-    matrix_success_weight: float = _tunable(0.6, "weight of success in a cell's score; the rest is speed", ge=0, le=1)
-    matrix_half_life_days: float | None = _tunable(
+    matrix_success_weight: float = tunable(0.6, "weight of success in a cell's score; the rest is speed", ge=0, le=1)
+    matrix_half_life_days: float | None = tunable(
         None, "time in which evidence for a model halves; none: it never ages", unit="days", gt=0, le=36_500
     )
-    dispatch_context_pct: float = _tunable(
+    dispatch_context_pct: float = tunable(
         50.0, "share of the context in use from which a task is handed to a model", unit="percent", ge=0, le=100
     )
-    model_timeout_seconds: float = _tunable(30.0, "longest wait for one model", unit="seconds", gt=0, le=3_600)
-    max_response_bytes: int = _tunable(
+    model_timeout_seconds: float = tunable(30.0, "longest wait for one model", unit="seconds", gt=0, le=3_600)
+    max_response_bytes: int = tunable(
         4_194_304, "longest answer of a model that is read", unit="bytes", ge=1_024, le=268_435_456
     )
-    task_lease_seconds: float = _tunable(
+    task_lease_seconds: float = tunable(
         300.0, "time a worker has for a task before it is queued again", unit="seconds", gt=0, le=864_000
     )
 
     # How failures are learnt from.
-    reviewers: list[str] = _tunable(
+    reviewers: list[str] = tunable(
         ["qwen3-32b", "ministral-3b"], "models that review failures, in the order they are asked"
     )
-    review_timeout_seconds: float = _tunable(45.0, "longest wait for one reviewer", unit="seconds", gt=0, le=3_600)
-    review_threshold: float = _tunable(0.3, "score up to which a failure is reviewed", ge=0, le=1)
-    gate_margin: float = _tunable(0.02, "relative gain that a new policy must show", ge=0, le=10)
-    gate_min_samples: int = _tunable(
+    review_timeout_seconds: float = tunable(45.0, "longest wait for one reviewer", unit="seconds", gt=0, le=3_600)
+    review_threshold: float = tunable(0.3, "score up to which a failure is reviewed", ge=0, le=1)
+    gate_margin: float = tunable(0.02, "relative gain that a new policy must show", ge=0, le=10)
+    gate_min_samples: int = tunable(
         5, "held-back outcomes below which the gate holds", unit="outcomes", ge=1, le=1_000_000
     )
-    context_alert_pct: float = _tunable(
+    context_alert_pct: float = tunable(
         50.0, "use of the context from which it is summed up", unit="percent", ge=0, le=100
     )
-    context_cooldown_calls: int = _tunable(
-        20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000
-    )
-    drift_window_days: float = _tunable(
+    context_cooldown_calls: int = tunable(20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000)
+    drift_window_days: float = tunable(
         7.0, "time in which anchors that faded count as drift", unit="days", gt=0, le=36_500
     )
 
     # Where import and export look by default.
-    agent_axon_dir: str = _tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
-    shared_axon_path: str = _tunable("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")
-    outcomes_dir: str = _tunable("data/outcomes", "folder of outcome files")
-    cold_store_path: str = _tunable("data/cold-store.db", "file of the cold store")
+    agent_axon_dir: str = tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
+    shared_axon_path: str = tunable("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")
+    outcomes_dir: str = tunable("data/outcomes", "folder of outcome files")
+    cold_store_path: str = tunable("data/cold-store.db", "file of the cold store")
 
     # The house.
-    snapshot_after_events: int = _tunable(
+    snapshot_after_events: int = tunable(
         2_000, "a view that had to fold this many new events writes a snapshot", unit="events", ge=1, le=10_000_000
     )
 
     def source_weight(self, agent: str) -> float:
         """Credibility of an agent, 0 to 1."""
         return self.source_weights.get(agent, 0.7)
-
-    def is_set(self, name: str) -> bool:
-        """Whether a setting was given, rather than left at its default."""
-        return name in self.model_fields_set
 
     def path(self, name: str) -> Path:
         """A path setting with `~` expanded."""
@@ -209,20 +178,28 @@ class Settings(BaseModel):
 def load_settings(file: Path) -> Settings:
     """The settings of `file`; the defaults where there is no file.
 
-    Raises ConfigError for a file that cannot be read, and for every wrong key, type or range in it, each named with
-    its value and what is allowed: a broken file never means defaults.
+    What was checked before, by this release, is not checked again: see `config_file.remembered`. Raises ConfigError for
+    a file that cannot be read, and for every wrong key, type or range in it, each named with its value and what is
+    allowed: a broken file never means defaults.
     """
-    return check_settings(_read(file), where=str(file))
+    content, values = read_object(file)
+    if not values:
+        return Settings()
+    known = remembered(file, content, _rules())
+    if known is not None:
+        return Settings.of_checked(known)
+    settings = check_settings(values, where=str(file))
+    remember(file, content, _rules(), settings.model_dump(exclude_unset=True))
+    return settings
 
 
-def check_settings(values: dict[str, Any], *, where: str = "settings") -> Settings:
+def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Settings:
     """Settings from a dictionary with camelCase or snake_case keys. Raises ConfigError, naming all that is wrong."""
     if not values:
-        return Settings.model_construct()
-    try:
-        settings = Settings.model_validate(values)
-    except ValidationError as error:
-        raise ConfigError(f"{where}: " + "; ".join(_complaint(dict(item)) for item in error.errors())) from error
+        return Settings()
+    from theorex_lab.config_schema import validated
+
+    settings = Settings.of_checked(validated(Settings, values, where=where))
     if settings.mild_threshold > settings.active_threshold:
         raise ConfigError(
             f"{where}: mildThreshold is {settings.mild_threshold}; allowed is up to activeThreshold "
@@ -244,9 +221,11 @@ def check_settings(values: dict[str, Any], *, where: str = "settings") -> Settin
 
 def save_settings(file: Path, changes: dict[str, Any]) -> Settings:
     """Write `changes` (camelCase keys) into `file`, keeping what else is in it; nothing is written when it is wrong."""
-    values = _read(file)
+    from theorex_lab.journal.files import write_atomically
+
+    _, values = read_object(file)
     for key, value in changes.items():
-        for other in (key, _snake(key)):
+        for other in (key, to_snake(key)):
             values.pop(other, None)
         values[key] = value
     settings = check_settings(values, where=str(file))
@@ -256,59 +235,25 @@ def save_settings(file: Path, changes: dict[str, Any]) -> Settings:
 
 def describe(settings: Settings) -> list[dict[str, Any]]:
     """One row a tunable: key, value, default, range, unit, source ('default' or 'config.json') and description."""
-    values, defaults = (each.model_dump(mode="json", by_alias=True) for each in (settings, Settings()))
+    from theorex_lab.config_schema import allowed
+
+    values, defaults = (each.model_dump(by_alias=True) for each in (settings, Settings()))
     return [
         {
             "key": to_camel(name),
             "value": values[to_camel(name)],
             "default": defaults[to_camel(name)],
-            "range": _allowed(name),
-            "unit": field.json_schema_extra["unit"] if isinstance(field.json_schema_extra, dict) else "",
+            "range": allowed(Settings, name),
+            "unit": field.unit,
             "source": "config.json" if settings.is_set(name) else "default",
-            "description": field.description,
+            "description": field.what,
         }
-        for name, field in Settings.model_fields.items()
+        for name, field in Settings.tunables.items()
     ]
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}; mend it, or remove it to use the defaults") from error
-    if not isinstance(values, dict):
-        raise ConfigError(f"{file} holds a {type(values).__name__}; allowed is a JSON object of settings")
-    return values
-
-
-def _snake(key: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
-
-
-def _allowed(name: str) -> str:
-    """The range of a setting in words."""
-    schema = Settings.model_json_schema(by_alias=False)["properties"][name]
-    if "enum" in schema:
-        return " | ".join(schema["enum"])
-    low = schema.get("minimum", schema.get("exclusiveMinimum"))
-    high = schema.get("maximum", schema.get("exclusiveMaximum"))
-    if low is None:
-        kinds = schema.get("anyOf", [schema])
-        return " or ".join(str(kind.get("type", "any")) for kind in kinds)
-    return f"{'above ' if 'exclusiveMinimum' in schema else ''}{low} to {high}"
-
-
-def _complaint(item: dict[str, Any]) -> str:
-    key = ".".join(str(part) for part in item["loc"])
-    name = _snake(str(item["loc"][0]))
-    parts: dict[str, type[BaseModel]] = {"models": ModelSettings, "roles": RoleSettings}
-    inner = parts.get(name) if len(item["loc"]) > 1 else None
-    if item["type"] == "extra_forbidden":
-        known = [to_camel(field) for field in (inner or Settings).model_fields]
-        near = difflib.get_close_matches(to_camel(_snake(str(item["loc"][-1]))), known, n=1, cutoff=0)
-        return f"{key} is {item['input']!r}, but there is no such setting; the nearest is {near[0]}"
-    if inner is not None:
-        return f"{key}: {item['msg'].lower()}; got {item['input']!r}"
-    return f"{key} is {item['input']!r}; allowed is {_allowed(name)} ({item['msg'].lower()})"
+def _rules() -> str:
+    """What values are checked against; where it differs, what was checked before is checked again."""
+    kinds = (Settings, ModelSettings, RoleSettings)
+    fields = [(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()]
+    return f"{__version__} {fields}"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from theorex_lab.clock import Clock, SystemClock
 from theorex_lab.config import Settings, check_settings, load_settings
-from theorex_lab.errors import StorageError
 from theorex_lab.ids import check_agent, new_event_id
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory import lifecycle
-from theorex_lab.memory.lifecycle import CONTEXT_FILE, Flushed, Promoted
+from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
+from theorex_lab.memory.lifecycle import Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class Lab:
             onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
             onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
             allow_remote=named,  # naming a host in the config is the consent
+            threads=settings.embed_threads,
         )
 
     @cached_property
@@ -257,30 +258,33 @@ class Lab:
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use."""
-        from theorex_lab.memory.standing import standing
+        from theorex_lab.memory.standing import standing_by_agent
+        from theorex_lab.search.vectors import resting_backend
 
         axon = self._axon()
-        rows = []
-        for name in [check_agent(agent)] if agent is not None else list(axon.agents):
-            current = standing(axon, self.clock.now(), self.settings, agents=[name])
-            best = current.rows[current.order[:5]].tolist()
-            rows.append(
+        names = [check_agent(agent)] if agent is not None else list(axon.agents)
+        with axon.lock:
+            rows = [
                 {
                     "agent": name,
                     "concepts": len(current.rows),
                     "tiers": current.counts(),
-                    "top": [axon.surfaces[row] for row in best],
+                    "top": [axon.surfaces[row] for row in current.best(5).tolist()],
                 }
-            )
+                for name, current in standing_by_agent(axon, self.clock.now(), self.settings, names)
+            ]
+            observations = len(axon.observations)
         embedder, reason = self.chosen_embedder
+        # Search itself is opened for a query: its modules would take a fifth of a status' time.
+        backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
         return {
             "home": str(self.home),
             "events": self.journal.last_seq(),
             "concepts": sum(row["concepts"] for row in rows),
-            "observations": len(axon.observations),
+            "observations": observations,
             "agents": rows,
             "decay_law": self.settings.decay_law,
-            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": self.searcher.backend},
+            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": backend},
         }
 
     def route(
@@ -392,23 +396,22 @@ class Lab:
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
 
-        Their bodies are overwritten, snapshots, vectors and the rendered context are removed, and old bytes are wiped
-        from the journal's file. Safe to repeat; see `theorex_lab.journal.erase`.
+        Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, and the rendered
+        context, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
+        that was killed; see `theorex_lab.journal.erase`. Raises InvalidInput as `select`, and StorageError where something
+        could not be removed or wiped; the bodies are erased then.
         """
         from theorex_lab.journal.archive import erase_from_segments
-        from theorex_lab.journal.erase import erase, select
+        from theorex_lab.journal.erase import Chosen, erase_chosen, wipe
 
-        reached = select(self.journal, ids=ids, agent=agent, match=match)
-        # With the drafts of it that killed processes left.
-        for file in (self.context_file, *self.home.glob(f".{CONTEXT_FILE}.*")):
-            file.unlink(missing_ok=True)
-        self.views.drop()
-        self._drop_vectors()
-        erase(self.journal, reached, agent="theorex", at=self.clock.now())
+        chosen = Chosen(ids, agent, match)
+        reached = erase_chosen(self.journal, chosen, agent="theorex", at=self.clock.now())
+        # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
+        remove_context(self.context_file, self.views.folder)
+        self.views.remove_reached()
         erase_from_segments(self.journal)
-        # Another process may have written a snapshot of the old state meanwhile.
-        self.views.drop()
-        self._drop_vectors()
+        self._sweep_vectors()
+        wipe(self.journal)
         return reached
 
     def close(self) -> None:
@@ -435,16 +438,18 @@ class Lab:
 
         return self.views.get(Axon)
 
-    def _drop_vectors(self) -> None:
-        import shutil
-
+    def _sweep_vectors(self) -> None:
+        """Remove the vectors of texts that are no longer remembered."""
         folder = self.home / "vectors"
-        try:
-            if folder.exists():
-                shutil.rmtree(folder)
-        except OSError as error:
-            raise StorageError(f"cannot remove {folder}: {error.strerror}; remove it by hand") from error
-        self.__dict__.pop("searcher", None)
+        if not any(folder.glob("*")):
+            return
+        from theorex_lab.search.index import ItemIndex
+        from theorex_lab.search.sweep import sweep
+
+        index = self.views.get(ItemIndex)
+        with index.lock:
+            # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
+            sweep(folder, lambda keys: self.views.get(ItemIndex).holds(keys))
 
 
 class Agent:

@@ -25,7 +25,7 @@ EVENT = json.dumps(
     }
 ).encode()
 # The vector of a query is left out: the command runs with hashed n-grams, a tenth of a millisecond a query.
-WITHOUT_MODEL = "import theorex_lab.search.embed as embed; embed.bundled_embedder = lambda: None; "
+WITHOUT_MODEL = "import theorex_lab.search.embed as embed; embed.bundled_embedder = lambda **_: None; "
 COMMAND_LINE = "from theorex_lab.cli import main; main()"
 
 

@@ -109,7 +109,7 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
         reached = select(lab.journal, ids=ids, agent=owner, match=match)
     else:
         reached = lab.erase(ids=ids, agent=owner, match=match)
-    text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports and backups are not reached"
+    text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"
     emit({"erased": [] if dry_run else reached, "selected": reached}, "\n".join([text, *reached]))
 
 

@@ -166,7 +166,9 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     from theorex_lab.evolution.audit import audit as read
 
     start = None if since is None else to_microseconds(since)
-    entries = [each.to_dict() for each in read(open_lab().journal, since=start, kinds=kinds or None, limit=limit)]
+    lab = open_lab()
+    found = read(lab.journal, since=start, kinds=kinds or None, limit=limit, views=lab.views)
+    entries = [each.to_dict() for each in found]
     lines = []
     for each in entries:
         told = ", ".join(

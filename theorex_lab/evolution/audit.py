@@ -1,22 +1,28 @@
-"""The audit log: what befell the memory, read from the journal, which is the only record of it."""
+"""The audit log: what befell the memory, read from the journal, which is the only record of it.
+
+The latest entries are read backwards, as far as they need; see `audit_newest`.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from theorex_lab.clock import to_iso
+from theorex_lab.clock import EARLIEST, to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.moments import MOMENT_TYPE
 
+if TYPE_CHECKING:
+    from theorex_lab.journal.view import Views
+
 _CONCEPTS = ("observation", "graduated", "imported", "prune")
 # Kind of an entry -> the kinds of events that it is read from.
-_READ_FROM = {
+READ_FROM = {
     "tier_change": (*_CONCEPTS, "scan"),
     "sentiment_flip": _CONCEPTS,
     "graduation": ("graduated",),
@@ -27,7 +33,7 @@ _READ_FROM = {
     "gate": ("gated",),
     "erasure": ("erasure",),
 }
-KINDS = tuple(_READ_FROM)
+KINDS = tuple(READ_FROM)
 _ROUNDING = 1e-9  # a sum this close to zero has no sign
 _WORDS_CHARACTERS = 200
 _SIGNS = {-1: "negative", 1: "positive"}
@@ -50,12 +56,18 @@ class Entry:
 
 
 def audit(
-    journal: Journal, *, since: int | None = None, kinds: Sequence[str] | None = None, limit: int | None = None
+    journal: Journal,
+    *,
+    since: int | None = None,
+    kinds: Sequence[str] | None = None,
+    limit: int | None = None,
+    views: Views | None = None,
 ) -> list[Entry]:
     """What happened, in the journal's order: from a time on (µs UTC), of these kinds or all, the last `limit`.
 
-    Detail names the event it was read from in `event_id`; concept ids are texts, since they exceed what some readers
-    keep exact. What was erased is told only as an erasure. Raises InvalidInput for an unknown kind or a negative limit.
+    With a limit and the journal's `views` only the end of the journal is read, where that tells as much. Detail names the
+    event it was read from in `event_id`; concept ids are texts, since they exceed what some readers keep exact. What
+    was erased is told only as an erasure. Raises InvalidInput for an unknown kind or a negative limit.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -68,36 +80,66 @@ def audit(
         raise InvalidInput(f"got the kind {unknown[0]!r}; allowed are {', '.join(KINDS)}")
     if limit is not None and limit < 0:
         raise InvalidInput(f"got a limit of {limit} entries; allowed is 0 or more")
-    found: deque[Entry] = deque(maxlen=limit)
-    reading = _Reading()
-    for event in journal.tail(0, kinds=sorted({each for kind in chosen for each in _READ_FROM[kind]})):
-        if event.erased:
-            continue
-        for kind, agent, detail in reading.take(event):
-            if kind in chosen and (since is None or event.at >= since):
-                found.append(Entry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id}))
-    return [*found]
+    if limit == 0 or not chosen:
+        return []
+    asked = Asked(chosen, EARLIEST if since is None else since, limit)
+    if limit is not None and views is not None:
+        from theorex_lab.evolution.audit_newest import NeedsAll, Newest
+
+        try:
+            return Newest(journal, views, asked).entries()
+        except NeedsAll:
+            pass  # what is shown hangs on what was long ago
+    read = sorted({each for kind in chosen for each in READ_FROM[kind]})
+    return asked.of(Reading(), journal.tail(0, kinds=read))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which entries are wanted: of these kinds, from this time on (µs UTC), the last `limit` or all."""
+
+    kinds: tuple[str, ...]
+    since: int
+    limit: int | None
+
+    def of(self, reading: Reading, events: Iterable[Event]) -> list[Entry]:
+        """The wanted entries among what these events did."""
+        found: deque[tuple[Event, str, str, Detail]] = deque(maxlen=self.limit)
+        for event in events:
+            if event.erased:
+                continue
+            for kind, agent, detail in reading.take(event):
+                if kind in self.kinds and event.at >= self.since:
+                    found.append((event, agent, kind, detail))
+        return [
+            Entry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id})
+            for event, agent, kind, detail in found
+        ]
 
 
 _Told = Iterator[tuple[str, str, Detail]]  # kind, agent, detail
 
 
 @dataclass
-class _Concept:
+class Concept:
     """What an agent's concept was when the journal was read up to here."""
 
     label: str
-    tier: str = Tier.NEUTRAL.name
+    tier: str
     count: int = 0
     sentiment_sum: float = 0.0
     sign: int = 0  # of the sum when it last had one
 
 
-class _Reading:
-    """Reads events in order and tells what each of them did."""
+class Reading:
+    """Reads events in order and tells what each of them did.
 
-    def __init__(self) -> None:
-        self.concepts: dict[tuple[str, int], _Concept] = {}
+    `tier`: what a concept's is before the first event that names it; NEUTRAL where the journal is read from its start.
+    """
+
+    def __init__(self, tier: str = Tier.NEUTRAL.name) -> None:
+        self.concepts: dict[tuple[str, int], Concept] = {}
+        self._tier = tier
         self._by_kind: dict[str, Callable[[Event], _Told]] = {
             "observation": self._observation, "graduated": self._graduated, "imported": self._imported,
             "scan": self._scan, "prune": self._prune, "outcome": _outcome, "reviewed": _reviewed, "gated": _gated,
@@ -153,20 +195,26 @@ class _Reading:
         for agent, gone in event.body["concepts"].items():
             for each in gone:
                 concept = self._concept(agent, each["concept_id"], "")
-                del self.concepts[agent, each["concept_id"]]
+                self.concepts[agent, each["concept_id"]] = Concept("", Tier.NEUTRAL.name)
                 told = {"concept_id": str(each["concept_id"]), "label": concept.label, "count": each.get("count")}
                 yield "prune", agent, told
 
-    def _concept(self, agent: str, number: int, label: str) -> _Concept:
+    def _concept(self, agent: str, number: int, label: str) -> Concept:
         """The agent's concept; its label is '' where all texts that named it were erased."""
-        return self.concepts.setdefault((agent, number), _Concept(label))
+        concept = self.concepts.setdefault((agent, number), Concept(label, self._tier))
+        concept.label = concept.label or label
+        return concept
 
 
-def _feel(concept: _Concept, count: int, sentiment: float) -> None:
+def sign_of(total: float) -> int:
+    """The sign of a sum of sentiments; 0 where it is as good as none."""
+    return 0 if abs(total) <= _ROUNDING else 1 if total > 0 else -1
+
+
+def _feel(concept: Concept, count: int, sentiment: float) -> None:
     concept.count += count
     concept.sentiment_sum += sentiment
-    if abs(concept.sentiment_sum) > _ROUNDING:
-        concept.sign = 1 if concept.sentiment_sum > 0 else -1
+    concept.sign = sign_of(concept.sentiment_sum) or concept.sign
 
 
 def _outcome(event: Event) -> _Told:

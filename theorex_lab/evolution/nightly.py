@@ -25,6 +25,7 @@ from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.view import Views
 from theorex_lab.memory import lifecycle
 from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.memory.standing import SCANNER
 
@@ -146,7 +147,7 @@ class _Night:
         return f"{sum(each.concepts for each in done)} concepts, {sum(each.links for each in done)} links promoted"
 
     def boot_inject(self) -> str:
-        file = self.home / lifecycle.CONTEXT_FILE
+        file = self.home / CONTEXT_FILE
         context = lifecycle.boot_inject(self.views, self.settings, self.clock, file)
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens"
 

@@ -65,12 +65,12 @@ def policy_settings(settings: Settings) -> dict[str, Any]:
     >>> policy_settings(Settings(half_life_days=7))["halfLifeDays"]
     7.0
     """
-    return settings.model_dump(mode="json", by_alias=True, include=set(POLICY_SETTINGS))
+    return settings.model_dump(by_alias=True, include=set(POLICY_SETTINGS))
 
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with `changes` (camelCase keys); what was left at its default stays so. Raises ConfigError."""
-    given = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    given = settings.model_dump(by_alias=True, exclude_unset=True)
     return check_settings({**given, **changes}, where="policy")
 
 

@@ -85,9 +85,7 @@ def _parse_commits(output: str) -> list[Commit]:
 
 def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
     """The access log of commits: an event each, its files the items, their folders the groups."""
-    rows: list[Row] = [
-        (commit.at, path, commit.sha, status == "D") for commit in commits for status, path in commit.files
-    ]
+    rows = ((commit.at, path, commit.sha, status == "D") for commit in commits for status, path in commit.files)
     return AccessLog.of(rows, group_of=_folder)
 
 
@@ -216,19 +214,23 @@ def _log(
     source: str,
     group_of: Callable[[str], str] | None = None,
 ) -> AccessLog:
-    rows, unreadable = [], []
-    for number, line in numbered:
-        try:
-            row = read(line)
-        except InvalidInput as error:
-            unreadable.append(f"row {number}: {error}")
-            continue
-        if row is not None:
-            rows.append(row)
+    unreadable: list[str] = []
+
+    def rows() -> Iterator[Row]:
+        for number, line in numbered:
+            try:
+                row = read(line)
+            except InvalidInput as error:
+                unreadable.append(f"row {number}: {error}")
+                continue
+            if row is not None:
+                yield row
+
+    log = AccessLog.of(rows(), group_of=group_of, unreadable=unreadable)
     if strict and unreadable:
         first = "; ".join(unreadable[:SHOWN_BAD_ROWS])
         raise InvalidInput(f"{source} has {len(unreadable)} bad rows: {first}. Mend them, or read with strict=False")
-    return AccessLog.of(rows, group_of=group_of, unreadable=unreadable)
+    return log
 
 
 class JournalEvent(Protocol):
@@ -244,13 +246,12 @@ class JournalEvent(Protocol):
 
 def from_journal(events: Iterable[JournalEvent]) -> AccessLog:
     """The concepts that each observation named: an item is a concept id, an event an observation."""
-    rows: list[Row] = [
+    return AccessLog.of(
         (event.at, str(concept[0]), number, False)
         for number, event in enumerate(events)
         if event.kind == "observation"
         for concept in event.body.get("concepts", ())
-    ]
-    return AccessLog.of(rows)
+    )
 
 
 def load_log(path: str | Path, format: str | None = None, *, strict: bool = True) -> AccessLog:

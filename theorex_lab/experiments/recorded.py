@@ -129,6 +129,9 @@ class _Reader:
         self.together: list[tuple[int, int]] = []  # time, link
         self.sentences: list[tuple[int, int, int, int, int, int]] = []  # time, owner, text, bytes, avoid, same
         self.same: dict[Hashable, int] = {}
+        # Of a log, which may be long, as columns at once.
+        self.mentions_of_log, self.together_of_log = np.zeros((5, 0), np.int64), np.zeros((2, 0), np.int64)
+        self.links_of_log = np.zeros((0, 2), np.int64)
 
     def read_journal(self, journal: Journal) -> None:
         for event in journal.tail(0, kinds=("observation", "imported", "short_term", "imported_links")):
@@ -149,14 +152,9 @@ class _Reader:
         for number, name in enumerate(log.items):
             self._item(agent, number, name)
         kept = np.flatnonzero(~log.deleted)
-        for time, item in zip(log.time[kept].tolist(), log.item[kept].tolist(), strict=True):
-            self.mentions.append((time, item, 1, 0, TRUST["agent"]))
-        bounds = np.append(np.flatnonzero(np.diff(log.event[kept], prepend=-1)), len(kept))
-        sizes = np.diff(bounds)
-        for first, size in zip(bounds[:-1][sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
-            if size <= MAX_EVENT_ITEMS:
-                rows = kept[first : first + size]
-                self._link(log.item[rows].tolist(), int(log.time[rows[0]]))
+        one = np.ones(len(kept), np.int64)
+        self.mentions_of_log = np.array([log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one])
+        self.together_of_log, self.links_of_log = _together(log, kept)
 
     def _observation(self, event: Event) -> None:
         body, agent = event.body, self.agents.number(event.agent)
@@ -192,9 +190,12 @@ class _Reader:
             self.together.append((time, self.links.setdefault(ends, len(self.links))))
 
     def recorded(self) -> Recorded:
-        time, item, count, fix_count, trust = _sorted_columns(self.mentions, 5)
-        together_time, together_link = _sorted_columns(self.together, 2)
-        sentences = _sorted_columns(self.sentences, 6)
+        mentions = np.concatenate([_columns(self.mentions, 5), self.mentions_of_log], axis=1)
+        time, item, count, fix_count, trust = _sorted_columns(mentions)
+        together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
+        together_time, together_link = _sorted_columns(together)
+        sentences = _sorted_columns(_columns(self.sentences, 6))
+        links = np.array(list(self.links), np.int64).reshape(-1, 2)
         sizes = [(len(escape(name).encode()), len(name.encode())) for name in self.names]
         keys = np.array(list(self.items), np.int64).reshape(-1, 2)
         return Recorded(
@@ -210,7 +211,7 @@ class _Reader:
             count=count,
             fix_count=fix_count,
             trust=trust,
-            link_ends=np.array(list(self.links), np.int64).reshape(-1, 2),
+            link_ends=np.concatenate([links, self.links_of_log]),
             together_time=together_time,
             together_link=together_link,
             **dict(zip(_SENTENCE_COLUMNS, sentences, strict=True)),
@@ -218,9 +219,39 @@ class _Reader:
         )
 
 
-def _sorted_columns(rows: Sequence[tuple[int, ...]], width: int) -> list[Integers]:
-    table = np.array(rows, np.int64).reshape(-1, width)
-    return [column.copy() for column in table[np.argsort(table[:, 0], kind="stable")].T]
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Integers:
+    return np.array(rows, np.int64).reshape(-1, width).T
+
+
+def _sorted_columns(columns: Integers) -> list[Integers]:
+    """The columns by time, which the first holds."""
+    order = np.argsort(columns[0], kind="stable")
+    return [column[order] for column in columns]
+
+
+def _together(log: AccessLog, kept: Integers) -> tuple[Integers, Integers]:
+    """Time and link of each pair of items in an event of up to 20, shape (2, n); and the links' ends, shape (links, 2).
+
+    `kept`: the rows of the log that count. Links are numbered in the order in which they are first seen.
+    """
+    bounds = np.append(np.flatnonzero(np.diff(log.event[kept], prepend=-1)), len(kept))
+    sizes, starts = np.diff(bounds), bounds[:-1]
+    keys = [np.zeros(0, np.int64)]
+    rows = [np.zeros(0, np.int64)]
+    for size in range(2, MAX_EVENT_ITEMS + 1):
+        first = starts[sizes == size]
+        items = np.sort(log.item[kept[first[:, None] + np.arange(size)]], axis=1)
+        one, other = np.triu_indices(size, 1)  # in the order of `combinations`
+        keys.append((items[:, one] * len(log.items) + items[:, other]).ravel())
+        rows.append(np.repeat(first, len(one)))
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    key, row = np.concatenate(keys)[order], np.concatenate(rows)[order]
+    known, seen_first, link = np.unique(key, return_index=True, return_inverse=True)
+    by_sight = np.argsort(seen_first)
+    number = np.empty_like(by_sight)
+    number[by_sight] = np.arange(len(by_sight))
+    ends = np.stack(np.divmod(known[by_sight], max(len(log.items), 1)), axis=1)
+    return np.array([log.time[kept[row]], number[link]]), ends
 
 
 class Memory:

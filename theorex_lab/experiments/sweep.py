@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from theorex_lab.config import Settings, check_settings
+from theorex_lab.config_record import to_camel
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.experiments.recorded import Recorded
 from theorex_lab.experiments.replay import replay_all
@@ -147,7 +148,7 @@ def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> lis
 
 @lru_cache(maxsize=1)
 def _fields() -> dict[str, str]:
-    return {field.alias or name: name for name, field in Settings.model_fields.items()}
+    return {to_camel(name): name for name in Settings.tunables}
 
 
 def _field(name: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.compact import compact
 from theorex_lab.journal.connection import connect, transaction
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, read_segment, stub, write_segment
@@ -46,7 +47,7 @@ def archive(journal: Journal, before: int, *, agent: str, at: int) -> Archiving:
             if due:
                 body = {"before": before, "events": len(due), "segments": notes}
                 insert(connection, new_event("archived", body, agent=agent, at=at))
-            _remove_unused(connection, folder)
+            _remove_unused(_referred(connection), folder)
         _shrink(journal, connection)
     finally:
         connection.close()
@@ -60,14 +61,16 @@ def erase_from_segments(journal: Journal) -> list[str]:
     cannot be written, CorruptJournal where one cannot be read.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
+    gone: list[str] = []
+    if not any(folder.glob("*")) and not any(folder.glob(".*")):
+        return gone
     with journal.explained():
         connection = connect(journal.path)
-    gone: list[str] = []
     try:
         # The transaction writes nothing: it keeps out another process that archives or erases.
         with journal.explained(), transaction(connection):
-            _remove_unused(connection, folder)
             wanted = _referred(connection)
+            _remove_unused(wanted, folder)
             for path in sorted(folder.glob("*.jsonl.gz")):
                 events = list(read_segment(path))
                 kept = [event for event in events if event.id in wanted[path.name]]
@@ -85,7 +88,12 @@ def _due(connection: sqlite3.Connection, before: int) -> list[int]:
         "SELECT agent, session, max(json_extract(body, '$.upto')) FROM events WHERE kind = 'flushed' GROUP BY 1, 2"
     )
     upto = {(agent, session): seq or 0 for agent, session, seq in flushed}
-    ended = set(connection.execute("SELECT agent, session FROM events WHERE kind = 'session_ended'"))
+    # What was erased has no session any more; that of other events without one is not over.
+    ended = set(
+        connection.execute(
+            "SELECT agent, session FROM events WHERE kind = 'session_ended' AND json_extract(body, '$.erased') IS NULL"
+        )
+    )
     raw = connection.execute(
         f"SELECT seq, agent, session FROM events WHERE kind IN ({_RAW}) AND at < ? "
         "AND json_extract(body, '$.erased') IS NULL AND json_extract(body, '$.archived') IS NULL ORDER BY seq",
@@ -95,16 +103,19 @@ def _due(connection: sqlite3.Connection, before: int) -> list[int]:
 
 
 def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> dict[str, object]:
-    """Write one segment and put stubs into the journal; returns the segment's name, size and hash."""
+    """Write one segment and put stubs into the journal; returns the segment's name and size.
+
+    Not its hash, by which an erased body could be guessed: each stub has one of its own, which is erased with it.
+    """
     name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
     rows = [connection.execute(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
     events = [Archived._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
-    digest = write_segment(folder / name, events)
+    write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
         crc = checksum(*row[1:7], body)
         connection.execute("UPDATE events SET body = ?, crc = ? WHERE seq = ?", [body, crc, event.seq])
-    return {"name": name, "events": len(events), "sha256": digest}
+    return {"name": name, "events": len(events)}
 
 
 def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
@@ -119,9 +130,8 @@ def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
     return found
 
 
-def _remove_unused(connection: sqlite3.Connection, folder: Path) -> None:
+def _remove_unused(wanted: Container[str], folder: Path) -> None:
     """Remove the segments that nothing refers to: left by a crash, or all of whose events were erased."""
-    wanted = _referred(connection)
     unused = [path for path in folder.glob("*.jsonl.gz") if path.name not in wanted]
     try:
         for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:
@@ -131,9 +141,4 @@ def _remove_unused(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 def _shrink(journal: Journal, connection: sqlite3.Connection) -> None:
-    try:
-        with journal.explained():
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            connection.execute("VACUUM")
-    except StorageError as error:
-        raise StorageError(f"the events are archived, but the file was not made smaller: {error}") from error
+    compact(journal, connection, done="the events are archived")

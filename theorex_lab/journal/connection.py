@@ -14,7 +14,7 @@ from theorex_lab.errors import AlreadyThere, CorruptJournal, StorageError
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 60.0
@@ -97,12 +97,21 @@ def log_size(path: str | Path) -> int:
         return 0
 
 
+def log_holds(path: str, text: str) -> bool:
+    """Whether a text stands in the write-ahead log; also where that cannot be read, so that it may."""
+    try:
+        with open(f"{path}-wal", "rb") as file:
+            return text.encode() in file.read()
+    except OSError:
+        return True
+
+
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection, reached_log: Callable[[], bool] | None = None) -> Iterator[None]:
     """All that is written inside, or nothing; other processes wait to write until it is done.
 
     An error of SQLite carries a note that says whether nothing was written, or whether that cannot be told: a commit
-    may fail after its last byte was on the disk.
+    may fail after its last byte was on the disk. `reached_log` says whether any of it got there.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -115,7 +124,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
     except BaseException as error:
         _roll_back(connection)
-        error.add_note(_UNKNOWN_OUTCOME)
+        error.add_note(_UNKNOWN_OUTCOME if reached_log is None or reached_log() else _ROLLED_BACK)
         raise
 
 

@@ -1,17 +1,38 @@
-"""Erasure: the one exception to append-only. A body is replaced by its hash, and so are those derived from it."""
+"""Erasure: the one exception to append-only. A body is replaced by a hash without a key, and so are those derived from it."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.errors import InvalidInput
+from theorex_lab.journal.compact import compact
 from theorex_lab.journal.connection import connect, transaction
-from theorex_lab.journal.event import encode, new_event, segment_of
+from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
-from theorex_lab.journal.sqlite import Journal, checksum, insert
+from theorex_lab.journal.sqlite import CHANGE_TRIGGER, Journal, checksum, insert
+
+ERASURE = "erasure"
+DONE = "the bodies are erased"
+_KEY_BYTES = 32
+_TRIGGER = "events_are_not_changed"
+_RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
+# Whether a body is an erased one is seen at its start, so that a long one is not parsed to know.
+_IS_ERASED = """substr(body, 1, 11) = '{"erased":1'"""
+_HAS_PLAIN_HASH = """substr(body, 1, 21) = '{"erased":1,"sha256":'"""
+
+
+class Chosen(NamedTuple):
+    """What to erase by: event ids, an agent, and a text that stands in the body or in the session's id."""
+
+    ids: Sequence[str] = ()
+    agent: str | None = None
+    match: str | None = None
 
 
 def select(
@@ -19,77 +40,170 @@ def select(
 ) -> list[str]:
     """Ids of the events that an erasure would reach, in journal order: the chosen ones and all derived from them.
 
-    Chosen by id, by agent, or by a text that stands somewhere in the body (exactly, upper and lower case told apart).
-    Events that are erased already are left out. Raises InvalidInput for an unknown id or when nothing was chosen by.
+    Chosen by id, by agent, or by a text that stands somewhere in the body or the session's id (exactly, upper and lower
+    case told apart). Events that are erased already are left out. Raises InvalidInput for an unknown id or when nothing
+    was chosen by.
     """
-    if not ids and agent is None and not match:
-        raise InvalidInput("got nothing to erase by; give event ids, an agent, or a text to match")
-    chosen = set(ids)
-    needle = encode(match)[1:-1] if match else None
-    reached: list[str] = []
-    seen: set[str] = set()
-    known: set[str] = set()
     with journal.explained():
-        rows = journal.connection().execute("SELECT id, agent, lineage, body FROM events ORDER BY seq").fetchall()
-    segments = Segments(journal.path.parent / ARCHIVE_FOLDER)
-    for event_id, owner, lineage, body in rows:
-        hit = (
-            event_id in chosen or owner == agent or (needle is not None and needle in _whole(segments, event_id, body))
-        )
-        if hit:
-            known.add(event_id)
-        # Parents stand before their children, so that one pass reaches the whole tree.
-        if hit or (lineage != "[]" and seen.intersection(json.loads(lineage))):
-            seen.add(event_id)
-            if "erased" not in json.loads(body):
-                reached.append(event_id)
-    if missing := sorted(chosen - known):
-        raise InvalidInput(f"got the event id {missing[0]!r}, which is not in the journal; nothing was erased")
-    return reached
-
-
-def _whole(segments: Segments, event_id: str, body: str) -> str:
-    """The body as it was written, from its segment where it was archived."""
-    segment = segment_of(json.loads(body)) if '"archived"' in body else None
-    return body if segment is None else encode(segments.body(segment, event_id) or {})
+        return _reached(journal, journal.connection(), Chosen(ids, agent, match))
 
 
 def erase(journal: Journal, ids: Sequence[str], *, agent: str, at: int) -> None:
-    """Replace the bodies of these events by {erased, sha256}, note it as an event, and wipe the old bytes.
+    """Erase exactly these events, as `erase_chosen` does, and wipe the old bytes as `wipe` does."""
+    _in_transaction(journal, lambda connection: _erase(connection, ids, agent=agent, at=at))
+    wipe(journal)
 
-    All in one transaction, then the write-ahead log is emptied and the file rewritten. Safe to repeat: what was
-    erased before is left alone, and the wiping is done again. Raises StorageError where another process reads for so
-    long that the log cannot be emptied: the bodies are gone then, and repeating wipes their bytes.
+
+def erase_chosen(journal: Journal, chosen: Chosen, *, agent: str, at: int) -> list[str]:
+    """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note it as an event; returns their ids.
+
+    Their sessions become ''. All in one transaction, so that nothing is derived from them in between. The key of the hash
+    is thrown away: nobody can try out what the body was. The old bytes are there until `wipe`. Safe to repeat: what was
+    erased before is left alone. Raises as `select`, and StorageError.
     """
+    reached: list[str] = []
+
+    def run(connection: sqlite3.Connection) -> None:
+        reached.extend(_reached(journal, connection, chosen))
+        _erase(connection, reached, agent=agent, at=at)
+
+    _in_transaction(journal, run)
+    return reached
+
+
+def wipe(journal: Journal) -> None:
+    """Wipe the bytes of erased bodies from the journal's file and its write-ahead log. Raises as `compact`."""
     with journal.explained():
         connection = connect(journal.path)
     try:
-        with journal.explained():
-            with transaction(connection):
-                erased = [event_id for event_id in ids if _erase_one(connection, event_id)]
-                if erased:
-                    insert(connection, new_event("erasure", {"ids": erased}, agent=agent, at=at))
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            connection.execute("VACUUM")
-            busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        compact(journal, connection, done=DONE)
     finally:
         connection.close()
-    if busy:
-        raise StorageError(
-            f"{journal.path}: the bodies are erased, but another process is reading, so that old bytes are left in the "
-            "write-ahead log; close it and repeat the command"
-        )
 
 
-def _erase_one(connection: sqlite3.Connection, event_id: str) -> bool:
+def _reached(journal: Journal, connection: sqlite3.Connection, chosen: Chosen) -> list[str]:
+    """As `select`, within the transaction of the caller where it has one."""
+    if not chosen.ids and chosen.agent is None and not chosen.match:
+        raise InvalidInput("got nothing to erase by; give event ids, an agent, or a text to match")
+    known = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events) ORDER BY value LIMIT 1"
+    for (missing,) in connection.execute(known, [json.dumps(list(chosen.ids))]):
+        raise InvalidInput(f"got the event id {missing!r}, which is not in the journal; nothing was erased")
+    needle = encode(chosen.match)[1:-1] if chosen.match else None
+    archived = _ArchivedHits(Segments(journal.path.parent / ARCHIVE_FOLDER), needle)
+    reached: list[str] = []
+    seen: set[str] = set()
+    for event_id, lineage, hit, over, stub in _candidates(connection, chosen, needle):
+        # Parents stand before their children, so that one pass reaches the whole tree.
+        if (
+            hit
+            or (lineage != "[]" and seen and not seen.isdisjoint(json.loads(lineage)))
+            or (stub and archived.hit(event_id, stub))
+        ):
+            seen.add(event_id)
+            if not over:
+                reached.append(event_id)
+    return reached
+
+
+def _candidates(
+    connection: sqlite3.Connection, chosen: Chosen, needle: str | None
+) -> Iterator[tuple[str, str, int, int, str | None]]:
+    """(id, lineage, whether it is chosen, whether nothing is left to erase, its stub) of what may be reached, in order.
+
+    SQLite looks through the bodies; of a long journal only these few rows come out of it, one by one.
+    """
+    hit, stub = "(id IN (SELECT value FROM json_each(:ids)) OR agent IS :agent)", "NULL"
+    if needle is not None:
+        archived = f"""kind IN ({_RAW}) AND instr(substr(body, 1, 24), '"archived":') > 0"""
+        stub = f"CASE WHEN {archived} THEN body END"
+        # A text of hexadecimal digits must not be found in a hash.
+        said = f"CASE WHEN {_IS_ERASED} OR ({archived}) THEN '' ELSE body END"
+        hit = f"({hit} OR instr({said}, :needle) > 0 OR instr(session, :needle) > 0)"
+    # A release that left the session of an erased event alone may have erased it.
+    over = f"({_IS_ERASED} AND session = '')"
+    return connection.execute(
+        f"SELECT id, lineage, {hit}, {over}, {stub} FROM events "
+        f"WHERE {hit} OR lineage != '[]' OR ({stub}) IS NOT NULL ORDER BY seq",
+        {"ids": json.dumps(list(chosen.ids)), "agent": chosen.agent, "needle": needle},
+    )
+
+
+class _ArchivedHits:
+    """Looks for a text in the bodies that lie in segments; each segment is read once."""
+
+    def __init__(self, segments: Segments, needle: str | None) -> None:
+        self._segments, self._needle = segments, needle
+        self._hits: dict[str, set[str]] = {}
+
+    def hit(self, event_id: str, stub: str) -> bool:
+        """Whether the text stands in the body that the stub is for."""
+        segment = segment_of(json.loads(stub))
+        if segment is None or self._needle is None:
+            return False
+        if segment not in self._hits:
+            bodies = self._segments.bodies(segment)
+            self._hits[segment] = {each for each, body in bodies if self._needle in encode(body)}
+        return event_id in self._hits[segment]
+
+
+def _in_transaction(journal: Journal, run: Callable[[sqlite3.Connection], None]) -> None:
+    with journal.explained():
+        connection = connect(journal.path)
+    try:
+        with journal.explained(), transaction(connection):
+            run(connection)
+    finally:
+        connection.close()
+
+
+def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int) -> None:
+    """Erase these events, and note in one more which they were and from where on each kind was reached."""
+    _renew_trigger(connection)
+    key = os.urandom(_KEY_BYTES)
+    erased: list[str] = []
+    first_seqs: dict[str, int] = {}
+    for event_id in [*ids, *_noting_hashes(connection, ids)]:
+        found = _erase_one(connection, event_id, key)
+        if found is not None:
+            kind, seq = found
+            erased.append(event_id)
+            first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
+    for (event_id,) in connection.execute(f"SELECT id FROM events WHERE {_HAS_PLAIN_HASH}").fetchall():
+        _erase_one(connection, event_id, key)
+    if erased:
+        body = {"ids": erased, "first_seqs": first_seqs}
+        insert(connection, new_event(ERASURE, body, agent=agent, at=at))
+
+
+def _erase_one(connection: sqlite3.Connection, event_id: str, key: bytes) -> tuple[str, int] | None:
+    """Kind and seq of the event, erased now; None where it is not there or was erased.
+
+    What an earlier release erased loses its session and its hash, which needed no key.
+    """
     row = connection.execute(
-        "SELECT id, at, agent, session, kind, lineage, body FROM events WHERE id = ?", [event_id]
+        "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE id = ?", [event_id]
     ).fetchone()
-    if row is None or "erased" in json.loads(row[6]):
-        return False
-    content = json.loads(row[6])
-    digest = content["sha256"] if segment_of(content) else hashlib.sha256(row[6].encode()).hexdigest()
-    body = encode({"erased": 1, "sha256": digest})
-    crc = checksum(*row[:6], body)
-    connection.execute("UPDATE events SET body = ?, crc = ? WHERE id = ?", [body, crc, event_id])
-    return True
+    if row is None or (row[3] == "" and row[6].startswith('{"erased":1,"hmac_sha256":')):
+        return None
+    body = encode({"erased": 1, "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest()})
+    crc = checksum(*row[:3], "", *row[4:6], body)
+    connection.execute("UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?", [body, crc, event_id])
+    return None if row[6].startswith('{"erased":1') else (row[4], row[7])
+
+
+def _noting_hashes(connection: sqlite3.Connection, ids: Sequence[str]) -> list[str]:
+    """Ids of the events in which an earlier release noted the hash of a whole segment file.
+
+    Who knows the rest of the segment could try out what an erased body in it was.
+    """
+    found = connection.execute("SELECT id FROM events WHERE kind = 'archived' AND instr(body, '\"sha256\":') > 0")
+    return [event_id for (event_id,) in found] if ids else []
+
+
+def _renew_trigger(connection: sqlite3.Connection) -> None:
+    """Let a session be erased too in a journal that was made by an earlier release."""
+    wanted = CHANGE_TRIGGER.strip().removesuffix(";")
+    (known,) = connection.execute("SELECT max(sql) FROM sqlite_master WHERE name = ?", [_TRIGGER]).fetchone()
+    if known != wanted:
+        connection.execute(f"DROP TRIGGER IF EXISTS {_TRIGGER}")
+        connection.execute(wanted)

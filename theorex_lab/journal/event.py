@@ -42,13 +42,13 @@ VERSIONS: dict[str, int] = {
     "flushed": 1,  # a session's events up to a seq were flushed
     "graduated": 1,  # a concept that was kept on seven days in a row enters the axon
     "promoted": 1,  # what an agent gives to the shared web: ids and numbers, no text
-    "erasure": 1,  # ids of the events whose bodies were erased
+    "erasure": 2,  # ids of the events whose bodies were erased, and of each kind the lowest seq among them
     "lost": 1,  # stands where a salvage found no sound event
     "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs
     "imported": 1,  # one concept of an agent with its numbers, as a file stated it
     "imported_links": 1,  # links between an agent's concepts, and its graduations, as a file stated them
     "imported_shared": 1,  # what an agent gave to the shared web, as a file stated it
-    "archived": 1,  # raw events whose bodies were moved into segment files
+    "archived": 2,  # raw events whose bodies were moved into segment files
     "trace_started": 2,  # a model is about to be called: trace_id, task, route, owner process, outcome_id
     "trace_ended": 1,  # how that call went, or that its process died: success, model, tokens, latency, attempts
     "task_submitted": 1,  # an agent asks another for work
@@ -75,7 +75,14 @@ def _owner_out_of_sight(body: Body) -> Body:
 
 
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.
-UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {("trace_started", 1): _owner_out_of_sight}
+UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
+    ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
+    ("trace_started", 1): _owner_out_of_sight,
+    ("archived", 1): lambda body: {
+        **body,
+        "segments": [{"name": each["name"], "events": each["events"]} for each in body["segments"]],
+    },
+}
 
 
 class Event(_Fields):
@@ -90,7 +97,7 @@ class Event(_Fields):
 
     @property
     def erased(self) -> bool:
-        """Whether the body was erased: then it holds only `erased` and `sha256`."""
+        """Whether the body was erased: then it holds only `erased` and a hash that nobody can compute again."""
         return "erased" in self.body
 
 
@@ -114,7 +121,7 @@ def new_event(
     Raises InvalidInput for an agent or session outside the rules, or a kind that this release does not write.
 
     >>> new_event("erasure", {"ids": []}, agent="main", at=0).body
-    {'v': 1, 'ids': []}
+    {'v': 2, 'ids': []}
     """
     if kind not in VERSIONS:
         raise InvalidInput(f"got the event kind {kind!r}; allowed are {', '.join(sorted(VERSIONS))}")

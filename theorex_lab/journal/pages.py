@@ -14,6 +14,7 @@ from typing import NamedTuple
 from theorex_lab.journal import wal
 from theorex_lab.journal.sqlite import checksum
 
+_LEAF = 0x0D
 _POINTERS_START = 8  # in a leaf page, after its header
 _COLUMNS = 9
 _INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
@@ -53,6 +54,7 @@ class Pages:
         self.size = wal.page_size(self._log) if self._frames else (65_536 if stated == 1 else stated)
         if self.size not in _PAGE_SIZES:
             self.size = 4_096  # what journals are made with
+        self.last_seq = 0  # of the events that stand in the pages read so far, the damaged ones too
 
     def __getitem__(self, number: int) -> bytes:
         """The page of this number, from 1; empty where there is none, short where the file was cut."""
@@ -84,6 +86,9 @@ class Pages:
         if not found:
             return []
         ((first, _),) = Counter(row.seq - place for place, row in found).most_common(1)
+        cells = int.from_bytes(page[3:5], "big") if page[0] == _LEAF else 0
+        if _POINTERS_START + 2 * cells <= len(page):
+            self.last_seq = max(self.last_seq, first + cells - 1)
         return [row._replace(seq=first + place) for place, row in found]
 
     def _row(self, page: bytes, start: int) -> Row:

@@ -53,9 +53,11 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
         archive, database = drafts / ARCHIVE_FOLDER, drafts / DATABASE_FILE
         archive.mkdir(mode=FOLDER_MODE)
         segments = _SoundSegments(home / ARCHIVE_FOLDER)
-        make_database(database, segments.without_lost(Pages(home / DATABASE_FILE).rows()))
+        pages = Pages(home / DATABASE_FILE)
+        make_database(database, segments.without_lost(pages.rows()))
         segments.write(archive)
-        kept, lost = _note_losses(database, newest_snapshot(str(home)), at, {"set_aside": aside, "problems": problems})
+        last = max(pages.last_seq, newest_snapshot(str(home)))
+        kept, lost = _note_losses(database, last, at, {"set_aside": aside, "problems": problems})
         return Salvaged(kept, lost, str(put_in_place(home, drafts, aside)), problems)
 
 

@@ -48,6 +48,11 @@ class Segments:
             self._held = dict([*self._held.items(), (segment, held)][-_HELD:])
         return held.get(event_id)
 
+    def bodies(self, segment: str) -> Iterator[tuple[str, Body]]:
+        """Ids and bodies of a segment, one by one. Raises CorruptJournal for a segment gone or damaged."""
+        for event in read_segment(self.folder / segment):
+            yield event.id, event.body
+
 
 def stub(body: Body, segment: str) -> Body:
     """What stands in the journal for a body that lies in `segment`.
@@ -64,8 +69,8 @@ def body_hash(body: Body) -> str:
     return hashlib.sha256(encode(body).encode()).hexdigest()
 
 
-def write_segment(path: Path, events: Iterable[Archived]) -> str:
-    """Write a segment; it is on disk when this returns. Returns the file's SHA-256. Raises StorageError.
+def write_segment(path: Path, events: Iterable[Archived]) -> None:
+    """Write a segment; it is on disk when this returns. Raises StorageError.
 
     The same events give the same bytes.
     """
@@ -75,7 +80,6 @@ def write_segment(path: Path, events: Iterable[Archived]) -> str:
         write_atomically(path, data, mode=_OWNER_READS)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}; make room or permit it, and repeat") from error
-    return hashlib.sha256(data).hexdigest()
 
 
 def read_segment(path: Path) -> Iterator[Archived]:

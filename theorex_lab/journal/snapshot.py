@@ -7,25 +7,64 @@ import os
 import secrets
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.columns import Columns
-from theorex_lab.journal.files import sync_folder, write_atomically
+from theorex_lab.journal.files import exclusive, sync_folder, write_atomically
+from theorex_lab.journal.private import make_folder, open_private
+from theorex_lab.journal.reach import Erasures
 
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20
+_NPY_HEADER_BYTES = 128
 
 
-def write_snapshot(folder: Path, columns: Columns, *, code: int, seq: int, event_id: str) -> Path:
+class Snapshot(NamedTuple):
+    """What a snapshot's manifest says, and its columns.
+
+    event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the events that were folded; None
+    where an earlier release did not say.  folded, written: see `Ledger`; without the bytes of this snapshot.
+    """
+
+    code: int
+    seq: int
+    event_id: str
+    kinds: list[str] | None
+    folded: int
+    written: int
+    columns: Columns
+
+    def ledger(self) -> Ledger:
+        """The ledger of a view that was taken from this snapshot."""
+        size = size_of(self.columns)
+        return Ledger(self.seq, self.folded, size, self.seq, self.folded, self.written + size)
+
+
+def size_of(columns: Columns) -> int:
+    """Bytes that a snapshot of these columns takes."""
+    return sum(array.nbytes + _NPY_HEADER_BYTES for array in columns.values())
+
+
+def write_snapshot(
+    folder: Path,
+    columns: Columns,
+    *,
+    code: int,
+    seq: int,
+    event_id: str,
+    kinds: Sequence[str],
+    folded: int = 0,
+    written: int = 0,
+) -> Path:
     """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older or was left by a crash.
 
-    `event_id` is the id of the event at `seq`: it ties the snapshot to this journal. A sound snapshot that is there
-    already is left as it is. To be called under the lock of `folder`.
+    See `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.
     """
     final = folder / f"{code}-{seq:012d}"
     if _read(final) is not None:
@@ -33,10 +72,11 @@ def write_snapshot(folder: Path, columns: Columns, *, code: int, seq: int, event
     for left in folder.glob(".draft-*"):
         shutil.rmtree(left, ignore_errors=True)
     draft = folder / f".draft-{os.getpid()}-{secrets.token_hex(4)}"
-    draft.mkdir(parents=True)
+    make_folder(str(draft))
     try:
         listed = {name: _write_column(draft / f"{name}.npy", array) for name, array in columns.items()}
-        content = {"code": code, "seq": seq, "event_id": event_id, "columns": listed}
+        content = {"code": code, "seq": seq, "event_id": event_id, "kinds": list(kinds), "folded": folded,
+                   "written": written, "columns": listed}  # fmt: skip
         manifest = {"content": content, "crc": _content_checksum(content)}
         write_atomically(draft / "manifest.json", json.dumps(manifest).encode())
         if final.exists():
@@ -50,8 +90,8 @@ def write_snapshot(folder: Path, columns: Columns, *, code: int, seq: int, event
     return final
 
 
-def open_snapshots(folder: Path, code: int) -> Iterator[tuple[int, str, Columns]]:
-    """Yield (seq, event id, columns) of each sound snapshot written by `code`, newest first.
+def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
+    """Yield each sound snapshot written by `code`, newest first.
 
     Columns are copy-on-write maps: changing them changes no file. A snapshot that is incomplete or whose bytes do
     not have the noted checksums is passed over.
@@ -60,6 +100,36 @@ def open_snapshots(folder: Path, code: int) -> Iterator[tuple[int, str, Columns]
         found = _read(path)
         if found is not None:
             yield found
+
+
+def newest_seq(folder: Path, code: int) -> int:
+    """The seq of the newest snapshot of `code`, sound or not; 0 where there is none."""
+    return max((int(path.name.rpartition("-")[2]) for path in _snapshots(folder, code)), default=0)
+
+
+def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
+    """Remove the snapshots in the folder of a view that hold what was erased, and what a crash left.
+
+    With `wait` for a process that writes one there: what it has written is seen then, and what it writes afterwards is
+    none of that, since it looks for erasures itself. Else nothing is done meanwhile. Raises StorageError where something
+    cannot be removed.
+    """
+    if not folder.exists():
+        return
+    try:
+        with exclusive(folder / "lock", wait=wait) as held:
+            if not held:
+                return
+            for left in folder.glob(".draft-*"):
+                drop_snapshots(left)
+            for path in _snapshots(folder, code=None):
+                manifest = _manifest(path)
+                if manifest is None or erasures.reach(manifest.get("kinds"), manifest["seq"]):
+                    drop_snapshots(path)
+    except OSError as error:
+        raise StorageError(
+            f"cannot remove what is in {folder}: {error.strerror}; remove it by hand, and repeat"
+        ) from error
 
 
 def drop_snapshots(folder: Path) -> None:
@@ -77,17 +147,29 @@ def drop_snapshots(folder: Path) -> None:
         raise StorageError(f"cannot remove {folder}: {problem}; remove it by hand, and repeat")
 
 
-def _read(path: Path) -> tuple[int, str, Columns] | None:
-    """Seq, event id and columns of a snapshot; None where it is not whole."""
+def _manifest(path: Path) -> dict[str, Any] | None:
+    """What the manifest of a snapshot says; None where it is damaged."""
     try:
         manifest = json.loads((path / "manifest.json").read_bytes())
-        content = manifest["content"]
-        if _content_checksum(content) != manifest["crc"]:
-            return None
-        columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}
+        content: dict[str, Any] = manifest["content"]
+        return content if _content_checksum(content) == manifest["crc"] else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return content["seq"], content["event_id"], columns
+
+
+def _read(path: Path) -> Snapshot | None:
+    """A snapshot with its columns; None where it is not whole."""
+    content = _manifest(path)
+    if content is None:
+        return None
+    try:
+        columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    folded, written = content.get("folded", 0), content.get("written", 0)
+    return Snapshot(
+        content["code"], content["seq"], content["event_id"], content.get("kinds"), folded, written, columns
+    )
 
 
 def _content_checksum(content: dict[str, Any]) -> int:
@@ -108,7 +190,7 @@ class _Checked:
 
 def _write_column(path: Path, array: np.ndarray[Any, Any]) -> int:
     """Write one file and return its checksum."""
-    with path.open("xb") as file:
+    with open(path, "xb", opener=open_private) as file:
         checked = _Checked(file)
         np.save(checked, array, allow_pickle=False)
         file.flush()

@@ -19,6 +19,7 @@ from theorex_lab.journal.connection import (
     connect_as_allowed,
     damaged,
     explained,
+    log_holds,
     refuse_network_drive,
     transaction,
 )
@@ -39,12 +40,13 @@ SCHEMA_VERSION = 1
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 _PAGE_ROWS = 5_000
 
-# An update may only replace a body by its erased form, or a whole one by its archived form; everything else about an
-# event stands for ever.
-_CHANGE_TRIGGER = """
+# An update may only replace a body by its erased form, which takes the session along, or a whole one by its archived
+# form; everything else about an event stands for ever.
+CHANGE_TRIGGER = """
 CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
 WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR NEW.agent IS NOT OLD.agent
-    OR NEW.session IS NOT OLD.session OR NEW.kind IS NOT OLD.kind OR NEW.lineage IS NOT OLD.lineage
+    OR NEW.kind IS NOT OLD.kind OR NEW.lineage IS NOT OLD.lineage
+    OR NOT (NEW.session IS OLD.session OR (NEW.session IS '' AND json_extract(NEW.body, '$.erased') IS 1))
     OR NOT (json_extract(NEW.body, '$.erased') IS 1 OR (
         json_type(NEW.body, '$.archived') IS 'text' AND json_type(NEW.body, '$.sha256') IS 'text'
         AND json_type(OLD.body, '$.archived') IS NULL AND json_type(OLD.body, '$.erased') IS NULL))
@@ -67,7 +69,7 @@ WHEN EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq OR id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'an event with this id is there already'); END;
 CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
-{_CHANGE_TRIGGER}
+{CHANGE_TRIGGER}
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
@@ -141,7 +143,7 @@ class Journal:
             _check_time(event, latest)
         if not events:
             return []
-        with self.writing() as connection:
+        with self.writing(events[-1].id) as connection:
             return [insert(connection, event) for event in events]
 
     @contextmanager
@@ -154,11 +156,14 @@ class Journal:
             yield lambda event: insert(connection, event)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, for the journal's own package; refused where the file at the path is another by now."""
+    def writing(self, last_id: str = "") -> Iterator[sqlite3.Connection]:
+        """One transaction, for the journal's own package; refused where the file at the path is another by now.
+
+        By `last_id`, the id of its last event, it is known after a failure whether any of it may have been kept.
+        """
         with self.explained():
             connection = self.connection()
-            with transaction(connection):
+            with transaction(connection, lambda: log_holds(self._file, last_id)):
                 yield connection
                 self._refuse_replaced()
 
@@ -307,6 +312,28 @@ class Journal:
     def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's errors into ones that say what to do."""
         return explained(self._file)
+
+    def newest(
+        self,
+        count: int,
+        *,
+        before: int,
+        kinds: Sequence[str],
+        after: int = 0,
+        since: int = EARLIEST,
+        lacking: Sequence[str] = (),
+    ) -> list[Event]:
+        """The last `count` events with `after` < seq < `before`, newest first: of these kinds, from this time on (µs UTC).
+
+        `lacking`: a text that leaves out the bodies that hold it, and one that lets them in again, both as `encode`
+        writes them.
+        """
+        skipped = "AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
+        marks = ",".join("?" * len(kinds))
+        return self._select(
+            f"WHERE seq > ? AND seq < ? AND kind IN ({marks}) AND at >= ? {skipped} ORDER BY seq DESC LIMIT ?",
+            [after, before, *kinds, since, *lacking, count],
+        )
 
 
 # How many connections this process has to a file, by device and inode: while it has any, it must not open and close the

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -15,15 +16,25 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.check import check_rows
 from theorex_lab.journal.columns import Columns
+from theorex_lab.journal.erase import ERASURE as ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
-from theorex_lab.journal.snapshot import drop_snapshots, open_snapshots, write_snapshot
+from theorex_lab.journal.reach import Erasures
+from theorex_lab.journal.snapshot import (
+    Snapshot,
+    drop_snapshots,
+    newest_seq,
+    open_snapshots,
+    remove_reached,
+    size_of,
+    write_snapshot,
+)
 from theorex_lab.journal.sqlite import Journal
 
 _BATCH_EVENTS = 2_000
-ERASURE = "erasure"
 
 
 class View(ABC):
@@ -65,6 +76,7 @@ class Views:
         self.folder = folder
         self.snapshot_after_events = snapshot_after_events
         self._open: dict[type[View], View] = {}
+        self._ledgers: dict[type[View], Ledger] = {}
         self._lock = threading.Lock()
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
@@ -83,8 +95,8 @@ class Views:
             except BaseException:
                 self._open.pop(kind, None)  # it may hold half a batch
                 raise
-            if folded >= self.snapshot_after_events:
-                self.snapshot(view)
+            if folded:
+                self._snapshot_if_worth(view, at_once=False)
         return view
 
     def opened(self) -> list[str]:
@@ -94,19 +106,30 @@ class Views:
     def snapshot(self, view: View) -> bool:
         """Write a snapshot unless another process is at it; False where none was written.
 
-        A snapshot is only a cache: where there is no room for it, the memory goes on without.
+        A snapshot is only a cache: where there is no room for it, the memory goes on without. None is written of what
+        was erased after it was folded.
         """
-        event_id = self._event_id(view.seq)
-        if event_id is None:
-            return False
-        folder = self.folder / view.name
-        try:
-            with exclusive(folder / "lock", wait=False) as held:
-                if held:
-                    write_snapshot(folder, view.columns(), code=view.code, seq=view.seq, event_id=event_id)
-                return held
-        except OSError:
-            return False
+        return self._write(view, view.columns(), lambda _ledger: True)
+
+    def snapshot_after_step(self, kind: type[View]) -> None:
+        """Bring the view up to date after a step whose event may be a large one, and keep it where that is worth it.
+
+        So that no other process folds that event again.
+        """
+        view = self.get(kind)
+        with view.lock:
+            if view.seq > self._ledgers[kind].snapshot_seq:
+                self._snapshot_if_worth(view, at_once=True)
+
+    def remove_reached(self) -> None:
+        """Remove every snapshot that holds what was erased. Raises StorageError where that fails."""
+        erasures = Erasures.after(self.journal, 0)
+        for folder in sorted(self.folder.glob("*/")):
+            remove_reached(folder, erasures, wait=True)
+
+    def outdated(self, view: View) -> bool:
+        """Whether something that was folded into the view was erased since."""
+        return Erasures.after(self.journal, view.seq).reach(view.kinds, view.seq)
 
     def drop(self) -> None:
         """Forget every view and remove every snapshot."""
@@ -114,15 +137,72 @@ class Views:
             self._open.clear()
         drop_snapshots(self.folder)
 
+    def _snapshot_if_worth(self, view: View, *, at_once: bool) -> None:
+        def worth(ledger: Ledger, size: int) -> bool:
+            new_events = view.seq - ledger.snapshot_seq
+            if not at_once and new_events < self.snapshot_after_events:
+                return False
+            ledger.count(self.journal, view.kinds, view.seq)
+            return ledger.worth(size, at_once=at_once)
+
+        ledger = self._ledgers[type(view)]
+        # Columns are copied to learn their size; a snapshot is seldom smaller than the one before it.
+        if worth(ledger, ledger.snapshot_size):
+            columns = view.columns()
+            self._write(view, columns, partial(worth, size=size_of(columns)))
+
+    def _write(self, view: View, columns: Columns, worth: Callable[[Ledger], bool]) -> bool:
+        event_id, folder = self._event_id(view.seq), self.folder / view.name
+        ledger = self._ledgers.setdefault(type(view), Ledger())
+        if event_id is None:
+            return False
+        try:
+            with exclusive(folder / "lock", wait=False) as held:
+                if held and newest_seq(folder, view.code) > ledger.snapshot_seq:
+                    self._take_note(type(view), ledger)
+                # Once an erasure is in the journal, nothing that was folded before it is written; and whoever erases waits
+                # for this lock. Where there are no locks, the second look finds it.
+                if not held or not worth(ledger) or self.outdated(view):
+                    return False
+                ledger.count(self.journal, view.kinds, view.seq)
+                written = write_snapshot(
+                    folder, columns, code=view.code, seq=view.seq, event_id=event_id, kinds=view.kinds,
+                    folded=ledger.folded, written=ledger.written,
+                )  # fmt: skip
+                if self.outdated(view):
+                    drop_snapshots(written)
+                    return False
+                if view.seq > ledger.snapshot_seq:
+                    ledger.wrote(size_of(columns), view.seq)
+                return True
+        except OSError:
+            return False
+
+    def _take_note(self, kind: type[View], ledger: Ledger) -> None:
+        """Another process has written a snapshot meanwhile: what is worth writing is reckoned from there."""
+        newest = self._newest_snapshot(kind)
+        if newest is not None and newest.seq > ledger.snapshot_seq:
+            theirs = newest.ledger()
+            ledger.snapshot_seq, ledger.snapshot_folded = theirs.snapshot_seq, theirs.snapshot_folded
+            ledger.snapshot_size, ledger.written = theirs.snapshot_size, theirs.written
+
+    def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
+        """The newest snapshot that is of this journal and holds nothing that was erased since."""
+        for found in open_snapshots(self.folder / kind.name, kind.code):
+            # The journal may have been replaced, by an older backup for instance.
+            if self._event_id(found.seq) == found.event_id:
+                erasures = Erasures.after(self.journal, found.seq)
+                if not erasures.reach(kind.kinds, found.seq):
+                    return found
+        return None
+
     def _from_snapshot(self, kind: type[V]) -> V:
-        for seq, event_id, columns in open_snapshots(self.folder / kind.name, kind.code):
-            if self._event_id(seq) != event_id:
-                continue  # the journal was replaced, by an older backup for instance
-            view = kind()
-            view.load(columns)
-            view.seq = seq
-            return view
-        return kind()
+        view, found = kind(), self._newest_snapshot(kind)
+        self._ledgers[kind] = Ledger() if found is None else found.ledger()
+        if found is not None:
+            view.load(found.columns)
+            view.seq = found.seq
+        return view
 
     def _event_id(self, seq: int) -> str | None:
         """The id of the event at `seq`; its body, which may be a large scan's, is not read."""
@@ -131,14 +211,19 @@ class Views:
         return None if row is None else str(row[0])
 
     def _refresh(self, view: View) -> int:
-        """Fold what came since; an erasure among it means that what was folded before must be forgotten."""
+        """Fold what came since; where something that was folded before was erased, begin at a snapshot before that."""
         last = self.journal.last_seq()
         if last == view.seq:
             return 0
-        if last < view.seq or any(self.journal.tail(view.seq, kinds=[ERASURE], upto=last)):
-            drop_snapshots(self.folder / view.name)
-            fresh = type(view)()
-            view.__dict__.update({key: value for key, value in vars(fresh).items() if key != "lock"})
+        if view.seq:
+            erasures = Erasures.after(self.journal, view.seq, upto=last)
+            reached = erasures.reach(view.kinds, view.seq)
+            if reached:
+                remove_reached(self.folder / view.name, erasures, wait=False)
+            if reached or last < view.seq:
+                fresh = self._from_snapshot(type(view))
+                view.__dict__.update({key: value for key, value in vars(fresh).items() if key != "lock"})
+                last = self.journal.last_seq()  # that snapshot may be of a later state
         return fold_into(view, self.journal, last)
 
 
@@ -212,12 +297,20 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
     if not problems:
         for kind in kinds:
             try:
-                current = views.get(kind)
-                with current.lock:
-                    fresh = kind()
-                    fold_into(fresh, journal, current.seq)
-                    different[kind.name] = differing_columns(current, fresh)
+                different[kind.name] = _compare(views, kind)
             except StorageError as error:
                 problems.append(str(error))
         problems += [f"view {name}: {', '.join(columns)} differ" for name, columns in different.items() if columns]
     return Verification(not problems, sum(counts.values()), different, problems, counts)
+
+
+def _compare(views: Views, kind: type[View]) -> list[str]:
+    """Names of the columns in which the view in use differs from one that is folded from nothing."""
+    while True:
+        current = views.get(kind)
+        with current.lock:
+            fresh = kind()
+            fold_into(fresh, views.journal, current.seq)
+            different = differing_columns(current, fresh)
+            if not different or not views.outdated(current):  # else another process erased something meanwhile
+                return different

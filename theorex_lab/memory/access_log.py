@@ -12,9 +12,9 @@ column.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,28 +105,24 @@ class AccessLog:
         >>> AccessLog.of([(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]).n_events
         2
         """
-        events: dict[object, list[Any]] = {}
-        for number, (time, item, event, deleted) in enumerate(rows):
-            entry = events.setdefault((number,) if event is None else event, [time, {}])
-            entry[0] = min(entry[0], time)
-            entry[1][item] = deleted
-        ordered = sorted(events.values(), key=lambda entry: entry[0])
-        names: dict[str, int] = {}
-        columns: tuple[list[int], ...] = ([], [], [], [])
-        for number, (at, touched) in enumerate(ordered):
-            for name, gone in touched.items():
-                for column, value in zip(columns, (at, names.setdefault(name, len(names)), number, gone), strict=True):
-                    column.append(value)
+        table, names = _numbered(rows)
+        table = _without_repeats(table)
+        # Items are numbered in the order of their first access.
+        _, first, item = np.unique(table[1], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        items = tuple(names[number] for number in table[1][first[order]].tolist())
         group = None
         if group_of is not None:
             groups: dict[str, int] = {}
-            group = np.array([groups.setdefault(group_of(name), len(groups)) for name in names], dtype=np.int64)
+            group = np.array([groups.setdefault(group_of(name), len(groups)) for name in items], dtype=np.int64)
         return cls(
-            items=tuple(names),
-            time=np.array(columns[0], dtype=np.int64),
-            item=np.array(columns[1], dtype=np.int64),
-            event=np.array(columns[2], dtype=np.int64),
-            deleted=np.array(columns[3], dtype=np.bool_),
+            items=items,
+            time=table[0].copy(),
+            item=place[item],
+            event=table[2].copy(),
+            deleted=table[3].astype(np.bool_),
             group=group,
             unreadable=tuple(unreadable),
         )
@@ -138,6 +134,45 @@ class AccessLog:
 
     def __repr__(self) -> str:
         return f"AccessLog({self.n_events} events, {len(self.time)} accesses, {len(self.items)} items)"
+
+
+def _numbered(rows: Iterable[tuple[int, str, object, bool]]) -> tuple[Integers, list[str]]:
+    """Rows as numbers, shape (4, n): time, item, event, deleted; and the items' names. One row after the other is read."""
+    columns = tuple(array("q") for _ in range(4))
+    items: dict[str, int] = {}
+    events: dict[object, int] = {}
+    alone = 0  # events of one row each, which nothing looks up
+    for time, item, event, deleted in rows:
+        if event is None:
+            number = len(events) + alone
+            alone += 1
+        else:
+            number = events.setdefault(event, len(events) + alone)
+        for column, value in zip(columns, (time, items.setdefault(item, len(items)), number, deleted), strict=True):
+            column.append(value)
+    return np.array([np.frombuffer(column, np.int64) for column in columns]).reshape(4, -1), list(items)
+
+
+def _without_repeats(table: Integers) -> Integers:
+    """Accesses in order: by the earliest time of their event, then by the event's first row, then by their own.
+
+    Of an item that an event names twice the first row tells the place, the last whether it was deleted.
+    """
+    if not table.shape[1]:
+        return table
+    _, item, event, deleted = table
+    key = event * (int(item.max()) + 1) + item
+    _, first = np.unique(key, return_index=True)
+    _, last = np.unique(key[::-1], return_index=True)
+    last = len(key) - 1 - last
+    earliest = np.full(int(event.max()) + 1, LATEST + 1)
+    np.minimum.at(earliest, event, table[0])
+    by_time = np.argsort(earliest, kind="stable")
+    number = np.empty_like(by_time)
+    number[by_time] = np.arange(len(by_time))
+    order = np.lexsort((first, number[event[first]]))
+    first, last = first[order], last[order]
+    return np.array([earliest[event[first]], item[first], number[event[first]], deleted[last]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,22 +342,35 @@ def replay(log: AccessLog, events: ArrayLike, *, pooled: ArrayLike = ()) -> tupl
     Foremost are the 64 highest of every column and the items touched. Link strengths are 0 in a replay: what
     links say is in `linked_activity`.
     """
-    whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
-    memory, full, foremost = _Memory(log), _Stack(), _Stack()
-    for event in range(max(whole | part, default=-1) + 1):
-        if event in whole or event in part:
-            now, known = float(memory.days[memory.bounds[event]]), memory.known()
-            columns = memory.columns(known, now)
-            touched = np.isin(known, log.item[memory.bounds[event] : memory.bounds[event + 1]])
-            reuse = memory.next_use[known] - now
-            if event in whole:
-                full.add(event, now, columns, touched, reuse)
-            if event in part:
-                rows = np.flatnonzero(_foremost(columns) | touched)
-                pool = {name: column[rows] for name, column in columns.items()}
-                foremost.add(event, now, pool, touched[rows], reuse[rows])
-        memory.pass_event(event)
-    return full.snapshots(), foremost.snapshots()
+    return Replay(log).snapshots(events, pooled=pooled)
+
+
+class Replay:
+    """A replay that stands still between its questions: each asks for events that come after those of the one before."""
+
+    def __init__(self, log: AccessLog) -> None:
+        self.log, self._memory, self._next = log, _Memory(log), 0
+
+    def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
+        """As of `replay`."""
+        log, memory, full, foremost = self.log, self._memory, _Stack(), _Stack()
+        whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
+        end = max(whole | part, default=-1) + 1
+        for event in range(self._next, end):
+            if event in whole or event in part:
+                now, known = float(memory.days[memory.bounds[event]]), memory.known()
+                columns = memory.columns(known, now)
+                touched = np.isin(known, log.item[memory.bounds[event] : memory.bounds[event + 1]])
+                reuse = memory.next_use[known] - now
+                if event in whole:
+                    full.add(event, now, columns, touched, reuse)
+                if event in part:
+                    rows = np.flatnonzero(_foremost(columns) | touched)
+                    pool = {name: column[rows] for name, column in columns.items()}
+                    foremost.add(event, now, pool, touched[rows], reuse[rows])
+            memory.pass_event(event)
+        self._next = max(self._next, end)
+        return full.snapshots(), foremost.snapshots()
 
 
 def _foremost(columns: Mapping[str, Floats]) -> Booleans:
@@ -352,7 +400,7 @@ class _Stack:
         events, times, sizes, touched, reuse = zip(*self.rows, strict=True) if self.rows else ((), (), (), (), ())
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = [rows + offset for rows, offset in zip(touched, offsets[:-1], strict=True)]
-        columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        columns = {name: np.concatenate(self.columns.pop(name)) for name in [*self.columns]}
         return Snapshots(
             items=Items.of(**columns) if columns else Items.of([]),
             offsets=offsets,

@@ -47,6 +47,7 @@ from theorex_lab.memory import exchange_read as reading
 from theorex_lab.memory import exchange_write as writing
 from theorex_lab.memory import lifecycle
 from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.exchange_read import Importing
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.shared import SharedWeb
@@ -105,7 +106,7 @@ def export_files(
     _export_vectors(searcher, agents, done)
     if agent is None:
         text = lifecycle.context(views, settings, clock).text
-        done.files[lifecycle.CONTEXT_FILE] = write_lines(folder / lifecycle.CONTEXT_FILE, text.splitlines())
+        done.files[CONTEXT_FILE] = write_lines(folder / CONTEXT_FILE, text.splitlines())
     return done
 
 

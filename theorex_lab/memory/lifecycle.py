@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
-from theorex_lab.errors import AlreadyThere, StorageError
+from theorex_lab.errors import AlreadyThere
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.files import write_atomically
-from theorex_lab.journal.private import make_folder
 from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.context_file import write_context
 from theorex_lab.memory.observation import Entry, Written, new_observation
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
@@ -30,7 +29,6 @@ if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.memory.standing import Scanned
 
 V = TypeVar("V", bound="View")
-CONTEXT_FILE = "SHARED_CONTEXT.md"
 
 
 class Flushed(NamedTuple):
@@ -86,7 +84,8 @@ def flush(views: Views, settings: Settings, clock: Clock, *, agent: str, session
     kept = [each for each in keep_best(scored) if each.concepts and each.score >= settings.flush_threshold]
     events = [short_term_event(each, weight) for each in kept]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
-    marker = derived_event_id("flushed", agent, session, seqs[-1])
+    # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
+    marker = derived_event_id("flushed", seqs[-1])
     body = {"upto": seqs[-1], "kept": len(kept), "let_go": len(seqs) - len(kept)}
     events.append(new_event("flushed", body, agent=agent, session=session, at=clock.now(), event_id=marker))
     done = _append_once(views, events)
@@ -117,15 +116,22 @@ def promote(views: Views, settings: Settings, clock: Clock, *, agent: str, force
     axon, shared = views.get(Axon), views.get(SharedWeb)
     with axon.lock, shared.lock:
         event = promotion(axon, shared, clock.now(), settings, agent=agent, force=force)
-    if event is None or not _append_once(views, [event]):
+    done = event is not None and _append_once(views, [event])
+    views.snapshot_after_step(SharedWeb)
+    if event is None or not done:
         return Promoted(0, 0)
     return Promoted(len(event.body["concepts"]), len(event.body["links"]))
 
 
 def _append_once(views: Views, events: Sequence[Event]) -> bool:
-    """Append the events unless another process has taken this very step meanwhile."""
+    """Append the events unless another process has taken this very step meanwhile, or erased what they are made from."""
+    sources = sorted({each for event in events for each in event.lineage})
     try:
-        views.journal.append(events, allow_future=True)
+        with views.journal.exclusive() as append:
+            if any(event.erased for event in views.journal.read(ids=sources)):
+                return False
+            for event in events:
+                append(event)
     except AlreadyThere:
         return False
     return True
@@ -141,6 +147,7 @@ def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str
         return [] if event is None else [event]
 
     done = _decided(views, Axon, decide)
+    views.snapshot_after_step(Axon)
     axon = views.get(Axon)
     with axon.lock:
         counts = standing.standing(axon, clock.now(), settings, agents=agents).counts()
@@ -156,7 +163,9 @@ def prune(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[st
         event = standing.prune(axon, clock.now(), settings, agents=agents)
         return [] if event is None else [event]
 
-    return sum(len(concepts) for event in _decided(views, Axon, decide) for concepts in event.body["concepts"].values())
+    done = _decided(views, Axon, decide)
+    views.snapshot_after_step(Axon)
+    return sum(len(concepts) for event in done for concepts in event.body["concepts"].values())
 
 
 def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) -> list[Event]:
@@ -187,12 +196,4 @@ def context(views: Views, settings: Settings, clock: Clock, *, tokens: int | Non
 
 def boot_inject(views: Views, settings: Settings, clock: Clock, output: Path) -> Context:
     """Render the context into `output`, which is replaced as a whole. Raises StorageError where that fails."""
-    rendered = context(views, settings, clock)
-    try:
-        make_folder(str(output.parent))
-        write_atomically(output, rendered.text.encode())
-    except OSError as error:
-        raise StorageError(
-            f"cannot write {output}: {error.strerror}; the old file is untouched; choose another with --output"
-        ) from error
-    return rendered
+    return write_context(output, views.folder, lambda: context(views, settings, clock))

@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.extract import EXTRACTOR_VERSION, Mention, extract, sentiment
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.extract import Mention
 
 # Where a text came from, and how far it is trusted: user > agent > model > tool = import.
 TRUST = {"import": 0, "tool": 0, "model": 1, "agent": 2, "user": 3}
@@ -76,6 +78,8 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
 
     `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
+    from theorex_lab.memory.extract import EXTRACTOR_VERSION, extract, sentiment  # the views that read do without
+
     text, source, at = entry.text, entry.source, entry.at
     check_text(text, settings.max_text_bytes)
     if not isinstance(entry.observation_type, str) or not _TYPE.fullmatch(entry.observation_type):

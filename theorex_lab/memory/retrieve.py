@@ -27,7 +27,7 @@ from theorex_lab.search.embed import Embedder, HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex, labels_of
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.search.vectors import VectorCache, VectorIndex, text_key
+from theorex_lab.search.vectors import VectorCache, VectorIndex, resting_backend, text_key
 
 MAX_RESULTS = 1_000
 _CANDIDATES = 200  # of each list; what stands deeper in both does not reach the top ten
@@ -189,7 +189,7 @@ class Searcher:
     @property
     def backend(self) -> str:
         """How vectors are searched now: exactly, or by hnswlib once enough queries have paid for its graph."""
-        return VectorIndex(1, approximate=True).backend if self._vectors is None else self._vectors.backend
+        return resting_backend() if self._vectors is None else self._vectors.backend
 
     def embed_pending(self, limit: int | None = None) -> int:
         """Compute vectors that are still missing, newest first, up to `limit`; returns how many.
@@ -278,11 +278,25 @@ class Searcher:
             numbered = self._table
             self._follow(index)
             # By the texts: an erasure meanwhile gives the documents other numbers.
-            self.cache.add([text_key(text) for text in texts], matrix)
+            keys = [text_key(text) for text in texts]
+            self.cache.add(keys, matrix, wanted=lambda: self._remembered(keys, numbered))
+            if self._table is not index.documents:
+                self._follow(index)
+                return
             self._cache_state = len(self.cache), self.cache.file_number
             # What else is queued was not computed meanwhile: only these are looked up.
             same = self._table is numbered
             self._take_over(index, self._queued[np.isin(self._queued, documents)] if same else self._queued)
+
+    def _remembered(self, keys: list[bytes], numbered: Table | None) -> NDArray[np.bool_]:
+        """Which of the texts were not erased since they were read from documents numbered as in this table.
+
+        Asked while the cache is locked: an erasure that comes later sweeps what is added now.
+        """
+        index = self.views.get(ItemIndex)
+        if index.documents is numbered:
+            return np.ones(len(keys), bool)
+        return index.holds(np.frombuffer(b"".join(keys), np.uint64).reshape(-1, 2))
 
     def _forget(self) -> None:
         # Vectors are loaded for a process' second search; the first reads them where they lie in the cache's file.

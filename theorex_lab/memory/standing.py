@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,8 @@ from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
     LAWS,
+    LINK_CAP,
+    LINK_DROP_BELOW,
     Items,
     Law,
     Product,
@@ -32,6 +35,7 @@ from theorex_lab.memory.decay import (
 )
 
 SCANNER = "theorex"  # the agent in whose name scans and prunes are noted
+_LINK_HALF_LIVES = math.log2(LINK_CAP / LINK_DROP_BELOW)  # after so many even the strongest link is gone
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,24 @@ class Standing:
         found = np.bincount(self.tier, minlength=len(Tier))
         return {tier.name: int(found[tier]) for tier in Tier}
 
+    def take(self, positions: NDArray[np.intp]) -> Standing:
+        """Those at these positions in `rows`."""
+        count, last_seen, concept_id = (column[positions] for column in self.among_equals)
+        return Standing(
+            self.rows[positions],
+            self.raw[positions],
+            self.importance[positions],
+            self.tier[positions],
+            (count, last_seen, concept_id),
+        )
+
+    def best(self, limit: int) -> NDArray[np.int64]:
+        """Rows of the `limit` best, 1 or more, best first; the others are not sorted."""
+        leading = self
+        if len(self.rows) > limit:
+            leading = self.take(np.flatnonzero(self.raw >= np.partition(self.raw, -limit)[-limit]))
+        return leading.rows[leading.order[:limit]]
+
 
 def law_of(settings: Settings) -> Law:
     """The decay law that the settings name. Raises ConfigError for an unknown law or a parameter out of range."""
@@ -82,8 +104,16 @@ def links_now(axon: Axon, now: int, settings: Settings) -> tuple[NDArray[np.int6
 
 def _strengths(axon: Axon, now: int, settings: Settings) -> NDArray[np.float64]:
     """The effective strength of every row of the axon's links; 0 for one that is gone, or too weak to be kept."""
-    days = (now - axon.links["last_seen"]) / MICROSECONDS_PER_DAY
-    return effective_link_strength(stored_link_strength(axon.links["count"]), days, settings.half_life_days)
+    count, last_seen, half_life = axon.links["count"], axon.links["last_seen"], settings.half_life_days
+    # Of a year's links most are too old to be there, whatever their count: then only the others are computed.
+    oldest = now - (_LINK_HALF_LIVES * half_life + 1.0) * MICROSECONDS_PER_DAY
+    rows: Any = last_seen >= oldest
+    if 2 * np.count_nonzero(rows) > len(rows):
+        rows = slice(None)
+    strengths = np.zeros(len(count))
+    days = (now - last_seen[rows]) / MICROSECONDS_PER_DAY
+    strengths[rows] = effective_link_strength(stored_link_strength(count[rows]), days, half_life)
+    return strengths
 
 
 def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
@@ -105,11 +135,14 @@ def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths:
     if not isinstance(law, Product):
         return items_of(axon, now, settings, law)
     n = len(axon.concepts)
-    absence = -strengths
+    links: Any = np.flatnonzero(strengths)
+    if 2 * len(links) > len(strengths):
+        links = slice(None)
+    absence = -strengths[links]
     with np.errstate(divide="ignore"):
         np.log1p(absence, out=absence)
-    absent = np.bincount(axon.links["a"], weights=absence, minlength=n)
-    absent += np.bincount(axon.links["b"], weights=absence, minlength=n)
+    absent = np.bincount(axon.links["a"][links], weights=absence, minlength=n)
+    absent += np.bincount(axon.links["b"][links], weights=absence, minlength=n)
     unread = np.broadcast_to(0.0, (n, len(COUNT_HALF_LIVES_DAYS)))
     return _items(axon, now, settings, _ages(axon, now), unread, 1.0 - np.exp(absent), 0.0, 0.0)
 
@@ -145,6 +178,17 @@ def _items(
 def standing(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Standing:
     """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs)."""
     return _standing(axon, now, settings, agents, _strengths(axon, now, settings))
+
+
+def standing_by_agent(
+    axon: Axon, now: int, settings: Settings, agents: Sequence[str]
+) -> Iterator[tuple[str, Standing]]:
+    """Each of these agents with its concepts as `standing` gives them; what they share is computed once for all."""
+    together = standing(axon, now, settings, agents=agents)
+    owner = axon.concepts["agent"][together.rows]
+    for name in agents:
+        number = axon.agents.find(name)
+        yield name, together.take(np.flatnonzero(owner == (-1 if number is None else number)))
 
 
 def _standing(

@@ -112,6 +112,11 @@ class ItemIndex(View):
         keys: NDArray[np.uint64] = self.documents["key"][documents]
         return keys
 
+    def holds(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of these text hashes, (n, 2), are of texts that are remembered."""
+        known = self.documents["key"]
+        return np.isin(keys[:, 0], known[:, 0]) & np.isin(keys[:, 1], known[:, 1])
+
     def _known_concepts(self) -> set[tuple[int, int]]:
         if self._concepts is None:
             rows = self.documents["kind"] == CONCEPT

@@ -9,7 +9,8 @@ import mmap
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -87,6 +88,11 @@ def exact_search(matrix: Matrix, query: Matrix, allowed: Mask | None = None, lim
     rows = np.flatnonzero(allowed)
     selective = len(rows) < _SELECTIVE * len(matrix)
     return best_first(rows, matrix[rows] @ query if selective else (matrix @ query)[rows], limit)
+
+
+def resting_backend() -> str:
+    """How a search would look for vectors at first; see `VectorIndex.backend`."""
+    return VectorIndex(1, approximate=True).backend
 
 
 class VectorIndex:
@@ -222,7 +228,7 @@ class VectorCache:
         digest = hashlib.blake2b(embedder_id.encode(errors="surrogatepass"), digest_size=8).hexdigest()
         self.path = Path(folder) / f"{slug}-{digest}-{dimensions}.vectors"
         self.dimensions = dimensions
-        self._record = np.dtype([("key", "<u8", (2,)), ("vector", "<f4", (dimensions,)), ("crc", "<u4")])
+        self._record = record_type(dimensions)
         self._forget()
 
     def __len__(self) -> int:
@@ -277,17 +283,19 @@ class VectorCache:
         """Which file the numbers of records belong to; 0 where there is none."""
         return self._file_number
 
-    def add(self, keys: Keys, matrix: Matrix) -> None:
+    def add(self, keys: Keys, matrix: Matrix, *, wanted: Callable[[], Mask] | None = None) -> None:
         """Append those that are not held yet; durable when this returns.
 
-        Raises InvalidInput for keys not of 16 bytes or a matrix that is not finite and of shape (keys, dimensions),
+        `wanted` is asked which of the keys are wanted still, (keys,), while no other process adds or sweeps. Raises InvalidInput for keys not of 16 bytes or a matrix that is not finite and of shape (keys, dimensions),
         StorageError where the file cannot be written.
         """
         if matrix.shape != (len(keys), self.dimensions) or not np.isfinite(matrix).all():
             raise InvalidInput(f"got vectors {matrix.shape}; allowed is ({len(keys)}, {self.dimensions}), finite")
         pairs = _key_pairs(keys)
-        with self._locked():
+        with locked(self.path):
             missing = ~self.get(keys)[0]
+            if wanted is not None:
+                missing &= wanted()
             records = np.zeros(np.count_nonzero(missing), dtype=self._record)
             records["key"], records["vector"] = pairs[missing], matrix[missing]
             records["crc"] = _checksums(records, np.arange(len(records)))
@@ -295,7 +303,7 @@ class VectorCache:
 
     def drop(self) -> None:
         """Remove the file; what is added afterwards starts a new one."""
-        with self._locked():
+        with locked(self.path):
             self.path.unlink(missing_ok=True)
         self._forget()
 
@@ -343,22 +351,27 @@ class VectorCache:
     def _intact(self, numbers: npt.NDArray[np.int64]) -> Mask:
         return np.asarray(self._records["crc"][numbers] == _checksums(self._records, numbers))
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            import fcntl
-        except ImportError as error:
-            raise StorageError(
-                "vectors cannot be kept on this system, which has no fcntl; use Linux or macOS"
-            ) from error
-        try:
-            make_folder(str(self.path.parent))
-            # A file of its own, which outlives `drop`, so that all processes lock the same one.
-            with open(self.path.with_suffix(".lock"), "ab", opener=open_private) as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                yield
-        except OSError as error:
-            raise StorageError(f"cannot write {self.path}: {error.strerror}; check space and permissions") from error
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes from writing to a cache's file."""
+    try:
+        import fcntl
+    except ImportError as error:
+        raise StorageError("vectors cannot be kept on this system, which has no fcntl; use Linux or macOS") from error
+    try:
+        make_folder(str(path.parent))
+        # A file of its own, which outlives `drop`, so that all processes lock the same one.
+        with open(path.with_suffix(".lock"), "ab", opener=open_private) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}; check space and permissions") from error
+
+
+def record_type(dimensions: int) -> np.dtype[Any]:
+    """A record of a cache's file."""
+    return np.dtype([("key", "<u8", (2,)), ("vector", "<f4", (dimensions,)), ("crc", "<u4")])
 
 
 def _mapped(file: BinaryIO, record: np.dtype[Any], count: int) -> npt.NDArray[Any]:
@@ -377,13 +390,18 @@ def _append(path: Path, records: npt.NDArray[Any]) -> None:
         end = file.tell() // records.itemsize * records.itemsize
         file.truncate(end)
         try:
-            rest = memoryview(records.tobytes())
-            while rest:
-                rest = rest[file.write(rest) :]
+            write_all(file, records)
             os.fsync(file.fileno())
         except OSError:
             os.ftruncate(file.fileno(), end)
             raise
+
+
+def write_all(file: FileIO, records: npt.NDArray[Any]) -> None:
+    """Write records whole to an unbuffered file."""
+    rest = memoryview(records.tobytes())
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def _checksums(records: npt.NDArray[Any], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:

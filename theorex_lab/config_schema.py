@@ -1,0 +1,89 @@
+"""The check of settings: pydantic models built from the fields of `config`. Imported only where something is checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from theorex_lab import config
+from theorex_lab.config import QueryType, Tier, Weight
+from theorex_lab.config_record import REQUIRED, Record, Tunable, to_camel, to_snake
+from theorex_lab.errors import ConfigError
+
+_STRICT = ConfigDict(
+    alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+)
+
+
+def _model(kind: type[Record]) -> type[BaseModel]:
+    """The pydantic model of a record; annotations are texts, which pydantic reads among the names of this module."""
+    fields: dict[str, Any] = {name: (each.annotation, _field(each)) for name, each in kind.tunables.items()}
+    return create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
+
+
+def _field(each: Tunable) -> Any:
+    return Field(... if each.default is REQUIRED else None, **each.bounds)
+
+
+# Names that annotations use; those of the records inside another stand here for their pydantic models.
+_NAMES = (Literal, QueryType, Tier, Weight)
+ModelSettings = _model(config.ModelSettings)
+RoleSettings = _model(config.RoleSettings)
+_MODELS = {
+    config.ModelSettings: ModelSettings,
+    config.RoleSettings: RoleSettings,
+    config.Settings: _model(config.Settings),
+}
+
+
+def validated(kind: type[Record], values: Mapping[str, Any], *, where: str = "settings") -> dict[str, Any]:
+    """The values of a record, under snake_case names, as plain data; those not given are not in it.
+
+    `values` may be under camelCase or snake_case names and may hold records. Raises ConfigError naming all that is
+    wrong, each with its value and what is allowed.
+    """
+    try:
+        checked = _MODELS[kind].model_validate({name: _given(value) for name, value in values.items()})
+    except ValidationError as error:
+        complaints = (_complaint(kind, dict(item)) for item in error.errors())
+        raise ConfigError(f"{where}: {'; '.join(complaints)}") from error
+    return checked.model_dump(exclude_unset=True)
+
+
+def allowed(kind: type[Record], name: str) -> str:
+    """The range of a field in words."""
+    schema = _MODELS[kind].model_json_schema(by_alias=False)["properties"][name]
+    if "enum" in schema:
+        return " | ".join(schema["enum"])
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
+    if low is None:
+        kinds = schema.get("anyOf", [schema])
+        return " or ".join(str(kind.get("type", "any")) for kind in kinds)
+    return f"{'above ' if 'exclusiveMinimum' in schema else ''}{low} to {high}"
+
+
+def _given(value: Any) -> Any:
+    """The value with each record in it as what was given to it."""
+    if isinstance(value, Record):
+        return value.model_dump(exclude_unset=True)
+    if isinstance(value, dict):
+        return {name: _given(part) for name, part in value.items()}
+    return [_given(part) for part in value] if isinstance(value, list) else value
+
+
+def _complaint(kind: type[Record], item: dict[str, Any]) -> str:
+    key = ".".join(str(part) for part in item["loc"])
+    field = kind.tunables.get(to_snake(str(item["loc"][0])))
+    inner = field.inner if field is not None and len(item["loc"]) > 1 else None
+    if item["type"] == "extra_forbidden":
+        known = [to_camel(name) for name in (inner or kind).tunables]
+        near = difflib.get_close_matches(to_camel(to_snake(str(item["loc"][-1]))), known, n=1, cutoff=0)
+        return f"{key} is {item['input']!r}, but there is no such setting; the nearest is {near[0]}"
+    if inner is not None or item["type"] == "missing":
+        return f"{key}: {item['msg'].lower()}; got {item['input']!r}"
+    name = to_snake(str(item["loc"][0]))
+    return f"{key} is {item['input']!r}; allowed is {allowed(kind, name)} ({item['msg'].lower()})"

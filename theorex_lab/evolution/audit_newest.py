@@ -1,0 +1,205 @@
+"""The latest entries of the audit log, read backwards: the end of the journal, and of what was before only what they need.
+
+What a concept's sentiment was before the part that is read follows from the axon, which knows what it is now: the mentions
+since are taken off. Where only a reading from the start can tell, `NeedsAll` is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from theorex_lab.clock import EARLIEST
+from theorex_lab.evolution.audit import READ_FROM, Asked, Concept, Entry, Reading, sign_of
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.decay import Tier
+
+Key = tuple[str, int]  # agent, concept id
+
+# A text without feeling changes no sign; where it is not a moment, it is not even read. Texts of an observation as stored.
+_NEUTRAL = ('"sentiment":0.0,', '"type":"moment"')
+# Kinds of events that these entries are read from where the axon tells the concepts' labels.
+_READ_FROM = {"tier_change": ("imported", "prune", "scan"), "prune": ("prune",)}
+_LEAST_EVENTS = 1_024
+_GROWTH = 4  # how much more is read when what was read does not hold enough entries
+_MOST_EVENTS = 50_000  # beyond, a reading from the start is quicker, and holds none of them
+_EVENTS_AT_ONCE = 500
+_SCANS_AT_ONCE = 4  # a scan may name every concept
+_UNKNOWN = ""
+
+
+class NeedsAll(Exception):
+    """The entries hang on events that only a reading from the journal's start finds."""
+
+
+class Newest:
+    """The last entries that are asked for; `asked` has a limit."""
+
+    def __init__(self, journal: Journal, views: Views, asked: Asked) -> None:
+        self.journal, self.views, self.asked = journal, views, asked
+        self.last = journal.last_seq()
+        self.kinds = sorted({each for kind in asked.kinds for each in _READ_FROM.get(kind, READ_FROM[kind])})
+
+    def entries(self) -> list[Entry]:
+        """The entries, oldest first. Raises NeedsAll."""
+        window: list[Event] = []
+        start, size = self.last, _LEAST_EVENTS
+        while True:
+            before, start = start + 1, max(start - size, 0)
+            window = self._page(start, before) + window
+            found = self._told([event for event in window if not event.erased])
+            if len(found) == self.asked.limit or self._is_all(start):
+                return self._completed(found, start + 1)
+            if len(window) > _MOST_EVENTS:
+                raise NeedsAll
+            size *= _GROWTH
+
+    def _page(self, start: int, before: int) -> list[Event]:
+        """The events with `start` < seq < `before`, oldest first, or so many of them that they are too many."""
+        return self.journal.newest(_MOST_EVENTS + 1, after=start, before=before, kinds=self.kinds, lacking=_NEUTRAL)[
+            ::-1
+        ]
+
+    def _is_all(self, start: int) -> bool:
+        """Whether no event up to this one may be shown."""
+        dated = self.asked.since > EARLIEST
+        return not start or (
+            dated and not self.journal.newest(1, before=start + 1, kinds=self.kinds, since=self.asked.since)
+        )
+
+    def _told(self, window: Sequence[Event]) -> list[Entry]:
+        reading = Reading(tier=_UNKNOWN)
+        if "sentiment_flip" in self.asked.kinds:
+            reading.concepts = self._before(window)
+        found = self.asked.of(reading, window)
+        # Whether a file's tier was taken over hangs on how often the concept had been mentioned.
+        if _imported(window) & {_key(each) for each in found if each.kind == "tier_change"}:
+            raise NeedsAll
+        return found
+
+    def _before(self, window: Sequence[Event]) -> dict[Key, Concept]:
+        """The concepts whose signs may change in these events, as they were before them."""
+        felt = _felt(window)
+        if not felt:
+            return {}
+        axon = self.views.get(Axon)
+        with axon.lock:
+            since = [*self.journal.tail(self.last, kinds=self.kinds, upto=axon.seq)]
+            if felt.keys() & (_imported([*window, *since]) | _pruned([*window, *since])):
+                raise NeedsAll
+            taken_off = _felt([*window, *since])
+            rows = {key: axon.row(*key) for key in felt}
+            sums = axon.concepts["sentiment_sum"]
+            totals = {key: float(sums[row]) - taken_off[key] for key, row in rows.items() if row is not None}
+            if len(totals) < len(felt):
+                raise NeedsAll
+            signs = {key: sign_of(total) for key, total in totals.items()}
+            open_rows = {key: row for key, row in rows.items() if not signs[key] and row is not None}
+            signs |= self._earlier_signs(axon, open_rows, window[0].seq)
+        return {key: Concept("", _UNKNOWN, 0, totals[key], signs[key]) for key in felt}
+
+    def _earlier_signs(self, axon: Axon, rows: dict[Key, int], before: int) -> dict[Key, int]:
+        """The signs that sums which are 0 now had last, from earlier mentions."""
+        if not rows:
+            return {}
+        if rows.keys() & _imported(self._earlier(("imported",), before)):
+            raise NeedsAll
+        mentioned = np.isin(axon.mentions["concept"], list(rows.values()))
+        seqs = np.unique(axon.observations["seq"][axon.mentions["observation"][mentioned]])
+        seqs = seqs[seqs < before][::-1]
+        totals, found = dict.fromkeys(rows, 0.0), dict.fromkeys(rows, 0)
+        for start in range(0, len(seqs), _EVENTS_AT_ONCE):
+            for event in self.journal.read(seqs=seqs[start : start + _EVENTS_AT_ONCE].tolist())[::-1]:
+                for key, felt in _felt([event]).items() if not event.erased else ():
+                    if key in totals:
+                        totals[key] -= felt
+                        found[key] = found[key] or sign_of(totals[key])
+            if all(found.values()):
+                break
+        return found
+
+    def _completed(self, found: list[Entry], before: int) -> list[Entry]:
+        """The entries with the tiers from which concepts came, and with the labels that the part read did not name."""
+        changed = [each for each in found if each.kind == "tier_change" and each.detail["from"] == _UNKNOWN]
+        tiers = self._earlier_tiers({_key(each) for each in changed}, before)
+        for each in changed:
+            each.detail["from"] = tiers[_key(each)]
+        nameless = [each for each in found if each.detail.get("label") == ""]
+        if nameless:
+            axon = self.views.get(Axon)
+            with axon.lock:
+                for each in nameless:
+                    rows = np.flatnonzero(axon.concepts["concept_id"] == int(each.detail["concept_id"]))
+                    each.detail["label"] = axon.labels[int(rows[0])] if len(rows) else ""
+        return found
+
+    def _earlier_tiers(self, wanted: set[Key], before: int) -> dict[Key, str]:
+        """The tiers of these concepts before an event; NEUTRAL where none had been set."""
+        found: dict[Key, str] = {}
+        if not wanted:
+            return found
+        for event in self._earlier(("imported", "prune", "scan"), before):
+            if event.kind == "imported":
+                if wanted & _imported([event]):
+                    raise NeedsAll
+            else:
+                named = _tiers(event) if event.kind == "scan" else dict.fromkeys(_pruned([event]), Tier.NEUTRAL.name)
+                found = {**{key: tier for key, tier in named.items() if key in wanted}, **found}
+            if len(found) == len(wanted):
+                break
+        return {**dict.fromkeys(wanted, Tier.NEUTRAL.name), **found}
+
+    def _earlier(self, kinds: Sequence[str], before: int) -> Iterator[Event]:
+        """The events of these kinds before one, newest first."""
+        while page := self.journal.newest(_SCANS_AT_ONCE, before=before, kinds=kinds):
+            yield from (event for event in page if not event.erased)
+            before = page[-1].seq
+
+
+def _key(entry: Entry) -> Key:
+    return entry.agent, int(entry.detail["concept_id"])
+
+
+def _felt(events: Iterable[Event]) -> dict[Key, float]:
+    """What observations added to the sums of the concepts that they name, where they added anything."""
+    found: dict[Key, float] = {}
+    for event in events:
+        if (
+            event.kind == "observation"
+            and not event.erased
+            and event.body["sentiment"]
+            and event.body.get("counted", True)
+        ):
+            for number, _, _, count in event.body["concepts"]:
+                key = event.agent, number
+                found[key] = found.get(key, 0.0) + event.body["sentiment"] * count
+    return found
+
+
+def _imported(events: Iterable[Event]) -> set[Key]:
+    return {
+        (event.agent, event.body["concepts"][0][0]) for event in events if event.kind == "imported" and not event.erased
+    }
+
+
+def _pruned(events: Iterable[Event]) -> set[Key]:
+    return {
+        (agent, each["concept_id"])
+        for event in events
+        if event.kind == "prune" and not event.erased
+        for agent, gone in event.body["concepts"].items()
+        for each in gone
+    }
+
+
+def _tiers(scan: Event) -> dict[Key, str]:
+    return {
+        (agent, number): tier
+        for agent, by_tier in scan.body["tiers"].items()
+        for tier, numbers in by_tier.items()
+        for number in numbers
+    }

@@ -1,0 +1,37 @@
+"""Compacting: the journal's file written anew, so that neither it nor its write-ahead log holds what was replaced."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from theorex_lab.errors import StorageError
+from theorex_lab.journal.sqlite import Journal
+
+_BUSY = "another process is reading, or writing, for longer than this one could wait; close it"
+
+
+def compact(journal: Journal, connection: sqlite3.Connection, *, done: str) -> None:
+    """Empty the write-ahead log, rewrite the file, and empty the log again.
+
+    `done` says what has been done already, for the error: StorageError where another process reads or writes for so
+    long that a log could not be emptied or the file not be rewritten, or where the disk is full. Safe to repeat.
+    """
+    try:
+        with journal.explained():
+            # A log that cannot be emptied now cannot be afterwards either, and the rewriting would double it.
+            emptied = _checkpoint(connection)
+            if emptied:
+                connection.execute("VACUUM")
+                emptied = _checkpoint(connection)
+    except StorageError as error:
+        raise StorageError(f"{done}, but old bytes are left in {journal.path}: {error}; repeat the command") from error
+    if not emptied:
+        raise StorageError(
+            f"{done}, but old bytes are left in the write-ahead log of {journal.path}: {_BUSY} and repeat the command"
+        )
+
+
+def _checkpoint(connection: sqlite3.Connection) -> bool:
+    """Whether the whole log was moved into the file and cut to nothing."""
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy

@@ -1,0 +1,48 @@
+"""The rendered context as a file, which outlives neither its replacement nor an erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from theorex_lab.errors import StorageError
+from theorex_lab.journal.files import exclusive, write_atomically
+from theorex_lab.journal.private import make_folder
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.context import Context
+
+CONTEXT_FILE = "SHARED_CONTEXT.md"
+_LOCK = "context.lock"
+
+
+def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Context:
+    """Render a context into the file, which is replaced as a whole. `locks`: the folder that holds the lock.
+
+    It is rendered under the lock, so that nothing from before an erasure is written after it. Raises StorageError where
+    the file cannot be written.
+    """
+    try:
+        make_folder(str(file.parent))
+        with exclusive(locks / _LOCK, wait=True):
+            rendered = render()
+            write_atomically(file, rendered.text.encode())
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {file}: {error.strerror}; the old file is untouched; choose another with --output"
+        ) from error
+    return rendered
+
+
+def remove_context(file: Path, locks: Path) -> None:
+    """Remove a rendered context, one that is being written too, and the drafts of it that killed processes left.
+
+    Raises StorageError where that fails.
+    """
+    try:
+        with exclusive(locks / _LOCK, wait=True):
+            for each in (file, *file.parent.glob(f".{file.name}.*")):
+                each.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot remove {file}: {error.strerror}; remove it by hand, and repeat") from error
