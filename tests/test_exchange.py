@@ -429,7 +429,7 @@ with home(Path(sys.argv[1])) as lab:
 """
 
 
-@pytest.mark.parametrize(("step", "calls"), [("insert", 0), ("insert", 5), ("insert", 16), ("transaction", 3)])
+@pytest.mark.parametrize(("step", "calls"), [("insert", 0), ("insert", 5), ("insert", 16), ("open_file", 2)])
 def test_an_import_that_is_killed_is_completed_by_repeating_it(
     team: Path, tmp_path: Path, step: str, calls: int
 ) -> None:

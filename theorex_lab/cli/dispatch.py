@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from theorex_lab.cli import command, emit, fail, one_row, open_lab
-from theorex_lab.cli.signals import on_end, restore
+from theorex_lab.serve.signals import ended_in_order
 
 
 @command("dispatch")
@@ -41,7 +37,7 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     too little of the context is in use (then trace_id is null).
     """
     asker = open_lab().agent(agent or os.environ.get("THEOREX_AGENT") or "main")
-    with _ended_in_order():
+    with ended_in_order():
         done = asdict(asker.dispatch(" ".join(task), **details))
     error, _ = done.pop("error"), done.pop("reasons")
     if error is not None and done["trace_id"] is not None:
@@ -84,21 +80,6 @@ def model(action: str, port: int | None) -> None:
         emit(result, f"{running.model} runs at {running.url}, process {running.pid}")
     else:
         emit(result, f"{local_model.MODEL} does not run" if result["installed"] else local_model.INSTALL)
-
-
-@contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Within, a signal that asks a process to end ends it as an exception does, so that the trace is written."""
-
-    def end(number: int, _: object) -> NoReturn:
-        on_end(signal.SIG_IGN)  # a terminal that closes sends both, and the second would break off the writing
-        sys.exit(128 + number)
-
-    before = on_end(end)
-    try:
-        yield
-    finally:
-        restore(before)
 
 
 def _timeline(trace: dict[str, Any]) -> list[str]:

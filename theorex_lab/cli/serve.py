@@ -10,6 +10,7 @@ import click
 
 from theorex_lab.cli import command, emit, open_lab
 from theorex_lab.ids import check_agent
+from theorex_lab.serve.signals import ended_in_order, ending
 
 
 @command("mcp-start")
@@ -31,14 +32,17 @@ def mcp_start(
     hosts: tuple[str, ...],
     token_file: str | None,
 ) -> None:
-    """Runs until it is stopped. Over HTTP every request needs the token, which is made at the first start."""
+    """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start."""
     lab, name = open_lab(), check_agent(agent or os.environ.get("THEOREX_AGENT") or "main")
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         from theorex_lab.serve.mcp import serve_stdio
 
-        serve_stdio(lab, agent=name)
+        sign = serve_stdio(lab, agent=name)
+        if sign is not None:
+            lab.close()
+            os._exit(128 + sign)
         return
     from theorex_lab.serve.auth import TOKEN_FILE, read_token
     from theorex_lab.serve.mcp import serve_http
@@ -55,6 +59,10 @@ def mcp_start(
     def started(address: str) -> None:
         emit({"url": address, "agent": name, "token_file": str(file)}, f"{address}  (agent {name}, token in {file})")
 
-    serve_http(
-        lab, token, agent=name, host=host, port=port, allow_remote=allow_remote, hosts=list(hosts), started=started
-    )
+    with ended_in_order():
+        if signal.SIGTERM in ending() and hasattr(signal, "SIGHUP") and signal.SIGHUP in ending():
+            # The server knows SIGTERM: it takes no more requests, answers those under way, and hands the signal on.
+            signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+        serve_http(
+            lab, token, agent=name, host=host, port=port, allow_remote=allow_remote, hosts=list(hosts), started=started
+        )

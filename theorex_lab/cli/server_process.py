@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 import psutil
 
-from theorex_lab.cli.signals import on_end, restore
+from theorex_lab.serve.signals import on_end, restore
 
 _MARK = "THEOREX_SERVER_RUN"
+_LOOK_SECONDS = 1.0
 _STOP_SECONDS = 10.0  # for the server to stop its kernels, and again for what it left behind
 
 
@@ -37,7 +40,7 @@ def run_server(arguments: Sequence[str], *, stop_seconds: float = _STOP_SECONDS)
     try:
         with subprocess.Popen(arguments, env={**os.environ, _MARK: mark}) as server:
             threading.Thread(target=watch, args=[server], daemon=True).start()
-            sign = told.get()
+            sign = _heard(told, math.inf)
             if sign is None:
                 return server.returncode
             _stop(server, told, mark, stop_seconds)
@@ -50,7 +53,7 @@ def run_server(arguments: Sequence[str], *, stop_seconds: float = _STOP_SECONDS)
 def _stop(server: subprocess.Popen[bytes], told: SimpleQueue[int | None], mark: str, stop_seconds: float) -> None:
     server.terminate()
     with suppress(Empty):
-        if told.get(timeout=stop_seconds) is not None:
+        if _heard(told, stop_seconds) is not None:
             stop_seconds = 0
     server.kill()  # nothing where it has ended
     left = _marked(mark)
@@ -60,6 +63,16 @@ def _stop(server: subprocess.Popen[bytes], told: SimpleQueue[int | None], mark: 
     for each in psutil.wait_procs(left, timeout=stop_seconds)[1]:
         with suppress(psutil.NoSuchProcess):
             each.kill()
+
+
+def _heard(told: SimpleQueue[int | None], seconds: float) -> int | None:
+    """What is told next; raises Empty after so long. Looks every second: a signal may be given to a thread that waits for
+    something else, and then wakes nobody here."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        with suppress(Empty):
+            return told.get(timeout=min(left, _LOOK_SECONDS))
+    raise Empty
 
 
 def _marked(mark: str) -> list[psutil.Process]:

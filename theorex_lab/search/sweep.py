@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.files import sync_folder
+from theorex_lab.journal.private import open_private
 from theorex_lab.search.vectors import locked, record_type, write_all
 
 _RECORDS_AT_ONCE = 4_096
@@ -40,7 +41,7 @@ def _sweep_file(path: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bo
     if kept.all() and path.stat().st_size == len(keys) * record.itemsize:
         return 0
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with draft.open("xb", buffering=0) as file:
+    with open(draft, "xb", buffering=0, opener=open_private) as file:
         start = 0
         for part in _parts(path, record):
             write_all(file, part[kept[start : start + len(part)]])

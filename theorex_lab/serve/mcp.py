@@ -8,6 +8,7 @@ The protocol itself is the official SDK's; here are the tools, what they refuse,
 import json
 import os
 import re
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -28,6 +29,7 @@ from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
+from theorex_lab.serve.signals import ending
 
 PATH = "/mcp"
 DEFAULT_PORT = 18_800
@@ -125,6 +127,7 @@ class _Server(MCPServer[Any]):
     """The SDK's server, which answers wrong arguments with -32602 rather than with a failed result."""
 
     max_request_bytes = 1 << 20
+    ended_by: signal.Signals | None = None
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         known = {tool.name: tool.input_schema["properties"] for tool in await self.list_tools()}
@@ -146,14 +149,28 @@ class _Server(MCPServer[Any]):
         raise MCPError(INVALID_PARAMS, "there are no prompts")
 
     async def run_stdio_async(self) -> None:
-        """As the SDK's, but what is no message is answered as JSON-RPC asks, where the SDK is silent."""
+        """As the SDK's, but what is no message is answered as JSON-RPC asks, where the SDK is silent.
+
+        A signal to end is taken for the end of the input, so that what is under way is answered; `ended_by` holds it.
+        """
         with _protocol_output() as stream:
             output = _Output(stream)
             given = _Input(output, self.max_request_bytes)
-            # The SDK only iterates over the one and writes to the other.
-            async with stdio_server(cast(Any, given), cast(Any, output)) as (incoming, outgoing):
-                lowlevel = self._lowlevel_server
-                await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._end_at_signal, given)
+                # The SDK only iterates over the one and writes to the other.
+                async with stdio_server(cast(Any, given), cast(Any, output)) as (incoming, outgoing):
+                    lowlevel = self._lowlevel_server
+                    await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
+                group.cancel_scope.cancel()
+
+    async def _end_at_signal(self, given: "_Input") -> None:
+        if not (wanted := ending()):
+            return
+        with anyio.open_signal_receiver(*wanted) as signals:
+            async for sign in signals:
+                self.ended_by = self.ended_by or sign
+                given.end()
 
 
 def build_server(lab: Lab, *, agent: str = "main") -> _Server:
@@ -352,9 +369,14 @@ def serve_http(
         Announcing(server_settings(application)).run(sockets=[listener])
 
 
-def serve_stdio(lab: Lab, *, agent: str = "main") -> None:
-    """Serve one client over standard input and output, until it closes the input."""
-    anyio.run(build_server(lab, agent=agent).run_stdio_async)
+def serve_stdio(lab: Lab, *, agent: str = "main") -> signal.Signals | None:
+    """Serve one client over standard input and output, until it closes the input or a signal asks to end, which is returned.
+
+    After a signal a thread still waits for input, so that only `os._exit` ends the process.
+    """
+    server = build_server(lab, agent=agent)
+    anyio.run(server.run_stdio_async)
+    return server.ended_by
 
 
 @contextmanager
@@ -402,6 +424,11 @@ class _Input:
 
     def __init__(self, output: _Output, max_line_bytes: int) -> None:
         self._output, self._max_line_bytes = output, max_line_bytes
+        self._waiting = anyio.CancelScope()
+
+    def end(self) -> None:
+        """Take nothing more in."""
+        self._waiting.cancel()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._requests():
@@ -412,7 +439,7 @@ class _Input:
                 await anyio.sleep(0.01)
 
     async def _requests(self) -> AsyncIterator[str]:
-        while line := await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True):
+        while line := await self._next_line():
             if not line.strip():
                 continue
             try:
@@ -429,6 +456,13 @@ class _Input:
             elif message["method"] == "notifications/cancelled":
                 self._output.forget(message.get("params", {}).get("requestId"))
             yield line.decode()
+
+    async def _next_line(self) -> bytes:
+        if self._waiting.cancel_called:
+            return b""
+        with anyio.CancelScope() as self._waiting:
+            return await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True)
+        return b""
 
     def _read_line(self) -> bytes:
         """The next line, b'' at the end; of an overlong one only its start."""
