@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,10 +16,13 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.experiments.access import (
     Commit,
+    Row,
     Tuning,
     from_csv,
     from_git,
@@ -193,3 +197,52 @@ def test_tune_fits_a_log() -> None:
     assert (tuning.fit.n_train, tuning.fit.n_scored) == (asked - asked // 3, asked // 3)
     assert tuning.config_lines()["decayLaw"] == tuning.law.name
     assert tuning.law.params == tuning.fit.params
+
+
+def by_hand(rows: list[Row]) -> list[tuple[int, str, int, bool]]:
+    """What `AccessLog.of` makes of rows: time, item, event and whether deleted."""
+    events: dict[object, tuple[list[int], dict[str, bool]]] = {}
+    for number, (time, item, event, deleted) in enumerate(rows):
+        times, touched = events.setdefault((number,) if event is None else event, ([], {}))
+        times.append(time)
+        touched[item] = deleted
+    ordered = sorted(events.values(), key=lambda entry: min(entry[0]))
+    return [
+        (min(times), item, number, deleted)
+        for number, (times, touched) in enumerate(ordered)
+        for item, deleted in touched.items()
+    ]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5), st.sampled_from("abcd"), st.one_of(st.none(), st.sampled_from("xyz"), st.integers(0, 2)),
+            st.booleans(),
+        ),
+        max_size=30,
+    )
+)  # fmt: skip
+def test_rows_in_any_order_become_events_in_order(rows: list[Row]) -> None:
+    log = AccessLog.of(iter(rows), group_of=str.upper)
+    expected = by_hand(rows)
+    found = zip(
+        log.time.tolist(), [log.items[n] for n in log.item], log.event.tolist(), log.deleted.tolist(), strict=True
+    )
+    assert list(found) == expected
+    assert list(log.items) == list(dict.fromkeys(item for _, item, _, _ in expected)), "in the order of first access"
+    assert log.group is not None
+    assert log.group.tolist() == list(range(len(log.items)))
+
+
+def test_a_long_log_is_read_row_by_row() -> None:
+    """Rows are never held as tuples: the columns take some 32 bytes a row, and sorting them a few times that."""
+    n = 100_000
+    tracemalloc.start()
+    try:
+        log = AccessLog.of((number * 1_000, f"item {number % 1_000}", None, False) for number in range(n))
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert log.n_events == n
+    assert peak_bytes < 250 * n

@@ -143,19 +143,21 @@ def test_another_content_is_checked(file: Path) -> None:
     file.write_text('{"halfLifeDays": -1}')
     with pytest.raises(ConfigError, match="halfLifeDays is -1"):
         load_settings(file)
-    save_settings_refuses(file)
-
-
-def save_settings_refuses(file: Path) -> None:
-    before = file.read_bytes()
     with pytest.raises(ConfigError, match="halfLifeDays is -1"):
         save_settings(file, {"mildThreshold": 0.2})
-    assert file.read_bytes() == before
+    assert file.read_text() == '{"halfLifeDays": -1}'
+
+
+def test_other_bounds_are_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = config._rules()
+    tighter = Settings.tunables["half_life_days"]._replace(bounds={"gt": 1})
+    monkeypatch.setitem(Settings.tunables, "half_life_days", tighter)
+    assert config._rules() != before
 
 
 def test_other_rules_check_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_settings(file)
-    monkeypatch.setattr(config, "__version__", "0.0.1")
+    monkeypatch.setattr(config, "_CHECKS", 0)
     refuse_checks(monkeypatch)
     with pytest.raises(AssertionError, match="checked again"):
         load_settings(file)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.experiments.access import from_git_touches
-from theorex_lab.memory.access_log import AccessLog, replay, score, split
+from theorex_lab.memory import fitting
+from theorex_lab.memory.access_log import AccessLog, Snapshots, replay, score, split
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, make_law, multi_scale_features
 from theorex_lab.memory.fitting import (
     WEIGHT_SETS,
     Fit,
+    LawScore,
     _ConditionalLogit,
     calibration,
     fit,
@@ -311,3 +314,19 @@ def test_big_logs_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thinned[-1] == whole[-1]
     assert np.diff(thinned).max() <= 2 * np.diff(thinned).min() + 3
     assert len(replay(log, thinned)[0].items) <= 1.3 * 200
+
+
+def test_scored_events_in_small_parts_are_scored_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(power_law, 200, 2)
+    at_once = fit(log)
+    parts: list[int] = []
+    score_all = fitting.score_laws
+
+    def watched(snapshots: Iterable[Snapshots], *rest: Any) -> dict[str, LawScore]:
+        return score_all((parts.append(len(part)) or part for part in snapshots), *rest)
+
+    monkeypatch.setattr(fitting, "ROWS_AT_ONCE", 3 * len(log.items))
+    monkeypatch.setattr(fitting, "score_laws", watched)
+    assert fit(log) == at_once
+    assert sum(parts) == at_once.n_scored
+    assert max(parts) == 3, "no more are held than their rows allow"

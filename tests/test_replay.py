@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from conftest import DAY, NOW, observation
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -25,7 +28,7 @@ from theorex_lab.experiments.replay import Replay, compare, plot_survival, repla
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.access_log import AccessLog
+from theorex_lab.memory.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.memory.decay import make_law
 from theorex_lab.memory.fitting import occupancy
 
@@ -302,3 +305,25 @@ def test_reprs_show_the_figures() -> None:
     assert "asleep" in repr(seen)
     assert repr(seen) in seen._repr_html_()
     assert "<td>mean_context_tokens</td>" in seen._repr_html_()
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.integers(0, 30).map(str), st.sampled_from("uvwxyz"), st.booleans()),
+        min_size=1, max_size=60,
+    )
+)  # fmt: skip
+def test_items_of_an_event_are_linked_pair_by_pair(rows: list[tuple[int, str, object, bool]]) -> None:
+    log = AccessLog.of(rows)
+    links: dict[tuple[int, int], int] = {}
+    together = []
+    for event in range(log.n_events):
+        kept = (log.event == event) & ~log.deleted
+        if np.count_nonzero(kept) <= MAX_EVENT_ITEMS:
+            for ends in combinations(sorted(log.item[kept].tolist()), 2):
+                together.append((int(log.time[kept][0]), links.setdefault(ends, len(links))))
+    recorded = Recorded.of(log)
+    assert [tuple(ends) for ends in recorded.link_ends.tolist()] == list(links)
+    found = zip(recorded.together_time.tolist(), recorded.together_link.tolist(), strict=True)
+    assert list(found) == sorted(together, key=lambda each: each[0])
+    assert recorded.item.tolist() == log.item[~log.deleted].tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import HomeOf
 from corpus import NOW, texts
@@ -85,9 +86,60 @@ def test_write(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
         lambda: run([theorex, "write", "TTL invalidation prevents cache stampedes"], home=tmp_path / "home"),
         _pass,
         peer_name="python -c pass",
-        at_most=20,
+        at_most=10,
         meter=child_seconds,
     )
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+def test_status(benchmark: BenchmarkFixture, tmp_path: Path, home_of: HomeOf, scanned: bool) -> None:
+    """A million events, with the snapshot that the first command leaves; then again after a scan."""
+    home = home_of(1_000_000)
+    _command(home, "scan" if scanned else "status")
+    with Lab(home, clock=FixedClock(NOW)) as lab:
+        lab.views.snapshot(lab.views.get(Axon))
+    theorex = launcher(tmp_path, "theorex", "theorex_lab.cli:main")
+    compare(
+        benchmark,
+        f"theorex status, 1,000,000 events{', after a scan' if scanned else ''}",
+        lambda: run([theorex, "--now", "2026-03-01T09:00:00Z", "status"], home=home),
+        _pass,
+        peer_name="python -c pass",
+        at_most=25,
+        meter=child_seconds,
+    )
+
+
+def test_status_of_an_empty_home(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
+    theorex = launcher(tmp_path, "theorex", "theorex_lab.cli:main")
+    compare(
+        benchmark,
+        "theorex status, no events",
+        lambda: run([theorex, "status"], home=tmp_path / "home"),
+        _pass,
+        peer_name="python -c pass",
+        at_most=25,
+        meter=child_seconds,
+    )
+
+
+def test_tune(tmp_path: Path) -> None:
+    """A million accesses: what a fit and its costs hold at once is bounded. No ratio: memory has no peer."""
+    log = tmp_path / "accesses.csv"
+    generator = np.random.default_rng(0)
+    events = np.sort(generator.integers(0, 250_000, 1_000_000)).tolist()
+    items = (generator.zipf(1.3, 1_000_000) % 20_000).tolist()
+    with log.open("w") as file:
+        file.write("time,item,event\n")
+        file.writelines(
+            f"{1_600_000_000 + event * 300},item {item},e{event}\n" for event, item in zip(events, items, strict=True)
+        )
+    peak = (
+        "import resource, sys\nsys.argv = ['theorex', '--json', *sys.argv[1:]]\nfrom theorex_lab.cli import main\n"
+        "try:\n    main()\nfinally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    said = run([PYTHON, "-c", peak, "tune", "--log", str(log)], home=tmp_path / "home").splitlines()
+    assert int(said[-1]) / 1024 <= 600, "MB"
 
 
 def test_search(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:

@@ -222,7 +222,7 @@ class Items:
 
 def _column(values: ArrayLike, n: int) -> Floats:
     column = np.asarray(values, dtype=np.float64)
-    return np.full(n, column) if column.ndim == 0 else column
+    return np.broadcast_to(column, n) if column.ndim == 0 else column  # of a number, a column that takes no memory
 
 
 @dataclass(frozen=True)
