@@ -642,6 +642,40 @@ def test_who_searches_follows_a_file_that_was_swept(tmp_path: Path) -> None:
         assert other.searcher.coverage() == {"covered": 10, "queued": 0}
 
 
+@pytest.mark.parametrize("call", [0, 1, 2])
+def test_a_file_may_be_swept_between_any_two_looks_into_it(tmp_path: Path, monkeypatch, call: int) -> None:
+    with opened(tmp_path) as lab, opened(tmp_path) as other:
+        # The newest is embedded first: without it all the others have other numbers.
+        lab.journal.append([*(observation(f"text {n}", labels=[f"c{n}"]) for n in range(5)), secret()])
+        other.searcher.embed_pending()
+        lab.journal.append([observation("text late", labels=["late"])])
+        with monkeypatch.context() as patch:
+            patch.setattr(Lab, "_sweep_vectors", lambda _self: None)
+            other.erase(match=SECRET)
+        find, add, calls, locked = VectorCache.find, VectorCache.add, [], []
+
+        def adding(self: VectorCache, *arguments: object, **options: object) -> None:
+            if call == 0:
+                other._sweep_vectors()
+            locked.append(1)
+            add(self, *arguments, **options)  # type: ignore[arg-type]
+            locked.pop()
+
+        def finding(self: VectorCache, keys: np.ndarray) -> np.ndarray:
+            if self is lab.searcher.cache and not locked:
+                calls.append(1)
+                if len(calls) == call:
+                    other._sweep_vectors()
+            return find(self, keys)
+
+        monkeypatch.setattr(VectorCache, "find", finding)
+        monkeypatch.setattr(VectorCache, "add", adding)
+        assert lab.search("text 4").hits[0].text == "text 4"
+        assert lab.search("text late").hits[0].text == "text late"
+        assert lab.searcher.coverage() == {"covered": 12, "queued": 0}
+        assert len(calls) >= call
+
+
 def test_a_name_that_only_the_shared_web_keeps_is_numbers(tmp_path: Path) -> None:
     with opened(tmp_path) as lab:
         lab.journal.append([secret()])

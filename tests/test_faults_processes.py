@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import signal
 import sqlite3
 import traceback
 from collections import Counter
@@ -15,10 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DAY, NOW, observation
-from faults import STEPS, VIEWS, fill, opened, quick_folder, state, tool_event
+from faults import STEPS, VIEWS, Boundaries, fill, forked, holding, opened, quick_folder, state, tool_event
 
 from theorex_lab import Lab
-from theorex_lab.ids import concept_id
+from theorex_lab.ids import concept_id, new_event_id
+from theorex_lab.journal.archive import archive
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory import lifecycle, standing
@@ -28,6 +30,7 @@ from theorex_lab.memory.flash import Flash
 from theorex_lab.memory.shared import SharedWeb
 from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.search.index import OBSERVATION, ItemIndex
+from theorex_lab.search.vectors import record_type
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 ROUNDS = 6
@@ -240,6 +243,83 @@ def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(t
 
     assert together(erasing, reading) == [0, 0]
     state(tmp_path)
+
+
+SECRET = "zq9secretcanary7"
+WRITERS, TEXTS, LIVES = 4, 12, 3
+
+
+def _write_until_killed(home: Path, acknowledged: Path, writer: int, kill_at: int) -> None:
+    """Append texts, every fourth a secret one, and note the id of each once it was appended."""
+    seen = Boundaries(home, kill_at)
+    seen.install()
+    with opened(home, snapshotAfterEvents=20) as lab, acknowledged.open("a") as file:
+        for number in range(TEXTS):
+            text = f"the {SECRET} vault" if number % 4 == 3 else f"the upload worker {writer} met a wall"
+            event = observation(f"{text} {new_event_id(NOW)}", labels=[text, f"wall {number}"])
+            lab.journal.append([event, tool_event(text, session=f"w{writer}")])
+            file.write(f"{event.id}\n")
+            file.flush()
+            lab.search("wall")
+
+
+def _maintain_until_killed(home: Path, kill_at: int) -> None:
+    """All that reads much and rewrites files, as often as a writer writes a few texts."""
+    seen = Boundaries(home, kill_at)
+    seen.install()
+    with opened(home, snapshotAfterEvents=10) as lab:
+        for _ in range(3):
+            for session in lab.sessions():
+                lab.flush(session)
+            lab.erase(match=f"the {SECRET}")
+            lab.scan()
+            for kind in VIEWS:
+                lab.views.snapshot(lab.views.get(kind))
+            archive(lab.journal, NOW + 1, agent="main", at=NOW)
+            lab.searcher.embed_pending()
+            lab.boot_inject()
+
+
+def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_though_all_are_killed(
+    tmp_path: Path,
+) -> None:
+    home, acknowledged = tmp_path / "home", tmp_path / "acknowledged"
+    with opened(home) as lab:
+        fill(lab)
+        before = lab.journal.last_seq()
+
+    def lives(life: Callable[[int], None], seed: int, longest: int) -> None:
+        chance = np.random.default_rng(seed)
+        ends = [forked(lambda: life(int(chance.integers(1, longest)))) for _ in range(LIVES)]
+        assert set(ends) <= {0, -signal.SIGKILL}
+
+    def writing(writer: int) -> Callable[[], None]:
+        return lambda: lives(lambda kill_at: _write_until_killed(home, acknowledged, writer, kill_at), writer, 150)
+
+    def maintaining(seed: int) -> Callable[[], None]:
+        return lambda: lives(lambda kill_at: _maintain_until_killed(home, kill_at), seed, 900)
+
+    codes = together(*(writing(number) for number in range(WRITERS)), maintaining(100), maintaining(101))
+    assert set(codes) == {0}
+    noted = acknowledged.read_text().split()
+    assert len(noted) > WRITERS * LIVES
+    with opened(home) as lab:
+        lab.erase(match=f"the {SECRET}")
+        assert holding(home, SECRET) == []
+        events = [event for event in lab.journal.tail(before) if event.kind == "observation"]
+        assert set(noted) <= {event.id for event in events}, "none is lost"
+        assert len({event.id for event in events}) == len(events)
+        axon = lab.views.get(Axon)
+        written = axon.observations["seq"][axon.observations["seq"] > before].tolist()
+        assert written == [event.seq for event in events if not event.erased], "and none is counted twice"
+        assert any(event.erased for event in events)
+        assert not any(SECRET in label.lower() for label in axon.labels)
+        index = lab.views.get(ItemIndex)
+        cache = lab.searcher.cache
+        keys = np.frombuffer(cache.path.read_bytes(), record_type(cache.dimensions))["key"]
+        assert index.holds(keys).all(), "no vector of what was erased"
+        lab.boot_inject()
+    state(home)
 
 
 def test_two_processes_that_create_a_home_at_once_write_into_the_same(tmp_path: Path) -> None:

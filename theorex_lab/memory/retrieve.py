@@ -33,6 +33,7 @@ MAX_RESULTS = 1_000
 _CANDIDATES = 200  # of each list; what stands deeper in both does not reach the top ten
 _MIN_SIMILARITY = 0.15  # cosine; unrelated texts lie below it with each of the embedders
 _EMBEDDED_AT_ONCE = 64
+_MIXED = -1  # no file has this number
 
 
 class Hit(NamedTuple):
@@ -280,10 +281,11 @@ class Searcher:
             # By the texts: an erasure meanwhile gives the documents other numbers.
             keys = [text_key(text) for text in texts]
             self.cache.add(keys, matrix, wanted=lambda: self._remembered(keys, numbered))
-            if self._table is not index.documents:
+            known = len(self.cache), self.cache.file_number
+            if self._table is not index.documents or self._renumbered():
                 self._follow(index)
                 return
-            self._cache_state = len(self.cache), self.cache.file_number
+            self._cache_state = known
             # What else is queued was not computed meanwhile: only these are looked up.
             same = self._table is numbered
             self._take_over(index, self._queued[np.isin(self._queued, documents)] if same else self._queued)
@@ -304,6 +306,7 @@ class Searcher:
         self._searched = False
         self._covered: NDArray[np.int64] = np.zeros(0, np.int64)
         self._records: NDArray[np.int64] = np.zeros(0, np.int64)  # of the covered documents, until they are loaded
+        self._records_file = 0  # which file they are in
         self._queued: NDArray[np.int64] = np.zeros(0, np.int64)
         self._followed = 0
         self._cache_state = 0, 0  # the cache's length and its file when it was last looked into
@@ -311,9 +314,8 @@ class Searcher:
     def _follow(self, index: ItemIndex) -> None:
         """Take over vectors that the cache has got meanwhile."""
         known = len(self.cache), self.cache.file_number
-        replaced = self._vectors is None and self._cache_state[1] not in (0, known[1])
         # A view that was folded anew has other numbers for its documents, another file other ones for its records.
-        if self._table is not index.documents or replaced:
+        if self._table is not index.documents or self._renumbered():
             self._forget()
             self._table = index.documents
         new = np.arange(self._followed, len(index.documents))
@@ -321,6 +323,12 @@ class Searcher:
         self._queued = np.concatenate([self._queued, new]) if len(new) else self._queued
         self._take_over(index, new if known == self._cache_state else self._queued)
         self._cache_state = known
+        if self._renumbered():  # the file was swept while it was looked into
+            self._follow(index)
+
+    def _renumbered(self) -> bool:
+        """Whether the records that were found have other numbers in the cache's file as it is now."""
+        return self._vectors is None and len(self._records) > 0 and self._records_file != self.cache.file_number
 
     def _take_over(self, index: ItemIndex, documents: NDArray[np.int64]) -> None:
         """Move these queued documents, in rising order, to the covered ones where the cache holds their vectors."""
@@ -329,6 +337,8 @@ class Searcher:
         if self._vectors is None:
             numbers = self.cache.find(index.keys(documents))
             found = numbers >= 0
+            known = self._records_file if len(self._records) else self.cache.file_number
+            self._records_file = known if known == self.cache.file_number else _MIXED
             self._records = np.concatenate([self._records, numbers[found]])
         else:
             found, matrix = self.cache.get(index.keys(documents))
