@@ -6,13 +6,14 @@ import sqlite3
 import time
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal import sqlite
+from theorex_lab.journal import connection as connections
+from theorex_lab.journal.sqlite import Journal
 
 _RETRY_SECONDS = 0.01
 _BUSY = "another process is reading, or writing, for longer than this one could wait; close it"
 
 
-def compact(journal: sqlite.Journal, connection: sqlite3.Connection, *, done: str) -> None:
+def compact(journal: Journal, connection: sqlite3.Connection, *, done: str) -> None:
     """Empty the write-ahead log, rewrite the file, and empty the log again.
 
     `done` says what has been done already, for the error: StorageError where another process reads or writes for so
@@ -38,7 +39,7 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
 
     SQLite waits for those who read or write, but not for one who moves the log himself, as every writer does at times.
     """
-    deadline = time.monotonic() + sqlite.BUSY_TIMEOUT_SECONDS
+    deadline = time.monotonic() + connections.BUSY_TIMEOUT_SECONDS
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() >= deadline:
             return False
