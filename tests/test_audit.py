@@ -58,7 +58,8 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
         "concept_id": concept_id("ttl"), "label": "ttl", "surface": "TTL", "times": [NOW], "counts": [7],
         "days": [1, 2, 3, 4, 5, 6, 7], "upto": NOW, "source": "tool", "weight": 0.7,
     }  # fmt: skip
-    bodies = (("reviewed", reviewed), ("gated", gated), ("graduated", graduated))
+    salvaged = {"events": 7, "lost": [[2, 2], [4, 6]], "set_aside": "set-aside-1", "problems": ["event 2 …"]}
+    bodies = (("reviewed", reviewed), ("gated", gated), ("graduated", graduated), ("salvaged", salvaged))
     lab.journal.append([new_event(kind, body, agent="sage", at=NOW) for kind, body in bodies])
     lab.clock.advance(days=60)  # type: ignore[attr-defined]
     lab.prune()
@@ -73,6 +74,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     assert (by_kind["graduation"].detail["label"], by_kind["graduation"].detail["days"]) == ("ttl", 7)
     assert {each.detail["label"] for each in found if each.kind == "prune"} >= {"ttl", "scheduler"}
     assert by_kind["erasure"].detail["events"] == 1
+    assert by_kind["salvage"].detail["lost"] == "2, 4–6"
     assert by_kind["tier_change"].at == "2026-03-01T09:00:00.000000Z"
     assert lab.journal.read(ids=[each.detail["event_id"] for each in found])
 

@@ -32,6 +32,7 @@ READ_FROM = {
     "review": ("reviewed",),
     "gate": ("gated",),
     "erasure": ("erasure",),
+    "salvage": ("salvaged",),
 }
 KINDS = tuple(READ_FROM)
 _ROUNDING = 1e-9  # a sum this close to zero has no sign
@@ -143,7 +144,7 @@ class Reading:
         self._by_kind: dict[str, Callable[[Event], _Told]] = {
             "observation": self._observation, "graduated": self._graduated, "imported": self._imported,
             "scan": self._scan, "prune": self._prune, "outcome": _outcome, "reviewed": _reviewed, "gated": _gated,
-            "erasure": _erasure,
+            "erasure": _erasure, "salvaged": _salvage,
         }  # fmt: skip
 
     def take(self, event: Event) -> _Told:
@@ -235,6 +236,15 @@ def _gated(event: Event) -> _Told:
 
 def _erasure(event: Event) -> _Told:
     yield "erasure", event.agent, {"events": len(event.body["ids"])}
+
+
+def _salvage(event: Event) -> _Told:
+    lost = ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in event.body["lost"])
+    yield (
+        "salvage",
+        event.agent,
+        {"kept": event.body["events"], "lost": lost or "nothing", "set_aside": event.body["set_aside"]},
+    )
 
 
 def _cut(text: str) -> str:
