@@ -190,10 +190,10 @@ def test_two_servers_at_once_share_a_token_and_lose_no_write(tmp_path: Path) -> 
     """Two hundred writes of eight clients, to two processes that are started at the same time in a new home."""
     home = tmp_path / "home"
     with ExitStack() as servers, ThreadPoolExecutor(2) as threads:
-        infos = list(threads.map(lambda _: servers.enter_context(started(home))[1], range(2)))
-        addresses, token = [info["url"] for info in infos], (home / "mcp-token").read_text().strip()
+        infos = list(threads.map(lambda _: servers.enter_context(started(home, "--any-agent"))[1], range(2)))
+        addresses, token = [info["url"] for info in infos], (home / "mcp-token-main").read_text().strip()
         assert len(set(addresses)) == 2
-        assert [path.name for path in home.iterdir() if "token" in path.name] == ["mcp-token"]
+        assert [path.name for path in home.iterdir() if "token" in path.name] == ["mcp-token-main"]
         for url in addresses:
             assert post(url, request("ping"), Authorization=f"Bearer {token}").status_code == 200
             assert post(url, request("ping")).status_code == 401
@@ -239,7 +239,7 @@ def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(tmp_path: Pa
                     enough.set()
 
     with started(home) as (process, info):
-        sent = headers(Authorization=f"Bearer {(home / 'mcp-token').read_text().strip()}")
+        sent = headers(Authorization=f"Bearer {(home / 'mcp-token-main').read_text().strip()}")
         writers = [threading.Thread(target=write, args=(number, info["url"], sent)) for number in range(4)]
         for writer in writers:
             writer.start()

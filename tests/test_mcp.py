@@ -22,7 +22,6 @@ from typing import Any
 import httpx
 import httpx2
 import pytest
-import uvicorn
 from click.testing import CliRunner
 from conftest import DAY, NOW, observation
 from faults import opened
@@ -35,7 +34,7 @@ from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
 from theorex_lab.serve import auth, mcp
 from theorex_lab.serve.auth import Bucket, Guard, read_token
-from theorex_lab.serve.connections import server_settings
+from theorex_lab.serve.connections import Server, server_settings
 
 README = Path(__file__).parent.parent / "README.md"
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
@@ -52,13 +51,15 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @contextmanager
-def served(lab: Lab, *, agent: str = "main", hosts: list[str] | None = None, **rules: Any) -> Iterator[str]:
+def served(
+    lab: Lab, *, agent: str = "main", any_agent: bool = False, hosts: list[str] | None = None, **rules: Any
+) -> Iterator[str]:
     """The address of a server in this process, on a free port; `rules` take the place of the usual ones."""
-    guard = mcp.http_application(lab, TOKEN, agent=agent, hosts=hosts)
+    guard = mcp.http_application(lab, TOKEN, agent=agent, any_agent=any_agent, hosts=hosts)
     assert isinstance(guard, Guard)
     application = Guard(guard.application, replace(guard.rules, **rules))
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(server_settings(application))
+        server = Server(server_settings(application))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -188,15 +189,15 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
             cut = await client.read_resource("theorex://context/-/claude-sonnet")
             assert cut.contents[0].text.startswith("[Boot: claude-sonnet | budget: 16000t | concepts: ")
             assert [each.uri for each in (await client.list_resources()).resources] == ["theorex://context"]
-            other = await told(client, "status", agent_id="carol")
-            assert (other["agent"], other["count"]) == ("carol", 0)
+            own = await told(client, "status", agent_id="bob")
+            assert (own["agent"], own["count"]) == ("bob", status["count"])
 
     home = tmp_path / "home"
     with started(home, "--agent", "bob") as (process, info):
         assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/mcp", info["url"])
         assert info["agent"] == "bob"
         file = Path(info["token_file"])
-        assert (file, stat.S_IMODE(file.stat().st_mode)) == (home / "mcp-token", 0o600)
+        assert (file, stat.S_IMODE(file.stat().st_mode)) == (home / "mcp-token-bob", 0o600)
         health = httpx.get(info["url"].removesuffix("mcp") + "health", verify=PLAIN)
         assert (health.status_code, health.json()) == (200, {"status": "ok"})
         for mode in ("auto", "legacy"):
@@ -220,12 +221,13 @@ def test_a_text_is_trusted_as_an_agents_at_most(url: str, memory: Lab, source: s
     assert event.body["source"] == (source or "agent")
 
 
-def test_a_call_may_name_another_agent(url: str, memory: Lab) -> None:
-    answer = post(url, call("write", text="the ferry leaves at noon", agent_id="carol")).json()
-    (event,) = memory.journal.read(ids=[answer["result"]["structuredContent"]["event_id"]])
-    assert event.agent == "carol"
-    hits = post(url, call("search", query="ferry", agent_id="sage")).json()["result"]["structuredContent"]["hits"]
-    assert "carol" not in {hit["agent"] for hit in hits}
+def test_a_call_may_name_another_agent_where_the_server_is_for_any(memory: Lab) -> None:
+    with served(memory, any_agent=True) as url:
+        answer = post(url, call("write", text="the ferry leaves at noon", agent_id="carol")).json()
+        (event,) = memory.journal.read(ids=[answer["result"]["structuredContent"]["event_id"]])
+        assert event.agent == "carol"
+        hits = post(url, call("search", query="ferry", agent_id="sage")).json()["result"]["structuredContent"]["hits"]
+        assert "carol" not in {hit["agent"] for hit in hits}
 
 
 @pytest.mark.parametrize("identity", ["a1", "7", "", 0, -3, 2**53])

@@ -15,17 +15,19 @@ from theorex_lab.serve.signals import ended_in_order, ending
 
 @command("mcp-start")
 @click.option("--port", type=click.IntRange(0, 65_535), default=18_800, show_default=True, help="0: any free one.")
-@click.option(
-    "--agent", default=None, help="Whose memory where a call names nobody; default $THEOREX_AGENT, else main."
-)
+@click.option("--agent", default=None, help="Whose memory it serves; default $THEOREX_AGENT, else main.")
+@click.option("--any-agent", is_flag=True, help="Let its calls name other agents too: this token opens every memory.")
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output instead of HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
-@click.option("--token-file", default=None, metavar="FILE", help="The bearer token; default mcp-token in the home.")
+@click.option(
+    "--token-file", default=None, metavar="FILE", help="The bearer token; default mcp-token-AGENT in the home."
+)
 def mcp_start(
     port: int,
     agent: str | None,
+    any_agent: bool,
     stdio: bool,
     host: str,
     allow_remote: bool,
@@ -39,16 +41,19 @@ def mcp_start(
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         from theorex_lab.serve.mcp import serve_stdio
 
-        sign = serve_stdio(lab, agent=name)
+        sign = serve_stdio(lab, agent=name, any_agent=any_agent)
         if sign is not None:
             lab.close()
             os._exit(128 + sign)
         return
-    from theorex_lab.serve.auth import TOKEN_FILE, read_token
+    from theorex_lab.serve.auth import check_token_file, notice_of_old_token, read_token
+    from theorex_lab.serve.auth import token_file as file_of
     from theorex_lab.serve.mcp import serve_http
 
-    file = Path(token_file).expanduser() if token_file else lab.home / TOKEN_FILE
-    token = read_token(file)
+    file = Path(token_file).expanduser() if token_file else file_of(lab.home, name)
+    token = read_token(check_token_file(file, lab.home, name))
+    if notice := notice_of_old_token(lab.home):
+        click.echo(f"theorex: warning: {notice}", err=True)
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(
             f"theorex: warning: whoever reaches {host} and has the token reads and writes this memory, and the "
@@ -64,5 +69,6 @@ def mcp_start(
             # The server knows SIGTERM: it takes no more requests, answers those under way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         serve_http(
-            lab, token, agent=name, host=host, port=port, allow_remote=allow_remote, hosts=list(hosts), started=started
-        )
+            lab, token, agent=name, any_agent=any_agent, host=host, port=port, allow_remote=allow_remote,
+            hosts=list(hosts), started=started,
+        )  # fmt: skip

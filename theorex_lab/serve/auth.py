@@ -20,9 +20,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.ids import check_agent
 from theorex_lab.journal.private import make_folder
 
-TOKEN_FILE = "mcp-token"
+_TOKEN_FILE = "mcp-token"
 _TOKEN_BYTES = 32
 _SHORTEST_TOKEN, _LONGEST_TOKEN = 16, 512
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # JSON-RPC 2.0, section 5.1
@@ -31,6 +32,34 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def token_file(home: Path, agent: str) -> Path:
+    """Where the token of an agent lies: each has its own, which opens that agent's memory alone.
+
+    >>> token_file(Path("home"), "sage").name
+    'mcp-token-sage'
+    """
+    return home / f"{_TOKEN_FILE}-{check_agent(agent)}"
+
+
+def check_token_file(file: Path, home: Path, agent: str) -> Path:
+    """Return `file`, or raise InvalidInput where it holds what opens, or once opened, another agent's memory."""
+    own = token_file(home, agent)
+    is_in_home = file.name.startswith(_TOKEN_FILE) and file.absolute().parent == home.absolute()
+    if is_in_home and file.name != own.name:
+        raise InvalidInput(
+            f"got the token file {file}, which is not of agent {agent!r}; allowed are {own.name}, and files elsewhere"
+        )
+    return file
+
+
+def notice_of_old_token(home: Path) -> str:
+    """What is to be said where the token of a former release lies in the home, which opened all; '' where there is none."""
+    old = home / _TOKEN_FILE
+    if not old.exists():
+        return ""
+    return f"{old} is of a former release, where one token opened every agent's memory; it opens nothing any more: remove it"
 
 
 def read_token(file: Path) -> str:
@@ -190,7 +219,11 @@ class Guard:
         if wait:
             raise Refused(429, "too many requests", Retry_After=str(int(wait) + 1))
         if not known:
-            raise Refused(401, "a bearer token is needed: see the token file in the home", WWW_Authenticate="Bearer")
+            raise Refused(
+                401,
+                "the bearer token of the server's agent is needed: see its mcp-token file in the home",
+                WWW_Authenticate="Bearer",
+            )
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
         import anyio

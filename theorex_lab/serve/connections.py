@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
+import socket
+from copy import deepcopy
 from typing import Any
 
 import uvicorn
+from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from theorex_lab.serve.sparing import Sparing
 
 _MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
@@ -54,11 +60,27 @@ class TimedConnection(H11Protocol):
             self.transport.close()
 
 
+class Server(uvicorn.Server):
+    """Says at its end how many lines were left out of the log."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        for handler in logging.getLogger("uvicorn").handlers:
+            for sparing in [each for each in handler.filters if isinstance(each, Sparing)]:
+                for line in sparing.left_out():
+                    # Not through the logger: it would be left out again.
+                    handler.emit(logging.makeLogRecord({"msg": line, "levelname": "WARNING", "levelno": 30}))
+
+
 def server_settings(application: Any) -> uvicorn.Config:
     """How an ASGI application is served over HTTP."""
+    log = deepcopy(LOGGING_CONFIG)
+    log["filters"] = {"sparing": {"()": Sparing}}
+    log["handlers"]["default"]["filters"] = ["sparing"]
     return uvicorn.Config(
         application,
         http=TimedConnection,
+        log_config=log,
         log_level="warning",
         access_log=False,
         lifespan="on",
