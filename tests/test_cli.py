@@ -92,7 +92,6 @@ def test_failures_end_with_1_and_print_json_too(run: Run, tmp_path: Path) -> Non
         ["write", "--type", "No Type", "x"],
         ["write", "--source", "nobody", "x"],
         ["write", "--now", "2026-01-01", "x"],
-        ["search", "x", "-k", "0"],
         ["erase"],
         ["erase", "no-such-id"],
         ["status", "--home", "/proc/nowhere"],
@@ -105,7 +104,13 @@ def test_failures_end_with_1_and_print_json_too(run: Run, tmp_path: Path) -> Non
 
 
 def test_wrong_usage_ends_with_2(run: Run) -> None:
-    for arguments in (["wrte", "x"], ["write"], ["write", "--colour", "red", "x"], ["search", "x", "-k", "many"]):
+    for arguments in (
+        ["wrte", "x"],
+        ["write"],
+        ["write", "--colour", "red", "x"],
+        ["search", "x", "-k", "many"],
+        ["search", "x", "-k", "0"],
+    ):
         ended = run("--json", *arguments)
         assert ended.code == 2, arguments
         assert "error" in ended.json

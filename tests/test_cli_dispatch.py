@@ -105,8 +105,7 @@ def test_below_the_threshold_nothing_is_called_and_nothing_failed(
 
 def test_what_is_outside_the_rules_ends_with_1(dispatch: Callable[..., Ended], run: Run, server: HostileServer) -> None:
     for arguments in (
-        ["--context", "nan"], ["--context", "101"], ["--tokens", "-1"], ["--agent", "../etc"], ["--tag", " x"],
-        ["--session", "a b"], ["--outcome-id", "../x"],
+        ["--agent", "../etc"], ["--tag", " x"], ["--session", "a b"], ["--outcome-id", "../x"],
     ):  # fmt: skip
         ended = dispatch(*TASK, *arguments, "--json")
         assert (ended.code, ended.json.keys()) == (1, {"error"}), arguments
@@ -115,7 +114,8 @@ def test_what_is_outside_the_rules_ends_with_1(dispatch: Callable[..., Ended], r
         ended = run("trace-show", trace_id, "--json")
         assert (ended.code, ended.json.keys()) == (1, {"error"})
     assert dispatch("--json").code == 2
-    assert dispatch(*TASK, "--context", "half", "--json").code == 2
+    for arguments in (["--context", "half"], ["--context", "nan"], ["--context", "101"], ["--tokens", "-1"]):
+        assert dispatch(*TASK, *arguments, "--json").code == 2
     assert server.requests == []
 
 

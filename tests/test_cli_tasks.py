@@ -105,7 +105,7 @@ def test_for_people(run: Run) -> None:
         (("a2a-send", "--to", "sage", "--type", "review", "1e999"), 1),
         (("a2a-tasks", "--state", "done"), 2),
         (("a2a-claim", "--lease", "soon"), 2),
-        (("a2a-claim", "--lease", "0"), 1),
+        (("a2a-claim", "--lease", "0"), 2),
         (("a2a-claim", "--worker", ""), 1),
         (("a2a-complete",), 2),
         (("a2a-complete", "nothing"), 1),

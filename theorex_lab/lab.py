@@ -161,6 +161,10 @@ class Lab:
         """Names of the agents who have written, in order of their first word."""
         return list(self._axon().agents)
 
+    def observation_types(self) -> list[str]:
+        """The types of observation that were written here, in order of their first."""
+        return list(self._axon().types)
+
     def write_all(self, entries: Sequence[Entry], *, imported: bool = False) -> list[Written]:
         """Write many texts in one transaction: all or none. `imported` allows dates ahead of the clock."""
         return lifecycle.write_all(self.journal, self.settings, self.clock, entries, imported=imported)

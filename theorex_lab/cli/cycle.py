@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 
 import click
 
 from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli.agents import agent_option, nearest, note, own_agent
+from theorex_lab.cli.number import CONCEPT_ID, RESULTS
 from theorex_lab.ids import check_session
 
-
-def _named(agent: str | None) -> str:
-    return agent or os.environ.get("THEOREX_AGENT") or "main"
-
-
-_AGENT = click.option("--agent", default=None, help="The agent; default $THEOREX_AGENT, else main.")
+_AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
 
 
 @command("flush")
@@ -23,7 +19,7 @@ _AGENT = click.option("--agent", default=None, help="The agent; default $THEOREX
 @click.option("--session", default=None, help="The session; default: all of the agent's.")
 def flush(agent: str | None, session: str | None) -> None:
     """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing."""
-    lab, name = open_lab(), _named(agent)
+    lab, name = open_lab(), own_agent(agent)
     sessions = lab.sessions(agent=name) if session is None else [check_session(session)]
     done = [lab.flush(each, agent=name) for each in sessions]
     result = {
@@ -38,21 +34,23 @@ def flush(agent: str | None, session: str | None) -> None:
 @_AGENT
 def graduate(agent: str | None) -> None:
     """Seven UTC days in a row with a best score of at least graduationThreshold, within the last fourteen."""
-    labels = open_lab().graduate(agent=_named(agent))
+    labels = open_lab().graduate(agent=own_agent(agent))
     emit({"graduated": labels}, "\n".join(labels) or "nothing graduates")
 
 
 @command("promote")
 @_AGENT
-@click.option("--force", "forced", type=int, multiple=True, metavar="ID", help="Promote this concept_id in any case.")
+@click.option(
+    "--force", "forced", type=CONCEPT_ID, multiple=True, metavar="ID", help="Promote this concept_id in any case."
+)
 def promote(agent: str | None, forced: tuple[int, ...]) -> None:
     """Concepts above promotionThreshold; doing it twice changes nothing."""
-    done = open_lab().promote(agent=_named(agent), force=forced)
+    done = open_lab().promote(agent=own_agent(agent), force=forced)
     emit(done._asdict(), f"{done.concepts} concepts and {done.links} links promoted or brought up to date")
 
 
 @command("query-shared")
-@click.option("-k", "limit", default=10, show_default=True, help="How many results at most.")
+@click.option("-k", "limit", type=RESULTS, default=10, show_default=True, help="How many results at most.")
 @click.argument("query", nargs=-1, required=True)
 def query_shared(query: tuple[str, ...], limit: int) -> None:
     """Counts are the sum of what the agents counted themselves."""
@@ -67,7 +65,7 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
 @click.option("--session", required=True, help="The running session.")
 def flash_inject(agent: str | None, session: str) -> None:
     """Up to ten ACTIVE concepts and the five that flushes kept last."""
-    text = open_lab().flash_inject(check_session(session), agent=_named(agent))
+    text = open_lab().flash_inject(check_session(session), agent=own_agent(agent))
     emit({"text": text}, text.rstrip("\n"))
 
 
@@ -76,5 +74,13 @@ def flash_inject(agent: str | None, session: str) -> None:
 @click.option("--model", default="default", show_default=True, help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
 def boot_aware(agent: str | None, model: str) -> None:
     """A model without a budget of its own gets the default's."""
-    context = open_lab().boot_aware(model, agent=_named(agent))
+    from theorex_lab.memory.context import BUDGETS
+
+    lab = open_lab()
+    context = lab.boot_aware(model, agent=own_agent(agent))
+    known = [*BUDGETS, *lab.settings.models]
+    if model not in known:
+        note(
+            f"no model {model!r} is known, so that it gets the default's budget; the nearest is {nearest(model, known)!r}"
+        )
     emit({**asdict(context), "model": model}, context.text.rstrip("\n"))

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import Any
 
 import click
 
 from theorex_lab.cli import command, emit, fail, one_row, open_lab
+from theorex_lab.cli.agents import agent_option, own_agent
+from theorex_lab.cli.number import PERCENT, TOKENS
 from theorex_lab.serve.signals import ended_in_order
 
 
 @command("dispatch")
-@click.option("--agent", default=None, help="Whose task it is; default $THEOREX_AGENT, else main.")
+@agent_option("Whose task it is; default $THEOREX_AGENT, else main.")
 @click.option(
     "--context",
     "context_pct",
-    type=float,
+    type=PERCENT,
     default=50.0,
     show_default=True,
     help="Percent of the agent's context in use; below dispatchContextPct nothing is called.",
 )
-@click.option("--tokens", "query_tokens", type=int, default=None, help="Length of the task; default: estimated.")
+@click.option("--tokens", "query_tokens", type=TOKENS, default=None, help="Length of the task; default: estimated.")
 @click.option(
     "--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer. May be given several times."
 )
@@ -36,7 +37,7 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     """Several words are one task. Exit code 1 where no model answered; 0 where one did, and where none was called since
     too little of the context is in use (then trace_id is null).
     """
-    asker = open_lab().agent(agent or os.environ.get("THEOREX_AGENT") or "main")
+    asker = open_lab().agent(own_agent(agent))
     with ended_in_order():
         done = asdict(asker.dispatch(" ".join(task), **details))
     error, _ = done.pop("error"), done.pop("reasons")
@@ -58,7 +59,12 @@ def trace_show(trace_id: str) -> None:
 
 @command("model")
 @click.argument("action", type=click.Choice(["start", "stop", "status"]))
-@click.option("--port", type=int, default=None, help="Where it is to listen; default: any port that is free.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65_535),
+    default=None,
+    help="Where it is to listen; default: any port that is free.",
+)
 def model(action: str, port: int | None) -> None:
     """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs."""
     from theorex_lab.dispatch import local_model

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from theorex_lab.cli import command, emit, one_row, open_lab
-from theorex_lab.cli.outcomes import Number, alone_or_number
-from theorex_lab.ids import check_agent
+from theorex_lab.cli.agents import agent_option, own_agent
+from theorex_lab.cli.number import Number
+from theorex_lab.cli.outcomes import alone_or_number
 
 if TYPE_CHECKING:
     from theorex_lab.evolution.cases import TraceReviewRecord
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from theorex_lab.lab import Lab
 
 ALL = "all"
-_AGENT = click.option("--agent", default=None, help="The agent, or all; default $THEOREX_AGENT, else main.")
+_AGENT = agent_option("The agent, or all; default $THEOREX_AGENT, else main.")
 _REVIEWER = click.option(
     "--reviewer",
     type=click.Choice(["auto", "heuristic", "model"]),
@@ -30,8 +30,8 @@ _REVIEWER = click.option(
 
 def _named(agent: str | None) -> str | None:
     """The agent's name; None for all."""
-    name = agent or os.environ.get("THEOREX_AGENT") or "main"
-    return None if name == ALL else check_agent(name)
+    name = own_agent(agent)
+    return None if name == ALL else name
 
 
 @command("trace-review")

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from theorex_lab.cli import command, emit, fail, open_lab, printable
+from theorex_lab.cli.agents import agent_option
 from theorex_lab.clock import to_microseconds
 from theorex_lab.errors import FilesThere
 
@@ -20,7 +21,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @command("export")
-@click.option("--agent", default=None, help="Only this agent's memory; default: all agents.")
+@agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path | None, agent: str | None, replace: bool) -> None:
@@ -55,7 +56,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 
 
 @command("import")
-@click.option("--agent", default="main", show_default=True, help="Whose the records are that name nobody.")
+@agent_option("Whose the records are that name nobody.", default="main", show_default=True)
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path(path_type=Path))

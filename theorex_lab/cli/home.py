@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from theorex_lab.cli import command, emit, fail, group, named_clock, named_home, open_lab
+from theorex_lab.cli.agents import agent_option
 from theorex_lab.config import describe
-from theorex_lab.ids import check_agent
 
 
 @command("verify")
@@ -96,7 +96,7 @@ def _render_context() -> None:
 
 @command("erase")
 @click.argument("ids", nargs=-1)
-@click.option("--agent", default=None, help="Everything of this agent.")
+@agent_option("Everything of this agent.")
 @click.option("--match", default=None, help="Everything whose body holds this text.")
 @click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
 def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool) -> None:
@@ -104,11 +104,10 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
     from theorex_lab.journal.erase import select
 
     lab = open_lab()
-    owner = check_agent(agent) if agent is not None else None
     if dry_run:
-        reached = select(lab.journal, ids=ids, agent=owner, match=match)
+        reached = select(lab.journal, ids=ids, agent=agent, match=match)
     else:
-        reached = lab.erase(ids=ids, agent=owner, match=match)
+        reached = lab.erase(ids=ids, agent=agent, match=match)
     text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"
     emit({"erased": [] if dry_run else reached, "selected": reached}, "\n".join([text, *reached]))
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import click
 
 from theorex_lab.cli import command, emit, fail
+from theorex_lab.cli.agents import agent_option
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically
@@ -33,7 +34,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 @command("install-hooks")
 @click.option("--settings", metavar="F", default="~/.claude/settings.json", show_default=True, help="The file.")
 @click.option("--mcp", "servers", metavar="F", help="Enter the MCP server too, in this file: .mcp.json in a project.")
-@click.option("--agent", default=None, help="Record as this agent; default $THEOREX_AGENT of the session, else main.")
+@agent_option("Record as this agent; default $THEOREX_AGENT of the session, else main.")
 @click.option("--uninstall", "remove", is_flag=True, help="Take the hooks out again; with --mcp, the server too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def install_hooks(settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import click
 
 from theorex_lab.cli import command, emit, open_lab
-from theorex_lab.ids import check_agent
+from theorex_lab.cli.agents import agent_option, nearest, note, own_agent
+from theorex_lab.cli.number import RESULTS
+from theorex_lab.memory.observation import TYPES
 
-_AGENT = click.option("--agent", default=None, help="The agent's id; default: all agents.")
+_AGENT = agent_option("The agent's id; default: all agents.")
 
 
 @command("write")
-@click.option("--agent", default=None, help="Who remembers; default $THEOREX_AGENT, else main.")
+@agent_option("Who remembers; default $THEOREX_AGENT, else main.")
 @click.option("--type", "observation_type", default="discovery", help="Such as decision, discovery, trace_fix.")
 @click.option("--source", default="agent", help="Where the text came from: user, agent, model, tool, import.")
 @click.option("--session", default="", help="The session it belongs to.")
@@ -23,27 +24,37 @@ _AGENT = click.option("--agent", default=None, help="The agent's id; default: al
 @click.argument("text", nargs=-1, required=True)
 def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
     """Several words are one text. A text that begins with a dash goes after `--`."""
-    writer = open_lab().agent(agent or os.environ.get("THEOREX_AGENT") or "main")
-    written = writer.write(" ".join(text), **details)
+    lab, kind = open_lab(), str(details["observation_type"])
+    known = [kind] if kind in TYPES else [*TYPES, *lab.observation_types()]
+    written = lab.agent(own_agent(agent)).write(" ".join(text), **details)
+    if kind not in known:
+        note(f"the type {kind!r} is new here; the nearest that is known is {nearest(kind, known)!r}")
     concepts = ", ".join(written.concepts) or "none"
     emit(written._asdict(), f"{written.event_id}\nconcepts: {concepts}")
 
 
 @command("search")
-@_AGENT
-@click.option("-k", "limit", default=10, show_default=True, help="How many results at most.")
+@agent_option("Whose memory; default $THEOREX_AGENT, else main.")
+@click.option("--all-agents", is_flag=True, help="What all agents remember, not only one and the shared web.")
+@click.option("-k", "limit", type=RESULTS, default=10, show_default=True, help="How many results at most.")
 @click.option("--cold", is_flag=True, help="Find sleeping items too.")
 @click.option("--tag", default=None, help="Only what carries this tag.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
 @click.argument("query", nargs=-1, required=True)
-def search(agent: str | None, query: tuple[str, ...], **details: Any) -> None:
-    """Several words are one query. With --agent, its own items and the shared web, never what another keeps."""
-    agents = None if agent is None else [check_agent(agent)]
-    hits = open_lab().search(" ".join(query), agents=agents, **details)
+def search(agent: str | None, all_agents: bool, query: tuple[str, ...], **details: Any) -> None:
+    """Several words are one query. An agent's own items and the shared web are searched, never what another keeps."""
+    if all_agents and agent is not None:
+        raise click.UsageError("Give one of --agent and --all-agents.")
+    lab, name = open_lab(), own_agent(agent)
+    hits = lab.search(" ".join(query), agents=None if all_agents else [name], **details)
+    notes = list(hits.notes)
+    if not all_agents and not any(hit.agent == name for hit in hits) and name not in (writers := lab.agents()):
+        near = f"the nearest who has is {nearest(name, writers)!r}" if writers else "nor has anybody else"
+        notes.append(f"the agent {name!r} has written nothing yet; {near}")
     lines = [f"{hit.score:7.3f}  {hit.agent}  {hit.kind}  {hit.id}\n         {hit.text}" for hit in hits]
-    lines += [f"({note})" for note in hits.notes]
-    result = {"hits": [hit._asdict() for hit in hits], "notes": list(hits.notes)}
-    emit(result, "\n".join(lines) or "nothing found")
+    lines += [f"({each})" for each in notes]
+    result = {"hits": [hit._asdict() for hit in hits], "notes": notes}
+    emit(result, "\n".join(lines if hits else ["nothing found", *lines]))
 
 
 @command("status")
@@ -67,7 +78,7 @@ def status(agent: str | None) -> None:
 @_AGENT
 def scan(agent: str | None) -> None:
     """Running it twice at one time changes nothing."""
-    found = open_lab().scan(agents=None if agent is None else [check_agent(agent)])
+    found = open_lab().scan(agents=None if agent is None else [agent])
     tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count) or "nothing to scan"
     text = f"{tiers}\n{found.changed} changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
     emit(found._asdict(), text)
@@ -77,7 +88,7 @@ def scan(agent: str | None) -> None:
 @_AGENT
 def prune(agent: str | None) -> None:
     """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were stays in the journal."""
-    count = open_lab().prune(agents=None if agent is None else [check_agent(agent)])
+    count = open_lab().prune(agents=None if agent is None else [agent])
     emit({"pruned": count}, f"{count} concepts pruned")
 
 

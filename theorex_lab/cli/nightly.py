@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from theorex_lab.cli import command, emit, fail, one_row, open_lab
+from theorex_lab.cli.agents import agent_option
 from theorex_lab.errors import InvalidInput
 
 ALL = "all"
@@ -77,7 +78,7 @@ def gate() -> None:
 
 
 @command("nightly")
-@click.option("--agent", default=ALL, show_default=True, help="The agent, or all.")
+@agent_option("The agent, or all.", default=ALL, show_default=True)
 @click.option(
     "--reviewer",
     type=click.Choice(["auto", "heuristic", "model"]),

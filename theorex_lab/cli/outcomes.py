@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.cli import command, emit, one_row, open_lab
+from theorex_lab.cli.agents import agent_option, own_agent
+from theorex_lab.cli.number import PERCENT, Number
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,18 +19,8 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
 
-_AGENT = click.option("--agent", default=None, help="The agent; default $THEOREX_AGENT, else main.")
-_ANY_AGENT = click.option("--agent", default=None, help="Only this agent's; default: all agents'.")
-
-
-class Number(click.FloatRange):
-    """A number in a range; NaN, which no comparison refuses, is refused too."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
-        if math.isnan(found):
-            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
-        return found
+_AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
+_ANY_AGENT = agent_option("Only this agent's; default: all agents'.")
 
 
 @command("outcome")
@@ -73,7 +63,7 @@ def outcome(
         given["tags"] = [tag.strip() for several in tags for tag in several.split(",") if tag.strip()]
         given["session"] = session
         if trace_id is None:
-            done = lab.outcomes.record(_named(agent), str(decision), str(result), **given)
+            done = lab.outcomes.record(own_agent(agent), str(decision), str(result), **given)
         else:
             done = lab.outcomes.record_of_trace(trace_id, str(result), agent=agent, decision=decision, **given)
     else:
@@ -131,13 +121,12 @@ def evolve_status(agent: str | None, count: int) -> None:
 
     from theorex_lab.evolution.outcomes import Outcomes
     from theorex_lab.evolution.review import look_back
-    from theorex_lab.ids import check_agent
 
     lab = open_lab()
     recent = lab.outcomes.outcomes(agent=agent, limit=count)[::-1]
     view = lab.views.get(Outcomes)
     with view.lock:
-        review = look_back(view, agent=agent if agent is None else check_agent(agent))
+        review = look_back(view, agent=agent)
         reviewed = int(view.rows["reviewed"][view.select(agent=agent)].sum())
     queue = len(lab.outcomes.queue(agent=agent))
     result = {
@@ -183,10 +172,9 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
 def drift(agent: str | None) -> None:
     """Coverage is the share of the concepts of the agent's moments that are still ACTIVE."""
     from theorex_lab.evolution.drift import drift as measure
-    from theorex_lab.ids import check_agent
     from theorex_lab.memory.axon import Axon
 
-    lab, name = open_lab(), check_agent(_named(agent))
+    lab, name = open_lab(), own_agent(agent)
     axon = lab.views.get(Axon)
     with axon.lock:
         found = measure(axon, lab.clock.now(), lab.settings, agent=name)
@@ -197,14 +185,16 @@ def drift(agent: str | None) -> None:
 @command("context-monitor")
 @_AGENT
 @click.option("--session", required=True, help="The session whose context it is.")
-@click.option("--context", "context_pct", type=float, required=True, metavar="N", help="Percent of the context in use.")
+@click.option(
+    "--context", "context_pct", type=PERCENT, required=True, metavar="N", help="Percent of the context in use."
+)
 def context_monitor(agent: str | None, session: str, context_pct: float) -> None:
     """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed."""
     from theorex_lab.evolution.monitor import check_context
 
     lab = open_lab()
     found = check_context(
-        lab.views, lab.settings, lab.clock, session=session, context_pct=context_pct, agent=_named(agent)
+        lab.views, lab.settings, lab.clock, session=session, context_pct=context_pct, agent=own_agent(agent)
     )
     done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
     emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
@@ -223,14 +213,10 @@ def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, st
     places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
     lab = open_lab()
     done = write_moment(
-        lab.journal, lab.settings, lab.clock, " ".join(story), agent=_named(agent), refs=places, session=session
+        lab.journal, lab.settings, lab.clock, " ".join(story), agent=own_agent(agent), refs=places, session=session
     )
     concepts = ", ".join(done.concepts) or "none"
     emit({**done._asdict(), "refs": places}, f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}")
-
-
-def _named(agent: str | None) -> str:
-    return agent or os.environ.get("THEOREX_AGENT") or "main"
 
 
 def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:

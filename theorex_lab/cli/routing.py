@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.cli import command, emit, one_row, open_lab, printable
+from theorex_lab.cli.agents import agent_option
+from theorex_lab.cli.number import DAYS, PERCENT, TOKENS
 
 if TYPE_CHECKING:
     from theorex_lab.routing.heuristic import Complexity
 
 
 @command("route")
-@click.option("--agent", default=None, help="Who asks, for its role's preference; default $THEOREX_AGENT, else nobody.")
+@agent_option("Who asks, for its role's preference; default $THEOREX_AGENT, else nobody.")
 @click.option("--urgent", is_flag=True, help="A small model, unless a role prefers otherwise.")
-@click.option("--context", "context_pct", type=float, default=0.0, help="Percent of the context in use.")
-@click.option("--tokens", "query_tokens", type=int, default=0, help="Length of the query; default: estimated.")
+@click.option("--context", "context_pct", type=PERCENT, default=0.0, help="Percent of the context in use.")
+@click.option("--tokens", "query_tokens", type=TOKENS, default=0, help="Length of the query; default: estimated.")
 @click.argument("query", nargs=-1, required=True)
 def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
     """Role preference, energy, confidence matrix, heuristic, in that order; each says what it did. Nothing is called."""
@@ -80,7 +82,7 @@ def energy_check(complexity: Complexity) -> None:
 
 
 @command("trace-stats")
-@click.option("--agent", default=None, help="Only this agent's calls.")
+@agent_option("Only this agent's calls.")
 def trace_stats(agent: str | None) -> None:
     """By query type and model: success with its 95 % interval, latency, tokens; lost calls are counted apart."""
     found = open_lab().trace_stats(agent=agent)
@@ -110,7 +112,7 @@ def matrix_build() -> None:
 
 @command("matrix-show")
 @click.option(
-    "--half-life", "half_life_days", type=float, default=None, metavar="DAYS",
+    "--half-life", "half_life_days", type=DAYS, default=None, metavar="DAYS",
     help="Time in which evidence halves; default matrixHalfLifeDays.",
 )  # fmt: skip
 @click.option(

@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from theorex_lab.cli import command, emit, open_lab
-from theorex_lab.ids import check_agent
+from theorex_lab.cli.agents import agent_option, own_agent
 from theorex_lab.serve.signals import ended_in_order, ending
 
 
 @command("mcp-start")
 @click.option("--port", type=click.IntRange(0, 65_535), default=18_800, show_default=True, help="0: any free one.")
-@click.option("--agent", default=None, help="Whose memory it serves; default $THEOREX_AGENT, else main.")
+@agent_option("Whose memory it serves; default $THEOREX_AGENT, else main.")
 @click.option("--any-agent", is_flag=True, help="Let its calls name other agents too: this token opens every memory.")
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output instead of HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -35,7 +35,7 @@ def mcp_start(
     token_file: str | None,
 ) -> None:
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start."""
-    lab, name = open_lab(), check_agent(agent or os.environ.get("THEOREX_AGENT") or "main")
+    lab, name = open_lab(), own_agent(agent)
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

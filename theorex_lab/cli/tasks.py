@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli.agents import agent_option, own_agent
+from theorex_lab.cli.number import LEASE_SECONDS
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.tasks import Task
@@ -19,10 +21,6 @@ _WORKER = click.option(
     "--worker", default=None, help="Who works on it; default $THEOREX_WORKER, else the agent's name."
 )
 _ID = click.argument("task_id", metavar="ID")
-
-
-def _named(agent: str | None) -> str:
-    return agent or os.environ.get("THEOREX_AGENT") or "main"
 
 
 def _working(worker: str | None) -> str | None:
@@ -51,32 +49,34 @@ def _line(task: Task) -> str:
 
 
 @command("a2a-send")
-@click.option("--from", "sender", default=None, help="Who asks; default $THEOREX_AGENT, else main.")
-@click.option("--to", required=True, help="The agent that is asked.")
+@agent_option("Who asks; default $THEOREX_AGENT, else main.", "--from", "sender")
+@agent_option("The agent that is asked.", "--to", required=True)
 @click.option("--type", "task_type", required=True, help="Such as review or summary: a-z 0-9 _.")
 @click.argument("payload", nargs=-1, required=True)
 def a2a_send(sender: str | None, to: str, task_type: str, payload: tuple[str, ...]) -> None:
     """PAYLOAD is JSON, or else a text; several words are one text. One that begins with a dash goes after `--`."""
-    task_id = open_lab().tasks.send(_named(sender), to, task_type, _json_or_text(payload))
+    task_id = open_lab().tasks.send(own_agent(sender), to, task_type, _json_or_text(payload))
     emit({"task_id": task_id}, task_id)
 
 
 @command("a2a-tasks")
-@click.option("--agent", default=None, help="The agent that was asked; default $THEOREX_AGENT, else main.")
+@agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
 @click.option("--state", type=click.Choice(_STATES), default=None, help="Only those in this state.")
 def a2a_tasks(agent: str | None, state: str | None) -> None:
     """Oldest first. A task whose lease ran out is submitted again."""
-    found = open_lab().tasks.tasks(_named(agent), state=state)
+    found = open_lab().tasks.tasks(own_agent(agent), state=state)
     emit({"tasks": [task.as_dict() for task in found]}, "\n".join(map(_line, found)) or "no tasks")
 
 
 @command("a2a-claim")
-@click.option("--agent", default=None, help="The agent that was asked; default $THEOREX_AGENT, else main.")
+@agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
 @_WORKER
-@click.option("--lease", type=float, default=None, metavar="SECONDS", help="Default: the setting taskLeaseSeconds.")
+@click.option(
+    "--lease", type=LEASE_SECONDS, default=None, metavar="SECONDS", help="Default: the setting taskLeaseSeconds."
+)
 def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> None:
     """When the lease is over the task may be claimed again. Workers at one time need names of their own."""
-    task = open_lab().tasks.claim(_named(agent), worker=_working(worker), lease_seconds=lease)
+    task = open_lab().tasks.claim(own_agent(agent), worker=_working(worker), lease_seconds=lease)
     emit({"task": task.as_dict() if task else None}, _line(task) if task else "nothing waits")
 
 

@@ -21,6 +21,10 @@ TRUST = {"import": 0, "tool": 0, "model": 1, "agent": 2, "user": 3}
 DEFAULT_TYPE = "discovery"
 FIX_TYPE = "trace_fix"
 AVOID_TYPE = "avoid"  # what lost: found by its words, but it makes none of its concepts more important
+# The types that have a meaning here, or are usual; any other word is allowed too.
+TYPES = (
+    "decision", DEFAULT_TYPE, FIX_TYPE, AVOID_TYPE, "change", "feature", "moment", "summary", "graduated",
+)  # fmt: skip
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
 
