@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,17 @@ import pytest
 from conftest import Run, observation
 from faults import opened
 
+from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.cli import COMMANDS, number
+from theorex_lab.config import OFFLINE_MODEL, check_settings, load_settings, save_settings
+from theorex_lab.config_laws import LAW_PARAMETERS
+from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch.tasks import MAX_LEASE_SECONDS
+from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import CONCEPT_BITS
+from theorex_lab.memory.decay import LAWS
 from theorex_lab.memory.retrieve import MAX_RESULTS
+from theorex_lab.search.embed import HashedNgramEmbedder
 
 PRIVATE = "alice keeps the harbour code to herself"
 
@@ -144,3 +154,172 @@ def test_the_ranges_are_those_of_the_rooms_below() -> None:
     assert number.RESULTS.max == MAX_RESULTS
     assert number.LEASE_SECONDS.max == MAX_LEASE_SECONDS
     assert number.CONCEPT_ID.max == (1 << CONCEPT_BITS) - 1
+
+
+WRONG_SETTINGS = [
+    ('{"decayLaw": "prodcut"}', "decayLaw is 'prodcut'; allowed are constant, frequency"),
+    ('{"decayParams": {"speed": 1}}', "decayParams: law 'product' got speed = 1"),
+    ('{"decayLaw": "power", "decayParams": {"exponent": 7}}', "exponent = 7"),
+    ('{"decayLaw": "constant", "decayParams": {"half_life_days": 7}}', "allowed names: level"),
+    ('{"halfLifeDays": 0.001}', "half_life_days = 0.001 (allowed: 0.01 to 36500 days)"),
+    ('{"reviewers": ["nobody"]}', "reviewers.0 is 'nobody'; allowed are the models ministral-3b"),
+    ('{"reviewers": ["qwen3-32b", "qwen3-32b"]}', "reviewers.1 is 'qwen3-32b', which stands there twice"),
+    ('{"reviewers": [""]}', "reviewers.0 is ''"),
+    ('{"halfLifeDays": 3, "halfLifeDays": 30}', "the key 'halfLifeDays' stands there twice"),
+    ('{"halfLifeDays": 3, "half_life_days": 30}', "halfLifeDays stands there twice, also as half_life_days"),
+    ('{"models": {"m": {"tier": "small", "tier": "large"}}}', "the key 'tier' stands there twice"),
+    (
+        '{"models": {"m": {"tier": "small", "apiKeyEnv": "A", "api_key_env": "B"}}}',
+        "models.m: apiKeyEnv stands there twice",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), WRONG_SETTINGS)
+def test_wrong_settings_are_refused_when_they_are_loaded(run: Run, tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "home" / "config.json"
+    file.parent.mkdir()
+    file.write_text(content)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        load_settings(file)
+    for command in (["status"], ["write", "a cache"], ["config", "set", "contextTokens", "500"]):
+        ended = run(*command, "--json")
+        assert (ended.code, said in ended.json["error"]) == (1, True)
+    assert file.read_text() == content
+
+
+def test_right_settings_pass() -> None:
+    for law, parameters in LAW_PARAMETERS.items():
+        check_settings({"decayLaw": law, "decayParams": {name: each.default for name, each in parameters.items()}})
+    assert {name: law.parameters for name, law in LAWS.items()} == LAW_PARAMETERS
+    models = {"m_1": {"tier": "small"}, "m1": {"tier": "small"}, "m_2": {"tier": "small"}}
+    assert check_settings({"models": models, "reviewers": ["m_1", OFFLINE_MODEL]}).reviewers == ["m_1", OFFLINE_MODEL]
+    assert check_settings({"models": models}).reviewers == Settings().reviewers
+    assert check_settings({"reviewers": []}).reviewers == []
+    assert local_model.MODEL == OFFLINE_MODEL
+
+
+def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "home" / "config.json"
+    done = run("config", "set", "half_life_days", "7", "--json")
+    assert (done.code, done.json["file"]) == (0, str(file))
+    assert (done.json["setting"]["key"], done.json["setting"]["value"], done.json["setting"]["source"]) == (
+        "halfLifeDays", 7.0, "config.json",
+    )  # fmt: skip
+    for key, value in (
+        ("decayLaw", "power"), ("decayParams", '{"exponent": 0.4}'), ("reviewers", '["claude-sonnet"]'), ("lmStudioUrl", "http://localhost:9"),
+        ("matrixHalfLifeDays", "null"), ("onnxModelPath", '"a b"'), ("lmStudioEmbedModel", "123"),
+    ):  # fmt: skip
+        assert run("config", "set", key, value).code == 0
+    assert json.loads(file.read_text()) == {
+        "halfLifeDays": 7, "decayLaw": "power", "decayParams": {"exponent": 0.4}, "reviewers": ["claude-sonnet"], "lmStudioUrl": "http://localhost:9",
+        "matrixHalfLifeDays": None, "onnxModelPath": "a b", "lmStudioEmbedModel": "123",
+    }  # fmt: skip
+    shown = run("config", "--json").json
+    assert shown.keys() == {"file", "settings"}
+    assert {row["key"]: row["value"] for row in shown["settings"]}["decayLaw"] == "power"
+    assert "halfLifeDays = 7.0 days" in run("config").out
+    row = run("--json", "config", "unset", "halfLifeDays").json["setting"]
+    assert (row["value"], row["source"]) == (14.0, "default")
+    assert "halfLifeDays" not in json.loads(file.read_text())
+    assert run("config", "unset", "halfLifeDays").code == 0
+    assert run("status", "--json").json["decay_law"] == "power"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["set", "halfLifeDay", "7"], "the nearest is halfLifeDays"),
+        (["unset", "halfLifeDay"], "the nearest is halfLifeDays"),
+        (["set", "halfLifeDays", "-1"], "halfLifeDays is -1; allowed is above 0"),
+        (["set", "halfLifeDays", "a week"], "allowed is JSON"),
+        (["set", "halfLifeDays", '"7"'], "halfLifeDays is '7'"),
+        (["set", "halfLifeDays", "NaN"], "halfLifeDays is nan"),
+        (["set", "decayLaw", "prodcut"], "decayLaw is 'prodcut'"),
+        (["set", "decayParams", '{"half_life_days": 2, "speed": 1}'], "speed = 1"),
+        (["set", "reviewers", "qwen3-32b"], "allowed is JSON"),
+        (["set", "reviewers", '["qwen3"]'], "reviewers.0 is 'qwen3'"),
+        (["set", "fusion", "both"], "standardised | reciprocal_rank"),
+        (["set", "mildThreshold", "0.9"], "up to activeThreshold"),
+    ],
+)
+def test_what_is_wrong_is_not_set(run: Run, home: Callable[..., Path], arguments: list[str], said: str) -> None:
+    file = home(contextTokens=500) / "config.json"
+    before = file.read_bytes()
+    ended = run("config", *arguments, "--json")
+    assert (ended.code, said in ended.json["error"]) == (1, True), ended.json
+    assert file.read_bytes() == before
+
+
+def test_wrong_use_of_config(run: Run) -> None:
+    for arguments in (["set"], ["set", "halfLifeDays"], ["unset"], ["sett", "a", "b"], ["set", "a", "b", "c"]):
+        assert run("config", *arguments, "--json").code == 2
+
+
+def test_a_file_that_is_wrong_is_put_right_with_unset(run: Run, home: Callable[..., Path]) -> None:
+    file = home(halfLifeDays=-1, contextTokens=500) / "config.json"
+    assert run("status").code == 1
+    assert run("config", "unset", "halfLifeDays").code == 0
+    assert run("status").code == 0
+    file.write_text('{"colour": "red", "contextTokens": 500}')
+    done = run("config", "unset", "colour", "--json")
+    assert (done.code, done.json["setting"]) == (0, None)
+    assert json.loads(file.read_text()) == {"contextTokens": 500}
+
+
+def _set(file: str, key: str) -> None:
+    save_settings(Path(file), {key: 7})
+
+
+def test_settings_that_several_processes_set_are_all_kept(tmp_path: Path) -> None:
+    keys = ["halfLifeDays", "fixHalfLifeDays", "sleepAfterDays", "pruneThresholdDays", "evolveWindowDays", "driftWindowDays", "matrixMinSamples", "gateMinSamples"]  # fmt: skip
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=_set, args=(str(tmp_path / "config.json"), key)) for key in keys]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert json.loads((tmp_path / "config.json").read_text()) == dict.fromkeys(keys, 7)
+
+
+class Wrong:
+    """Nearly an embedder."""
+
+    id, dimensions, kind = "", True, "clever"
+
+    embed = "not a method"
+
+
+class Asking:
+    """An embedder whose dimensions are asked of a model, which nobody may do before they are needed."""
+
+    id, kind = "asking", "semantic"
+
+    @property
+    def dimensions(self) -> int:
+        raise AssertionError("the model was asked")
+
+    def embed(self, texts: Any) -> Any:
+        raise AssertionError(f"the model was asked for {texts}")
+
+
+def test_what_is_handed_in_is_checked_at_once(tmp_path: Path) -> None:
+    for given, said in (
+        (object(), "it has no id"),
+        (HashedNgramEmbedder, "got the class HashedNgramEmbedder"),
+        ("minilm", "got a str for an embedder"),
+        (Wrong(), "id is '' (allowed: a text that is not empty); dimensions is True"),
+        (Wrong(), "kind is 'clever'"),
+        (Wrong(), "embed is 'not a method'"),
+    ):
+        with pytest.raises(InvalidInput, match=re.escape(said)):
+            Lab(tmp_path / "home", embedder=given)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=re.escape(said)):
+            Lab.temporary(embedder=given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="for a clock"):
+        Lab(tmp_path / "home", clock=FixedClock)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="for settings"):
+        Lab(tmp_path / "home", settings={"halfLifeDays": 7})  # type: ignore[arg-type]
+    assert not (tmp_path / "home").exists()
+    for right in (Asking(), HashedNgramEmbedder()):
+        Lab(tmp_path / "home", embedder=right).close()  # type: ignore[arg-type]

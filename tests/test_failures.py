@@ -367,7 +367,7 @@ def test_auto_takes_the_model_where_one_accepts_a_connection(tmp_path: Path) -> 
             reviewer, reason = lab.reviewer()
             assert isinstance(reviewer, HeuristicReviewer)
             assert reason == "heuristic: of the models that review, none of m0, m1 accepts a connection"
-        with opened(tmp_path / "c", reviewers=["unknown", "claude-sonnet"]) as lab:
+        with opened(tmp_path / "c", reviewers=["claude-sonnet"]) as lab:
             assert lab.reviewer()[1].startswith("heuristic: ")
         with opened(tmp_path / "d", reviewers=[]) as lab:
             assert lab.reviewer()[1] == "heuristic: of the models that review, none is set"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from theorex_lab.config_file import read_object, remember, remembered
+from theorex_lab.config_laws import LAW_PARAMETERS, check_params
 from theorex_lab.config_record import Record, to_camel, to_snake, tunable
-from theorex_lab.errors import ConfigError
+from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
 
-_CHECKS = 1  # raised whenever `check_settings` refuses something else than what fields say
+_CHECKS = 2  # raised whenever `check_settings` refuses something else than what fields say
+OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model
 Weight = float
 Tier = Literal["small", "medium", "large"]
 QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
@@ -209,28 +211,88 @@ def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Set
         check_agent(agent)
         if not 0 <= weight <= 1:
             raise ConfigError(f"{where}: sourceWeights.{agent} is {weight}; allowed is 0 to 1")
+    _check_law(settings, where)
     for position, role in enumerate(settings.roles):
         check_agent(role.agent_id)
-        if settings.is_set("roles") and role.model_preference not in (None, *settings.models):
-            raise ConfigError(
-                f"{where}: roles.{position}.modelPreference is {role.model_preference!r}; allowed are the models "
-                f"{', '.join(settings.models)}"
-            )
+        if settings.is_set("roles") and role.model_preference is not None:
+            _check_model(role.model_preference, settings.models, f"{where}: roles.{position}.modelPreference")
+    # Those of the default are skipped where the models are others.
+    if settings.reviewers != Settings.tunables["reviewers"].default:
+        for position, name in enumerate(settings.reviewers):
+            _check_model(name, [*settings.models, OFFLINE_MODEL], f"{where}: reviewers.{position}")
+            if name in settings.reviewers[:position]:
+                raise ConfigError(f"{where}: reviewers.{position} is {name!r}, which stands there twice; keep one")
     return settings
 
 
-def save_settings(file: Path, changes: dict[str, Any]) -> Settings:
-    """Write `changes` (camelCase keys) into `file`, keeping what else is in it; nothing is written when it is wrong."""
-    from theorex_lab.journal.files import write_atomically
+def _check_model(name: str, known: Collection[str], what: str) -> None:
+    if name not in known:
+        raise ConfigError(f"{what} is {name!r}; allowed are the models {', '.join(known)}")
 
-    _, values = read_object(file)
-    for key, value in changes.items():
-        for other in (key, to_snake(key)):
-            values.pop(other, None)
-        values[key] = value
-    settings = check_settings(values, where=str(file))
-    write_atomically(file, (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())
+
+def _check_law(settings: Settings, where: str) -> None:
+    """The law must be known, and its parameters, with the half-life among them where it has one, in their ranges."""
+    allowed = LAW_PARAMETERS.get(settings.decay_law)
+    if allowed is None:
+        raise ConfigError(
+            f"{where}: decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(LAW_PARAMETERS))}"
+        )
+    given: dict[str, float] = dict(settings.decay_params)
+    if "half_life_days" in allowed:
+        given.setdefault("half_life_days", settings.half_life_days)
+    try:
+        check_params(settings.decay_law, allowed, given)
+    except InvalidInput as error:
+        raise ConfigError(f"{where}: decayParams: {error}") from error
+
+
+def save_settings(file: Path, changes: Mapping[str, Any], *, unset: Sequence[str] = ()) -> Settings:
+    """Write `changes` into `file` and take `unset` out of it, keeping what else is in it; returns what is in force then.
+
+    Keys may be camelCase or snake_case. The file is replaced as a whole, by one process at a time. Raises ConfigError,
+    and nothing is written, for a key that is neither a setting nor in the file, and where the result would be wrong.
+    """
+    from theorex_lab.journal.files import exclusive, write_atomically
+
+    with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
+        _, values = read_object(file)
+        for key in (*unset, *changes):
+            spelt = {key, to_snake(key), to_camel(to_snake(key))}
+            if not spelt & values.keys() and to_snake(key) not in Settings.tunables:
+                near = _nearest_key(key)
+                raise ConfigError(f"got the key {key!r}, but there is no such setting; the nearest is {near}")
+            for each in spelt:
+                values.pop(each, None)
+        values |= {to_camel(to_snake(key)): value for key, value in changes.items()}
+        settings = check_settings(values, where=str(file))
+        write_atomically(file, (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())
     return settings
+
+
+def read_value(key: str, text: str) -> Any:
+    """The value of a setting as it is typed: a text as it stands (or as JSON, in quotes), anything else as JSON.
+
+    Raises ConfigError where it is no JSON.
+
+    >>> read_value("halfLifeDays", "7"), read_value("decayLaw", "power"), read_value("reviewers", '["m"]')
+    (7, 'power', ['m'])
+    """
+    field = Settings.tunables.get(to_snake(key))
+    kind = field.annotation if field is not None else "str"
+    is_text = kind.startswith(("str", "Literal"))
+    if is_text and not text.startswith('"') and not (text == "null" and "None" in kind):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f'got {text!r} for {key}; allowed is JSON, such as 7, true, ["a"] or {{"a": 1}}') from error
+
+
+def _nearest_key(key: str) -> str:
+    import difflib
+
+    known = [to_camel(name) for name in Settings.tunables]
+    return difflib.get_close_matches(to_camel(to_snake(key)), known, n=1, cutoff=0)[0]
 
 
 def describe(settings: Settings) -> list[dict[str, Any]]:
@@ -256,4 +318,4 @@ def _rules() -> str:
     """What values are checked against; where it differs, what was checked before is checked again."""
     kinds = (Settings, ModelSettings, RoleSettings)
     fields = [(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()]
-    return f"{_CHECKS} {fields}"
+    return f"{_CHECKS} {fields} {LAW_PARAMETERS}"

@@ -9,6 +9,7 @@ import hashlib
 import json
 import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK:
 def read_object(file: Path) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a file and the JSON object that they are; none and an empty one where there is no file.
 
-    Raises ConfigError where it is no regular file, cannot be read, is not UTF-8, or holds anything else.
+    Raises ConfigError where it is no regular file, cannot be read, is not UTF-8, holds a key twice, or anything else.
     """
     try:
         content = _read(file)
-        values = json.loads(content.decode())
+        values = json.loads(content.decode(), object_pairs_hook=partial(_object, file))
     except FileNotFoundError:
         return b"", {}
     except ConfigError:
@@ -34,6 +35,16 @@ def read_object(file: Path) -> tuple[bytes, dict[str, Any]]:
     if not isinstance(values, dict):
         raise ConfigError(f"{file} holds a {type(values).__name__}; allowed is a JSON object of settings")
     return content, values
+
+
+def _object(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs; of a key that stands twice nobody knows which value is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ConfigError(f"{file}: the key {twice!r} stands there twice; keep one of them")
+    return found
 
 
 def remembered(file: Path, content: bytes, rules: str) -> dict[str, Any] | None:

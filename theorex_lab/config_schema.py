@@ -45,6 +45,7 @@ def validated(kind: type[Record], values: Mapping[str, Any], *, where: str = "se
     `values` may be under camelCase or snake_case names and may hold records. Raises ConfigError naming all that is
     wrong, each with its value and what is allowed.
     """
+    _check_spelt_once(kind, values, where)
     try:
         checked = _MODELS[kind].model_validate({name: _given(value) for name, value in values.items()})
     except ValidationError as error:
@@ -64,6 +65,21 @@ def allowed(kind: type[Record], name: str) -> str:
         kinds = schema.get("anyOf", [schema])
         return " or ".join(str(kind.get("type", "any")) for kind in kinds)
     return f"{'above ' if 'exclusiveMinimum' in schema else ''}{low} to {high}"
+
+
+def _check_spelt_once(kind: type[Record], values: Mapping[str, Any], where: str) -> None:
+    """Raises ConfigError where a key stands there as camelCase and as snake_case, here or in a record inside."""
+    names = {to_snake(key): key for key in values}
+    if len(names) < len(values):
+        twice = next(key for key in values if names[to_snake(key)] != key)
+        raise ConfigError(f"{where}: {twice} stands there twice, also as {names[to_snake(twice)]}; keep one of them")
+    for key, value in values.items():
+        field = kind.tunables.get(to_snake(key))
+        if field is not None and field.inner is not None:
+            parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            for name, part in parts:
+                if isinstance(part, dict):
+                    _check_spelt_once(field.inner, part, f"{where}: {key}.{name}")
 
 
 def _given(value: Any) -> Any:

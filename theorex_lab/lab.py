@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from theorex_lab.clock import Clock, SystemClock
 from theorex_lab.config import Settings, check_settings, load_settings
+from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent, new_event_id
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory import lifecycle
@@ -64,9 +65,10 @@ class Lab:
     ) -> None:
         """Open the home at `home`, or create it. `settings` take the place of the home's config.json.
 
-        Raises ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
+        Raises InvalidInput for an object that is no clock, settings or embedder, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
         where its journal is damaged.
         """
+        _check_given(clock, settings, embedder)
         self.home = Path(home).expanduser()
         self.clock: Clock = clock or SystemClock()
         self.settings = settings if settings is not None else load_settings(self.config_file)
@@ -84,6 +86,7 @@ class Lab:
         import tempfile
 
         checked = check_settings(settings)
+        _check_given(clock, checked, embedder)
         folder = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
         lab = cls(folder.name, clock=clock, settings=checked, embedder=embedder)
         lab._folder = folder
@@ -454,6 +457,20 @@ class Lab:
         with index.lock:
             # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
             sweep(folder, lambda keys: self.views.get(ItemIndex).holds(keys))
+
+
+def _check_given(clock: Clock | None, settings: Settings | None, embedder: Embedder | None) -> None:
+    """Raises InvalidInput for an object that is not what it is handed in as: later it would fail far from here."""
+    if clock is not None and (isinstance(clock, type) or not callable(getattr(clock, "now", None))):
+        raise InvalidInput(f"got {clock!r:.100} for a clock; allowed is an object whose now() tells the time in µs UTC")
+    if settings is not None and not isinstance(settings, Settings):
+        raise InvalidInput(
+            f"got {settings!r:.100} for settings; allowed is a Settings, such as Settings(half_life_days=7)"
+        )
+    if embedder is not None:
+        from theorex_lab.search.checks import check_embedder
+
+        check_embedder(embedder)
 
 
 class Agent:

@@ -71,7 +71,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "restore": ("home", "Put a backup in the place of the memory."),
     "verify": ("home", "Read the whole journal, fold every view anew, compare."),
     "erase": ("home", "Erase events and all that was derived from them."),
-    "config": ("home", "Show every setting with its value, default, range and unit."),
+    "config": ("config", "Show every setting with its value, default, range and unit; set or unset one."),
     "export": ("exchange", "Write the memory into a folder of files."),
     "import": ("exchange", "Take in a folder or a file that was exported."),
     "archive": ("exchange", "Move old raw events into compressed segment files."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ import click
 
 from theorex_lab.cli import command, emit, fail, group, named_clock, named_home, open_lab
 from theorex_lab.cli.agents import agent_option
-from theorex_lab.config import describe
 
 
 @command("verify")
@@ -110,22 +108,6 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
         reached = lab.erase(ids=ids, agent=agent, match=match)
     text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"
     emit({"erased": [] if dry_run else reached, "selected": reached}, "\n".join([text, *reached]))
-
-
-@command("config")
-def config() -> None:
-    """Settings are changed in config.json in the home, camelCase or snake_case."""
-    lab = open_lab()
-    rows = describe(lab.settings)
-    lines = [f"# {lab.config_file}"]
-    for row in rows:
-        unit = f" {row['unit']}" if row["unit"] else ""
-        default = json.dumps(row["default"])
-        lines.append(
-            f"{row['key']} = {json.dumps(row['value'])}{unit}   ({row['source']}; default {default}; {row['range']})"
-        )
-        lines.append(f"    {row['description']}")
-    emit({"file": str(lab.config_file), "settings": rows}, "\n".join(lines))
 
 
 home = group("home", backup, restore, salvage, verify)

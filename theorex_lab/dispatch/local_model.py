@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from theorex_lab.config import OFFLINE_MODEL
 from theorex_lab.dispatch.process import started
 from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.journal.files import exclusive, write_atomically
@@ -27,7 +28,7 @@ from theorex_lab.journal.private import FILE_MODE
 if TYPE_CHECKING:
     from theorex_lab.config import ModelSettings, Settings
 
-MODEL = "smollm2-135m"
+MODEL = OFFLINE_MODEL
 STATE_FILE = "local-model.json"
 LOG_FILE = "local-model.log"
 _LOCK_FILE = "local-model.lock"

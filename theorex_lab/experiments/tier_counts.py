@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.config import Settings
+from theorex_lab.config_laws import HALF_LIFE
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.recorded import Integers, Links, Moment, Recorded, memory_at
-from theorex_lab.memory.decay import HALF_LIFE, LINK_BOOST, Floats, Items, Product, tiers
+from theorex_lab.memory.decay import LINK_BOOST, Floats, Items, Product, tiers
 from theorex_lab.memory.standing import law_of
 
 SORT_PAYS = 4  # below this many half-lives that share a threshold, scoring every item is quicker than sorting

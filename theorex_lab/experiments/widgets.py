@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.experiments.access import from_git_touches, git_commits, log_of_commits
 from theorex_lab.experiments.plots import TIER_COLOURS, plot_forgetting_curves, plot_tiers
@@ -22,7 +23,6 @@ from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_his
 from theorex_lab.memory.access_log import AccessLog, replay
 from theorex_lab.memory.decay import (
     ACTIVE_THRESHOLD,
-    DEFAULT_HALF_LIFE_DAYS,
     LAWS,
     MILD_THRESHOLD,
     Floats,

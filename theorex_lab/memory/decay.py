@@ -16,12 +16,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from theorex_lab.config_laws import LAW_PARAMETERS, Parameter, check_params
 from theorex_lab.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
 COUNT_HALF_LIVES_DAYS = (0.1, 0.5, 2.0, 7.0, 30.0, 120.0)
-DEFAULT_HALF_LIFE_DAYS = 14.0
 TRACE_FIX_HALF_LIFE_DAYS = 7.0
 ACTIVE_THRESHOLD = 0.6
 MILD_THRESHOLD = 0.3
@@ -225,24 +225,6 @@ def _column(values: ArrayLike, n: int) -> Floats:
     return np.broadcast_to(column, n) if column.ndim == 0 else column  # of a number, a column that takes no memory
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A law's parameter: its default, the range allowed (bounds inclusive) and its unit."""
-
-    default: float
-    low: float
-    high: float
-    unit: str = ""
-
-    @property
-    def allowed(self) -> str:
-        """The range in words."""
-        return f"{self.low:g} to {self.high:g} {self.unit}".rstrip()
-
-
-HALF_LIFE = Parameter(DEFAULT_HALF_LIFE_DAYS, 0.01, 36_500.0, "days")
-
-
 class Law(ABC):
     """A decay law: `raw` orders items, `importance` of a raw score decides their tier.
 
@@ -256,7 +238,7 @@ class Law(ABC):
     unreadable_raw: ClassVar[float] = 0.0
 
     def __init__(self, **params: float) -> None:
-        _check_params(self.name, self.parameters, params)
+        check_params(self.name, self.parameters, params)
         self.params = {name: float(params.get(name, spec.default)) for name, spec in self.parameters.items()}
 
     def raw(self, items: Items) -> Floats:
@@ -274,20 +256,6 @@ class Law(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value:g}' for name, value in self.params.items())})"
-
-
-def _check_params(law: str, allowed: dict[str, Parameter], given: dict[str, float]) -> None:
-    wrong = []
-    for name, value in given.items():
-        spec = allowed.get(name)
-        if spec is None:
-            wrong.append(f"{name} = {value!r} (allowed names: {', '.join(allowed) or 'none'})")
-        elif isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            wrong.append(f"{name} = {value!r} (allowed: a number, {spec.allowed})")
-        elif not spec.low <= value <= spec.high:
-            wrong.append(f"{name} = {value!r} (allowed: {spec.allowed})")
-    if wrong:
-        raise InvalidInput(f"law {law!r} got {'; '.join(wrong)}")
 
 
 def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
@@ -319,7 +287,7 @@ class Product(Law):
     """
 
     name = "product"
-    parameters: ClassVar[dict[str, Parameter]] = {"half_life_days": HALF_LIFE}
+    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["product"]
 
     def _raw(self, items: Items) -> Floats:
         recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
@@ -338,13 +306,7 @@ class WeightedSum(Law):
     """
 
     name = "weighted_sum"
-    parameters: ClassVar[dict[str, Parameter]] = {
-        "half_life_days": HALF_LIFE,
-        "recency_weight": Parameter(0.40, 0.0, 1.0),
-        "count_weight": Parameter(0.35, 0.0, 1.0),
-        "link_weight": Parameter(0.25, 0.0, 1.0),
-        "saturation_count": Parameter(100.0, 1.0, 1e9, "mentions"),
-    }
+    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["weighted_sum"]
 
     def _raw(self, items: Items) -> Floats:
         params = self.params
@@ -364,7 +326,7 @@ class Recency(Law):
     """
 
     name = "recency"
-    parameters: ClassVar[dict[str, Parameter]] = {"half_life_days": HALF_LIFE}
+    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["recency"]
     unreadable_raw = UNREADABLE_RAW
 
     def _raw(self, items: Items) -> Floats:
@@ -379,7 +341,7 @@ class Frequency(Law):
     """Count alone: ln(1 + count) / ln(1 + saturation_count), importance cut at 1."""
 
     name = "frequency"
-    parameters: ClassVar[dict[str, Parameter]] = {"saturation_count": Parameter(100.0, 1.0, 1e9, "mentions")}
+    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["frequency"]
 
     def _raw(self, items: Items) -> Floats:
         scores: Floats = np.log1p(np.maximum(items.count, 0.0)) / np.log1p(self.params["saturation_count"])
@@ -390,7 +352,7 @@ class Constant(Law):
     """The same importance for every item: nothing decays, and ties are left to what orders them next."""
 
     name = "constant"
-    parameters: ClassVar[dict[str, Parameter]] = {"level": Parameter(0.5, 0.0, 1.0)}
+    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["constant"]
 
     def _raw(self, items: Items) -> Floats:
         return np.full(len(items), self.params["level"])
@@ -419,11 +381,7 @@ class Power(LogisticLaw):
     """
 
     name = "power"
-    parameters: ClassVar[dict[str, Parameter]] = {
-        "exponent": Parameter(0.5, 0.1, 1.0),
-        "logistic_midpoint": Parameter(-1.293, -100.0, 100.0),
-        "logistic_slope": Parameter(2.86, 0.0, 100.0),
-    }
+    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["power"]
 
     def __init__(self, **params: float) -> None:
         super().__init__(**params)
@@ -454,10 +412,6 @@ def power_mixture(exponent: float) -> Floats:
     return weights
 
 
-def _weight(default: float) -> Parameter:
-    return Parameter(default, 0.0, 1_000.0)
-
-
 class MultiScale(LogisticLaw):
     """Σ weight · ln(1 + signal) over decayed counts at six half-lives, the plain count, newness and company.
 
@@ -468,20 +422,7 @@ class MultiScale(LogisticLaw):
     """
 
     name = "multi_scale"
-    parameters: ClassVar[dict[str, Parameter]] = {
-        "weight_0_1_days": _weight(2.0),
-        "weight_0_5_days": _weight(0.3),
-        "weight_2_days": _weight(0.4),
-        "weight_7_days": _weight(0.5),
-        "weight_30_days": _weight(0.4),
-        "weight_120_days": _weight(0.2),
-        "weight_count": _weight(0.0),
-        "weight_new": _weight(0.3),
-        "weight_linked": _weight(0.3),
-        "weight_group": _weight(0.0),
-        "logistic_midpoint": Parameter(0.55, -1_000.0, 1_000.0),
-        "logistic_slope": Parameter(3.0, 0.0, 100.0),
-    }
+    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["multi_scale"]
     weight_names: ClassVar[tuple[str, ...]] = tuple(name for name in parameters if name.startswith("weight_"))
 
     def _raw(self, items: Items) -> Floats:

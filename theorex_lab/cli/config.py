@@ -1,0 +1,76 @@
+"""The command of settings: theorex config, config set, config unset."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from theorex_lab.cli import COMMANDS, CommandGroup, command, common_options, emit, named_home, open_lab
+from theorex_lab.config import Settings, describe, read_value, save_settings
+from theorex_lab.config_record import to_camel, to_snake
+
+
+@command("set", "Change a setting in config.json.")
+@click.argument("key", metavar="KEY")
+@click.argument("value", metavar="VALUE", type=click.UNPROCESSED)
+def set_(key: str, value: str) -> None:
+    """KEY is camelCase or snake_case; VALUE a number or a text, lists and objects as JSON. What is wrong is not written.
+
+    The file is replaced as a whole; what else is in it stays.
+    """
+    _tell(key, save_settings(_file(), {key: read_value(key, value)}))
+
+
+@command("unset", "Take a setting out of config.json, so that its default holds again.")
+@click.argument("key", metavar="KEY")
+def unset(key: str) -> None:
+    """Also a KEY that is no setting, where config.json holds it by mistake."""
+    _tell(key, save_settings(_file(), {}, unset=[key]))
+
+
+def _show() -> None:
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    lab = open_lab()
+    rows = describe(lab.settings)
+    lines = [f"# {lab.config_file}"]
+    for row in rows:
+        lines += [_line(row), f"    {row['description']}"]
+    emit({"file": str(lab.config_file), "settings": rows}, "\n".join(lines))
+
+
+def _file() -> Path:
+    from theorex_lab.journal.private import make_folder
+
+    # No lab is opened: where config.json is wrong, none can be, and this is how it is put right.
+    home = Path(named_home()).expanduser()
+    make_folder(str(home))
+    return home / "config.json"
+
+
+def _tell(key: str, settings: Settings) -> None:
+    rows = {row["key"]: row for row in describe(settings)}
+    row = rows.get(to_camel(to_snake(key)))
+    text = _line(row) if row is not None else f"{key} is taken out"
+    emit({"file": str(_file()), "setting": row}, text)
+
+
+def _line(row: dict[str, Any]) -> str:
+    unit = f" {row['unit']}" if row["unit"] else ""
+    default = json.dumps(row["default"])
+    return f"{row['key']} = {json.dumps(row['value'])}{unit}   ({row['source']}; default {default}; {row['range']})"
+
+
+# A value such as -1 is a value, and refused as one, not taken for an option.
+set_.context_settings["ignore_unknown_options"] = True
+config = CommandGroup(
+    "config",
+    {"set": set_, "unset": unset},
+    help=f"{COMMANDS['config'][1]}\n\nSettings stand in config.json in the home, camelCase or snake_case.",
+    params=[*common_options()],
+    invoke_without_command=True,
+    callback=_show,
+)
