@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import NOW
-from test_exchange import contents, export, home, runs, state, take
+from test_exchange import contents, export, heard, home, runs, state, take
 
 from theorex_lab import InvalidInput, Lab
 from theorex_lab.dispatch.bus import End, EventBus, Start, Tool, recorder
@@ -87,7 +87,7 @@ def test_runs_come_back_the_same(worked: Path, tmp_path: Path) -> None:
         assert (reports["traces/*.json"].imported, reports["traces/*.json"].problems) == (5, [])
         (outcome_file,) = [report for name, report in reports.items() if name.startswith("outcomes/")]
         assert (outcome_file.imported, outcome_file.problems) == (1, [])
-        assert runs(lab) == before
+        assert runs(lab) == heard(before)
         assert {name: len(each.events) for name, each in before["traces"].items()} == dict.fromkeys(before["traces"], 2)
         (outcome,) = log(lab).outcomes()
         assert (outcome.trace_id, outcome.judge_score, outcome.thumbs_up, outcome.success) == ("first", 0.5, True, True)
@@ -114,11 +114,11 @@ def test_a_correction_still_speaks_of_the_answer_that_it_followed(tmp_path: Path
         export(lab, tmp_path / "out")
     with home(tmp_path / "other") as lab:
         take(lab, tmp_path / "out")
-        assert runs(lab) == before
+        assert runs(lab) == heard(before)
         export(lab, tmp_path / "again")
     with home(tmp_path / "third") as lab:
         take(lab, tmp_path / "again")
-        assert runs(lab) == before
+        assert runs(lab) == heard(before)
 
 
 def test_trusted_runs_keep_their_sources(worked: Path, tmp_path: Path) -> None:

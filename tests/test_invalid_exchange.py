@@ -188,7 +188,7 @@ def test_contributions_are_checked(tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)
         assert report.imported == 1
-        assert len(report.problems) == 6
+        assert len(report.problems) == 5
         assert lab.verify().ok
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -327,16 +328,24 @@ class Lab:
                 query_tokens=query_tokens,
             )
 
-    def matrix(self, *, half_life_days: float | None = None, min_samples: int | None = None) -> MatrixResult:
-        """How well each model did on each type of query; None: as the settings say. See `routing.confidence.matrix`."""
+    def matrix(
+        self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
+    ) -> MatrixResult:
+        """How well each model did on each type of query; None: as the settings say. See `routing.confidence.matrix`.
+
+        `heard`: what was imported of it instead, without trust; no route goes by that.
+        """
         from theorex_lab.routing.confidence import matrix
-        from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Evidence
+        from theorex_lab.routing.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Evidence
 
         evidence, settings = self.views.get(Evidence), self.settings
         half_life = settings.matrix_half_life_days if half_life_days is None else half_life_days
         needed = settings.matrix_min_samples if min_samples is None else min_samples
         with evidence.lock:
-            cells = evidence.table.cells(QUERY_TYPE_PREFIX, now=self.clock.now(), half_life_days=half_life)
+            before = HEARD_PREFIX if heard else ""
+            cells = evidence.table.cells(before + QUERY_TYPE_PREFIX, now=self.clock.now(), half_life_days=half_life)
+        if heard:
+            cells = replace(cells, keys=[key.removeprefix(before) for key in cells.keys])
         return matrix(cells, min_samples=needed, success_weight=settings.matrix_success_weight)
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:

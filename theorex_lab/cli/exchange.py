@@ -63,6 +63,8 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
+    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come in.
+
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
     """
     from theorex_lab.evolution.exchange import import_home
@@ -83,7 +85,8 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> Non
         "skipped": sum(report.skipped for report in reports),
     }
     problems = [problem for report in reports for problem in report.problems]
-    if strict and problems:
+    # Where nothing was new nor there already, all that the files hold was refused.
+    if problems and (strict or not result["imported"] + result["skipped"]):
         fail("; ".join(problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     emit(result, "\n".join([*lines, *problems]))

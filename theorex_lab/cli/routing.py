@@ -120,9 +120,24 @@ def matrix_build() -> None:
 )  # fmt: skip
 def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it went wrong. Cells without enough runs
-    are dimmed: they have no score and are not used.
+    are dimmed: they have no score and are not used. Runs that were imported without --trust-own stand below; no query is
+    routed by them.
     """
-    rows = open_lab().matrix(half_life_days=half_life_days, min_samples=min_samples).rows()
+    lab = open_lab()
+    rows = lab.matrix(half_life_days=half_life_days, min_samples=min_samples).rows()
+    heard = lab.matrix(half_life_days=half_life_days, min_samples=min_samples, heard=True).rows()
+    told = [*_matrix_lines(rows)] if rows else ["no evidence yet"]
+    if heard:
+        told += [
+            "",
+            "imported without --trust-own, not used:",
+            *_matrix_lines([{**row, "usable": False} for row in heard]),
+        ]
+    emit({"cells": rows, **({"heard": heard} if heard else {})}, "\n".join(told), styled=True)
+
+
+def _matrix_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A head and a line a cell, those that are not used dimmed."""
     table = [["type", "model", "runs", "success", "95 % interval", "ms", "score"]]
     for row in rows:
         success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
@@ -130,8 +145,10 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
         table.append([row["query_type"], row["model"], f"{row['n']:.4g}", *success, *amounts])
     head, *lines = _aligned(table)
     # click leaves the style out where the output is no terminal.
-    styled = [line if row["usable"] else click.style(line, dim=True) for line, row in zip(lines, rows, strict=True)]
-    emit({"cells": rows}, "\n".join([head, *styled]) if rows else "no evidence yet", styled=True)
+    return [
+        head,
+        *(line if row["usable"] else click.style(line, dim=True) for line, row in zip(lines, rows, strict=True)),
+    ]
 
 
 def _shown(value: float | None, pattern: str) -> str:

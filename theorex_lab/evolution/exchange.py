@@ -4,7 +4,8 @@ traces/<name>.json      a call of a model from its START to its END, with its to
 outcomes/<name>.json    how a decision went, with the scores as they stand now
 
 A name is the id, or a hash of it where the id is no plain file name; reading takes nothing from it. Whatever is
-imported keeps its times and has the source `import`; traces count as evidence. What the journal holds already stays
+imported keeps its times and has the source `import`; traces of that source are evidence that is shown, by which nothing
+is routed: that takes `trust_own`. What the journal holds already stays
 as it is. Whether a failure was reviewed is not in the files: in a new home it waits for its review again.
 """
 
@@ -26,7 +27,7 @@ from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, check_score, out
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.flatfiles import Record, append_new, write_lines
-from theorex_lab.journal.foreign import read_file
+from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.exchange import (
@@ -36,6 +37,7 @@ from theorex_lab.memory.exchange import (
     export_places,
     files_of,
     import_files,
+    is_device,
     places,
     refuse_to_replace,
 )
@@ -48,14 +50,15 @@ from theorex_lab.memory.exchange_fields import (
     text_of,
     time_of,
 )
+from theorex_lab.memory.exchange_problems import merged
 from theorex_lab.memory.exchange_read import Importing
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.traces import Traces, trace
 
 TRACES, OUTCOMES = "traces", "outcomes"
-# Neither what begins with a dot or differs only in case from another, nor a device of Windows.
-_PLAIN = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)\Z)[a-z0-9][a-z0-9_-]{0,99}")
+# Neither what begins with a dot or differs only in case from another.
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _TOOL_SESSION = "import:traces"
 _MODEL_BYTES = 1_024
 T = TypeVar("T")
@@ -133,9 +136,9 @@ def import_home(
     # A call names its outcome at its start; so the outcomes are read first.
     links: dict[str, str] = {}
     if outcomes:
-        reports.append(_import_outcomes(views.journal, outcomes, how, links))
+        reports.append(_import_outcomes(views.journal, outcomes, how, links, path))
     if traces:
-        reports.append(_import_traces(views.journal, traces, how, links))
+        reports.append(_import_traces(views.journal, traces, how, links, path))
     if not reports:
         looked = ", ".join(map(str, [*places(settings), settings.path("outcomes_dir")]))
         raise InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
@@ -148,7 +151,7 @@ def file_name(run_id: str) -> str:
     >>> file_name("run-7"), file_name("../run")
     ('run-7.json', '5dc648769241816064b84cb4435542be.id.json')
     """
-    if _PLAIN.fullmatch(run_id):
+    if _PLAIN.fullmatch(run_id) and not is_device(run_id):
         return f"{run_id}.json"
     # No plain name holds a dot, so that a hash is never taken for one.
     return f"{sha256(run_id.encode()).hexdigest()[:32]}.id.json"
@@ -229,26 +232,32 @@ def _kind(file: Path) -> str | None:
     return next((kind for key, kind in kinds.items() if key in record), None)
 
 
-def _import_outcomes(journal: Journal, files: list[Path], how: Importing, links: dict[str, str]) -> FileReport:
+def _import_outcomes(
+    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
+) -> FileReport:
     report = FileReport(_place(files))
     events = []
-    for record, event in _read(files, lambda record: _outcome(record, how), report):
+    for record, event in _read(files, lambda record: _outcome(record, how), report, path):
         events.append((event, 1))
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
     report.imported, report.skipped = append_new(journal, events)
+    report.problems = merged(report.problems)
     return report
 
 
-def _import_traces(journal: Journal, files: list[Path], how: Importing, links: dict[str, str]) -> FileReport:
+def _import_traces(
+    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
+) -> FileReport:
     report = FileReport(_place(files))
-    read = [steps for _, steps in _read(files, lambda record: _trace(record, how, links), report)]
+    read = [steps for _, steps in _read(files, lambda record: _trace(record, how, links), report, path)]
     # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
     read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
     events = [
         (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_flushed(journal, steps)]
     ]
     report.imported, report.skipped = append_new(journal, events)
+    report.problems = merged(report.problems)
     return report
 
 
@@ -256,10 +265,14 @@ def _place(files: list[Path]) -> str:
     return f"{files[0].parent.name}/*.json" if len(files) > 1 else f"{files[0].parent.name}/{files[0].name}"
 
 
-def _read(files: list[Path], read: Callable[[Record], T], report: FileReport) -> Iterator[tuple[Record, T]]:
+def _read(
+    files: list[Path], read: Callable[[Record], T], report: FileReport, path: Path | None
+) -> Iterator[tuple[Record, T]]:
     """The record of each file and what `read` makes of it; what is refused is noted with its file."""
     for file in files:
         try:
+            if path is not None and path.is_dir():
+                check_inside(path, file)
             record = _document(file)
             yield record, read(record)
         except InvalidInput as error:
@@ -317,7 +330,7 @@ def _concepts(record: Record, found: list[int]) -> list[int]:
 
 def _trace(record: Record, how: Importing, links: dict[str, str]) -> list[Event]:
     """START, tool events and END of a trace; those of an open one without END."""
-    start, source = _start(record, how, links), {"source": how.source(record, "source")}
+    start, source = _start(record, how, links), {"source": how.source(record, "source", "model")}
     steps = [_with(start.event(), source)]
     for position, each in enumerate(_list(record, "events")):
         steps.append(_tool(_object(each), start, position, how))

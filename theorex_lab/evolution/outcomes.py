@@ -310,6 +310,8 @@ class OutcomeLog:
         answered = [attempt["model"] for attempt in call.attempts if attempt["success"]]
         if answered:
             body["answer"] = {"query_type": call.query_type, "model": answered[-1], "at": end.at}
+            if "source" in end.body:
+                body["answer"]["source"] = end.body["source"]
         event = event._replace(id=outcome_id_of(trace_id), body=body, lineage=(end.id,))
         try:
             self.views.journal.append([event])

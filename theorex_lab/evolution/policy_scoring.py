@@ -33,7 +33,7 @@ from theorex_lab.memory.decay import rank_order
 from theorex_lab.memory.standing import standing
 from theorex_lab.memory.traces import LOST, SUCCESS, Traces
 from theorex_lab.routing.confidence import best, matrix
-from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
+from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable, is_heard
 from theorex_lab.routing.verdicts import judging
 
 Floats = NDArray[np.float64]
@@ -168,9 +168,10 @@ class Call(NamedTuple):
 def calls(views: Views) -> list[Call]:
     """The calls of models that ended with an answer or a failure, in the order of their starts.
 
-    An answer that its outcome later calls wrong is no success, as in the confidence matrix.
+    An answer that its outcome later calls wrong is no success, as in the confidence matrix; as there, calls of which
+    only a file tells count for nothing.
     """
-    view, wrong = views.get(Traces), _wrong_answers(views.journal)
+    view, (wrong, heard) = views.get(Traces), _wrong_and_heard(views.journal)
     with view.lock:
         table = view.traces
         rows = np.flatnonzero((table["ended"] > 0) & (table["state"] != LOST)).tolist()
@@ -186,14 +187,21 @@ def calls(views: Views) -> list[Call]:
                 float(table["latency_ms"][row]),
             )
             for row in rows
+            if int(table["ended"][row]) not in heard
         ]
     return sorted(each for each in found if each.model)
 
 
-def _wrong_answers(journal: Journal) -> set[int]:
-    """Seqs of the ENDs of calls of which the outcome says afterwards that they went wrong."""
+def _wrong_and_heard(journal: Journal) -> tuple[set[int], set[int]]:
+    """Seqs of the ENDs of calls of which the outcome says afterwards that they went wrong, and of those only heard of."""
     counts_as_good = judging(journal)
-    return {end.seq for end in journal.tail(0, kinds=("trace_ended",)) if not counts_as_good(end)}
+    wrong, heard = set(), set()
+    for end in journal.tail(0, kinds=("trace_ended",)):
+        if not counts_as_good(end):
+            wrong.add(end.seq)
+        if is_heard(end.body):
+            heard.add(end.seq)
+    return wrong, heard
 
 
 def agreement(known: Sequence[Call], asked: range, policies: Sequence[Settings]) -> NDArray[np.bool_]:

@@ -46,6 +46,12 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         raise StorageError(f"cannot read {path}: {error.strerror}; check the path and its permissions") from error
 
 
+def check_inside(folder: Path, file: Path) -> None:
+    """Raises InvalidInput for a file that a link in the folder takes from elsewhere: it is not the folder's to give."""
+    if file.is_file() and not file.resolve().is_relative_to(folder.resolve()):
+        raise InvalidInput("got a file that a link takes from outside of the folder; allowed are files of its own")
+
+
 def read_file(path: Path) -> bytes:
     """The bytes of a file. Raises as `open_file`."""
     with open_file(path) as file:

@@ -16,6 +16,7 @@ whose axon.json lies beside them therefore count nothing anew; alone, they count
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -42,12 +43,14 @@ from theorex_lab.journal.flatfiles import (
     write_graph,
     write_lines,
 )
+from theorex_lab.journal.foreign import check_inside
 from theorex_lab.journal.view import Views
 from theorex_lab.memory import exchange_read as reading
 from theorex_lab.memory import exchange_write as writing
 from theorex_lab.memory import lifecycle
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.context_file import CONTEXT_FILE
+from theorex_lab.memory.exchange_problems import merged
 from theorex_lab.memory.exchange_read import Importing
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.shared import SharedWeb
@@ -57,6 +60,7 @@ from theorex_lab.search.vectors import KEY_BYTES
 AXON, SHARED, OBSERVATIONS, STM = "axon.json", "shared-axon.json", "observations.jsonl", "stm.jsonl"
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
+_DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 _VECTORS_AT_ONCE = 1_000
 _NAMED_FILES = 5  # of those that are in the way
 Vector = NDArray[np.float32]
@@ -97,8 +101,8 @@ def export_files(
             locks.enter_context(view.lock)
         agents = _agents(axon, shared, short_term, agent)
         for name in _with_axon(axon, agents):
-            path = folder / "agents" / name / AXON
-            done.files[f"agents/{name}/{AXON}"] = _write_axon(axon, short_term, settings, now, name, path)
+            path = folder / "agents" / portable(name) / AXON
+            done.files[f"agents/{portable(name)}/{AXON}"] = _write_axon(axon, short_term, settings, now, name, path)
         done.files[SHARED] = _write_shared(axon, shared, settings, now, agents, folder / SHARED)
         sentences = writing.observation_records(axon, views.journal, axon.seq, agents)
         done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, sentences))
@@ -216,11 +220,13 @@ def import_files(
     for file in files_of(path) or _refuse(path):
         report = FileReport(str(file.relative_to(path)) if path.is_dir() else file.name)
         try:
+            if path.is_dir():
+                check_inside(path, file)
             done = _import_file(file, path, how, stated, views, searcher, report.problems)
             report.imported, report.skipped = done
         except InvalidInput as error:
             report.problems.append(f": {error}")
-        report.problems = [report.file + problem for problem in report.problems]
+        report.problems = merged(report.file + problem for problem in report.problems)
         reports.append(report)
     return reports
 
@@ -304,7 +310,27 @@ def _folder_agent(file: Path) -> str | None:
     parts = file.absolute().parts[:-1]
     if parts[-1] == "theorex" and len(parts) > 2:
         return parts[-2]
-    return parts[-1] if len(parts) > 1 and parts[-2] == "agents" else None
+    return parts[-1].removeprefix("_").removesuffix("_") if len(parts) > 1 and parts[-2] == "agents" else None
+
+
+def portable(agent: str) -> str:
+    """The folder of an agent in an export: its name, between underscores where Windows knows that for a device.
+
+    No agent's name begins with an underscore.
+
+    >>> portable("main"), portable("con"), portable("nul.txt"), portable("a.")
+    ('main', '_con_', '_nul.txt_', '_a._')
+    """
+    return f"_{agent}_" if is_device(agent) or agent.endswith(".") else agent
+
+
+def is_device(name: str) -> bool:
+    """Whether Windows takes a file of this name for a device, whatever follows a dot.
+
+    >>> is_device("con"), is_device("nul.txt"), is_device("console")
+    (True, True, False)
+    """
+    return _DEVICE.fullmatch(name.partition(".")[0]) is not None
 
 
 def _holder(views: Views) -> Callable[[str, int], bool]:

@@ -36,6 +36,8 @@ from theorex_lab.memory.extract import extract
 from theorex_lab.memory.moments import check_refs
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
 
+LABEL_CHARACTERS = 128
+_AHEAD_MICROSECONDS = 300_000_000
 AT_ONCE = 1_000  # links, or contributions, of one event
 
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
@@ -55,9 +57,14 @@ class Importing:
     agent: str = "main"
     trust_own: bool = False
 
-    def source(self, record: Record, key: str) -> str:
-        """The source to be noted. Raises InvalidInput for one that does not exist."""
-        stated = text_of(record, key, "import")
+    @property
+    def latest(self) -> int:
+        """The latest time (µs) that is believed: clocks differ by some minutes, and what is ahead would never fade."""
+        return self.now + _AHEAD_MICROSECONDS
+
+    def source(self, record: Record, key: str, default: str = "import") -> str:
+        """The source to be noted; `default` where one's own file names none. Raises InvalidInput for one that does not exist."""
+        stated = text_of(record, key, default)
         if stated not in TRUST:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
         return stated if self.trust_own else "import"
@@ -65,7 +72,21 @@ class Importing:
     def event(self, kind: str, body: Body, agent: str) -> Event:
         """An event whose id is derived from what it says."""
         made = derived_event_id(kind, agent, encode(body))
-        return new_event(kind, body, agent=agent, at=self.now, event_id=made)
+        return new_event(kind, _not_after(self.latest, body), agent=agent, at=self.now, event_id=made)
+
+
+def _not_after(latest: int, value: Any, key: str = "") -> Any:
+    """A body in which no time is later than `latest` (µs).
+
+    Times stand under last_seen and first_seen, and at the end of links and of graduated concepts.
+    """
+    if isinstance(value, dict):
+        return {name: _not_after(latest, part, name) for name, part in value.items()}
+    if key in ("links", "graduated"):
+        return [[*row[:-1], min(row[-1], latest)] for row in value]
+    if key == "concepts":  # those of the shared web are objects, others hold no times
+        return [_not_after(latest, each) if isinstance(each, dict) else each for each in value]
+    return min(value, latest) if key in ("last_seen", "first_seen") else value
 
 
 class _Concept(NamedTuple):
@@ -91,6 +112,8 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
             problems.append(f": node {number}: the concept {concept[1]!r} is that of an earlier node")
         elif body["last_seen"] == EARLIEST:
             problems.append(f": node {number}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
+        elif body["last_seen"] > how.latest:
+            problems.append(f": node {number}: the time of {concept[1]!r} is ahead of the clock; the clock's is taken")
         seen.add(concept[0])
         concepts[str(node.get("key"))] = concept[0]
         yield how.event("imported", body, agent), 1
@@ -139,6 +162,9 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
     """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
     for number, record in lines:
         event = noted(problems, number, _observation, record, stated, how)
+        if event is not None and event.at > how.latest:
+            problems.append(f":{number}: the time is ahead of the clock; the clock's is taken")
+            event = event._replace(at=how.latest)
         if event is not None:
             yield event, 1
 
@@ -158,7 +184,8 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
         concepts = [concept for each in group for concept in each[1]["concepts"]]
         body = {**shared, "concepts": concepts}
         made = event_id or derived_event_id("short_term", agent, session, at, encode(body))
-        yield new_event("short_term", body, agent=agent, session=session, at=at, event_id=made), len(concepts)
+        believed = min(at, how.latest)
+        yield new_event("short_term", body, agent=agent, session=session, at=believed, event_id=made), len(concepts)
 
 
 def _sound(record: Record | InvalidInput) -> Record:
@@ -226,11 +253,20 @@ def _concept(record: Record, how: Importing) -> _Concept:
     limit = how.settings.max_text_bytes
     label = text_of(record, "canonical_form", "")
     surface = check_text(text_of(record, "surface_form", label), limit)
+    _check_label(surface)
     label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
+    _check_label(label)
     # The surface form is what is shown, also once others speak of the concept: a strange file must not choose it freely.
     if not how.trust_own and label not in (_canonical(surface), " ".join(surface.lower().split())):
         surface = label
     return _Concept(concept_id(label), label, surface)
+
+
+def _check_label(label: str) -> None:
+    if len(label) > LABEL_CHARACTERS:
+        raise InvalidInput(
+            f"got a label of {len(label)} characters, {label[:32]!r}…; allowed are up to {LABEL_CHARACTERS}"
+        )
 
 
 def _canonical(surface: str) -> str:
@@ -361,6 +397,8 @@ def _mentions(concepts: Any, how: Importing) -> list[list[Any]]:
         raise InvalidInput("concepts is no list of [id, canonical form, surface form, count]")
     found: dict[int, list[Any]] = {}
     for _, label, surface, count in concepts:
+        if any(isinstance(each, str) and len(each) > LABEL_CHARACTERS for each in (label, surface)):
+            continue  # the sentence is kept, and found by its words
         concept = _concept({"canonical_form": label, "surface_form": surface}, how)
         found[concept.id] = [*concept, integer_of({"count": count}, "count", None, 1)]
     return list(found.values())

@@ -16,15 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.columns import Columns, Names, Table
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.intervals import wilson as wilson
+from theorex_lab.memory.observation import TRUST
 from theorex_lab.routing import verdicts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 QUERY_TYPE_PREFIX = "query_type/"
+HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown, and nothing goes by it
 AMOUNTS = ("latency_ms", "tokens", "cost")
 _WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
 _FIRST_AMOUNT = 2
@@ -250,15 +252,22 @@ class EvidenceTable:
         self._last = self._table["last"].data
 
 
+def is_heard(body: Body) -> bool:
+    """Whether a call is known only from a file that somebody made, or from a tool: anybody may have made it up."""
+    return TRUST[body.get("source", "model")] < TRUST["model"]
+
+
 class Evidence(View):
     """Every attempt of every trace that was not lost, one run each under its query type and model.
+
+    What `is_heard` stands apart, under keys with HEARD_PREFIX before them.
 
     A run succeeds where the model answered, unless an outcome says afterwards that it went wrong: the one that it was
     called for, or one that was recorded of it.
     """
 
     name = "evidence"
-    code = 3
+    code = 4
     kinds = ("trace_ended", *verdicts.KINDS)
 
     def __init__(self) -> None:
@@ -275,7 +284,8 @@ class Evidence(View):
                 for row, change in self.verdicts.say(*said):
                     self.table.correct(row, change)
                 if event.kind == "outcome" and "answer" in event.body:
-                    self._judge(event.id, **event.body["answer"])
+                    answer = event.body["answer"]
+                    self._judge(event.id, _key(answer), answer["model"], answer["at"])
 
     def columns(self) -> Columns:
         """See View."""
@@ -290,7 +300,7 @@ class Evidence(View):
         body = event.body
         if body["lost"]:
             return
-        key, outcome_id = QUERY_TYPE_PREFIX + body["query_type"], body.get("outcome_id")
+        key, outcome_id = _key(body), body.get("outcome_id")
         for attempt in body["attempts"]:
             self.table.add(
                 key,
@@ -302,13 +312,18 @@ class Evidence(View):
                 cost=attempt["cost"],
             )
             if outcome_id and attempt["success"]:
-                self._judge(outcome_id, body["query_type"], attempt["model"], event.at)
+                self._judge(outcome_id, key, attempt["model"], event.at)
 
-    def _judge(self, outcome_id: str, query_type: str, model: str, at: int) -> None:
+    def _judge(self, outcome_id: str, key: str, model: str, at: int) -> None:
         """Let an outcome say how an answer went that was counted as good; `at`: when it was given, µs UTC."""
-        row = self.table.row(QUERY_TYPE_PREFIX + query_type, model)
+        row = self.table.row(key, model)
         if row is not None and not self.verdicts.answer(outcome_id, cell=row, at=at):
             self.table.correct(row, -1)
+
+
+def _key(body: Body) -> str:
+    """Where the runs of a call are counted; `body`: that of its END, or what an outcome says of its answer."""
+    return (HEARD_PREFIX if is_heard(body) else "") + QUERY_TYPE_PREFIX + str(body["query_type"])
 
 
 def _check_texts(*texts: object) -> None:

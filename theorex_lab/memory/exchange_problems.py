@@ -1,0 +1,28 @@
+"""What could not be imported, told briefly: equal problems stand in one line with a count, however many there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MOST_SHOWN = 100
+_PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
+
+
+def merged(problems: Iterable[str]) -> list[str]:
+    """One line a kind of problem, with the first place where it is met and how often it is met elsewhere.
+
+    >>> merged(["a.jsonl:1: not JSON", "a.jsonl:2: key is 'x'", "a.jsonl:9: not JSON"])
+    ['a.jsonl:1: not JSON (and 1 more like it)', "a.jsonl:2: key is 'x'"]
+    """
+    first: dict[str, str] = {}
+    count: dict[str, int] = {}
+    for problem in problems:
+        found = _PLACE.fullmatch(problem)
+        kind = found["reason"] if found else problem
+        first.setdefault(kind, problem)
+        count[kind] = count.get(kind, 0) + 1
+    shown = list(first)[:MOST_SHOWN]
+    lines = [first[kind] + (f" (and {count[kind] - 1} more like it)" if count[kind] > 1 else "") for kind in shown]
+    left = sum(count.values()) - sum(count[kind] for kind in shown)
+    return [*lines, f"{left} more problems, of {len(first) - len(shown)} other kinds"] if left else lines
