@@ -250,7 +250,8 @@ def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(ca
     found = calls.outcomes.record_of_trace("good", "it should be 392", success=False, decision="ask it")
     export_home(calls.views, calls.settings, calls.clock, calls.searcher, tmp_path / "files")
     with Lab(tmp_path / "home", clock=calls.clock) as other:
-        import_home(other.views, other.settings, other.clock, lambda: other.searcher, tmp_path / "files")
+        searcher, files = (lambda: other.searcher), tmp_path / "files"
+        import_home(other.views, other.settings, other.clock, searcher, files, trust_own=True)
         assert other.outcomes.get(found.outcome_id).trace_id == "good"
         assert successes(other) == [0]
     calls.erase(match="17 * 23")

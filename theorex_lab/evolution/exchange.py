@@ -46,9 +46,12 @@ from theorex_lab.memory.exchange_fields import (
     LARGEST,
     concept_ids_of,
     integer_of,
+    list_of,
     number_of,
+    object_of,
     text_of,
     time_of,
+    truth_of,
 )
 from theorex_lab.memory.exchange_problems import merged
 from theorex_lab.memory.exchange_read import Importing
@@ -288,7 +291,7 @@ def _document(file: Path) -> Record:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
     encode(record)  # refuses numbers and texts that no event can hold
-    return _object(record)
+    return object_of(record)
 
 
 def _outcome(record: Record, how: Importing) -> Event:
@@ -297,12 +300,12 @@ def _outcome(record: Record, how: Importing) -> Event:
         agent=agent,
         decision=text_of(record, "decision", ""),
         result=text_of(record, "result", ""),
-        success=_truth(record, "success"),
+        success=truth_of(record, "success"),
         settings=how.settings,
         at=time_of(record, "timestamp") if "timestamp" in record else how.now,
-        tags=_list(record, "tags"),
+        tags=list_of(record, "tags"),
         explicit_score=record.get("explicit_score"),
-        thumbs_up=_truth(record, "thumbs_up") if "thumbs_up" in record else None,
+        thumbs_up=truth_of(record, "thumbs_up") if "thumbs_up" in record else None,
         session=text_of(record, "session_id", ""),
         source=how.source(record, "source"),
     )
@@ -321,7 +324,7 @@ def _outcome_id(stated: Any) -> str:
 
 def _concepts(record: Record, found: list[int]) -> list[int]:
     """The concepts that a file of ours states; ids of another kind mean nothing here, so those `found` in the texts."""
-    stated = _list(record, "concept_ids")
+    stated = list_of(record, "concept_ids")
     try:
         return list(dict.fromkeys(concept_ids_of(stated))) if "concept_ids" in record else found
     except InvalidInput:
@@ -332,8 +335,8 @@ def _trace(record: Record, how: Importing, links: dict[str, str]) -> list[Event]
     """START, tool events and END of a trace; those of an open one without END."""
     start, source = _start(record, how, links), {"source": how.source(record, "source", "model")}
     steps = [_with(start.event(), source)]
-    for position, each in enumerate(_list(record, "events")):
-        steps.append(_tool(_object(each), start, position, how))
+    for position, each in enumerate(list_of(record, "events")):
+        steps.append(_tool(object_of(each), start, position, how))
     if "end_time" in record or "success" in record:
         steps.append(_with(_end(record, start).event(start), source))
     return steps
@@ -345,7 +348,7 @@ def _with(event: Event, more: Record) -> Event:
 
 def _start(record: Record, how: Importing, links: dict[str, str]) -> Start:
     trace_id, agent = check_trace_id(record.get("id", "")), check_agent(record.get("agent_id", how.agent))
-    tags = _list(record, "tags")
+    tags = list_of(record, "tags")
     (query_type,) = check_tags([record.get("query_type", tags[0] if tags else "general")])
     outcome_id = _outcome_id(record["outcome_id"]) if "outcome_id" in record else None
     return Start(
@@ -357,7 +360,7 @@ def _start(record: Record, how: Importing, links: dict[str, str]) -> Start:
         _model(record),
         text_of(record, "session_id", ""),
         tuple(check_tags([tag for tag in tags if tag != query_type])),
-        tuple(clean(text_of({"reason": each}, "reason", "")) for each in _list(record, "reasons")),
+        tuple(clean(text_of({"reason": each}, "reason", "")) for each in list_of(record, "reasons")),
         number_of(record, "context_pct", 0.0, 0, 100),
         integer_of(record, "query_tokens", 0, 0),
         links.get(trace_id, outcome_id),
@@ -399,11 +402,11 @@ def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
 
 
 def _end(record: Record, start: Start) -> End:
-    lost = _truth({"lost": False, **record}, "lost")
+    lost = truth_of({"lost": False, **record}, "lost")
     how_it_went = _attempt(
         {**record, "tokens": record.get("total_tokens"), "success": record.get("success")}, lost=lost
     )
-    attempts = [_attempt(_object(each)) for each in _list(record, "attempts")]
+    attempts = [_attempt(object_of(each)) for each in list_of(record, "attempts")]
     if "attempts" not in record and start.model and not lost:
         attempts = [how_it_went]
     return End(
@@ -422,8 +425,8 @@ def _end(record: Record, start: Start) -> End:
 
 def _attempt(record: Record, *, lost: bool = False) -> Attempt:
     """How a model did. One that failed has no latency, whatever the file says: it would seem the fastest."""
-    success = _truth(record, "success") and not lost
-    stated = _object(record)
+    success = truth_of(record, "success") and not lost
+    stated = object_of(record)
     latency_ms, cost = (
         number_of(stated, name, None, 0, LARGEST) if name in stated else None for name in ("latency_ms", "cost")
     )
@@ -440,24 +443,3 @@ def _attempt(record: Record, *, lost: bool = False) -> Attempt:
 def _model(record: Record) -> str:
     model = text_of(record, "model", "")
     return check_text(model, _MODEL_BYTES) if model else ""
-
-
-def _truth(record: Record, key: str) -> bool:
-    value = record.get(key)
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{key} is {value!r:.80}; allowed are true and false")
-    return value
-
-
-def _list(record: Record, key: str) -> list[Any]:
-    value = record.get(key, [])
-    if not isinstance(value, list):
-        raise InvalidInput(f"{key} is {value!r:.80}; allowed is a list")
-    return value
-
-
-def _object(value: Any) -> Record:
-    """A JSON object without its members that are null: they say no more than missing ones."""
-    if not isinstance(value, dict):
-        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
-    return {key: each for key, each in value.items() if each is not None}

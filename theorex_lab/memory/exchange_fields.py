@@ -114,3 +114,26 @@ def time_or_earliest(record: Record, key: str) -> int:
         return time_of(record, key)
     except InvalidInput:
         return EARLIEST
+
+
+def truth_of(record: Record, key: str) -> bool:
+    """The truth value under `key`. Raises InvalidInput for anything else."""
+    value = record.get(key)
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{key} is {value!r:.80}; allowed are true and false")
+    return value
+
+
+def list_of(record: Record, key: str) -> list[Any]:
+    """The list under `key`, empty where it is missing. Raises InvalidInput for anything else."""
+    value = record.get(key, [])
+    if not isinstance(value, list):
+        raise InvalidInput(f"{key} is {value!r:.80}; allowed is a list")
+    return value
+
+
+def object_of(value: Any) -> Record:
+    """A JSON object without its members that are null: they say no more than missing ones."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
+    return {key: each for key, each in value.items() if each is not None}
