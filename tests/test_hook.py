@@ -22,7 +22,7 @@ from theorex_lab.hook import MASK, mask
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.lab import DEFAULT_HOME
-from theorex_lab.memory.lifecycle import CONTEXT_FILE
+from theorex_lab.memory.context_file import CONTEXT_FILE
 
 Run = Callable[[object], None]
 TOOL = {
