@@ -175,8 +175,10 @@ def test_opening_a_snapshot_maps_its_files(tmp_path: Path, lab: Lab) -> None:
     lab.journal.append(_events(50))
     for kind in (Axon, ItemIndex):
         view = lab.views.get(kind)
-        write_snapshot(tmp_path / view.name, view.columns(), code=kind.code, seq=view.seq, event_id="one")
-        _, _, columns = next(open_snapshots(tmp_path / view.name, kind.code))
+        write_snapshot(
+            tmp_path / view.name, view.columns(), code=kind.code, seq=view.seq, event_id="one", kinds=kind.kinds
+        )
+        columns = next(open_snapshots(tmp_path / view.name, kind.code)).columns
         assert all(isinstance(array.base, np.memmap) for array in columns.values())
         opened = kind()
         opened.load(columns)

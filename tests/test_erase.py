@@ -36,6 +36,7 @@ from theorex_lab.search.vectors import VectorCache, text_key
 
 SECRET = "zq9secretcanary7"
 PATIENCE_SECONDS = 60
+HEAD_START_SECONDS = 1
 
 
 @pytest.fixture
@@ -241,8 +242,10 @@ def test_no_snapshot_is_written_past_an_erasure(tmp_path: Path, monkeypatch, mom
     _with_secret(tmp_path)
     erasing = Erasing(tmp_path, monkeypatch)
     write, exclusive = snapshot.write_snapshot, view.exclusive
+    writes: list[int] = []
 
     def writing(*arguments: object, **options: object) -> Path:
+        writes.append(1)
         if moment == "before it is written":
             erasing.until_committed()
         path = write(*arguments, **options)  # type: ignore[arg-type]
@@ -268,11 +271,30 @@ def test_no_snapshot_is_written_past_an_erasure(tmp_path: Path, monkeypatch, mom
         monkeypatch.setattr(snapshot, "exclusive", locking)
     with opened(tmp_path) as lab:
         assert not lab.views.snapshot(lab.views.get(Axon))
+        assert len(writes) == (moment != "before the lock"), "what is known to be erased is not even written"
         erasing.end()
         assert holding(tmp_path, SECRET) == []
         assert lab.views.snapshot(lab.views.get(Axon)), "the next look has forgotten it"
         assert holding(tmp_path, SECRET) == []
         assert lab.verify().ok
+
+
+def test_an_erasure_waits_for_whoever_writes_a_snapshot(tmp_path: Path, monkeypatch) -> None:
+    """One that is killed after it has written takes nothing back."""
+    exclusive, waited = snapshot.exclusive, []
+
+    @contextmanager
+    def noting(path: Path, *, wait: bool) -> Iterator[bool]:
+        waited.append((path.parent.name, wait))
+        with exclusive(path, wait=wait) as held:
+            yield held
+
+    _with_secret(tmp_path)
+    with opened(tmp_path) as lab:
+        lab.views.snapshot(lab.views.get(Axon))
+        monkeypatch.setattr(snapshot, "exclusive", noting)
+        lab.erase(match=SECRET)
+    assert (Axon.name, True) in waited
 
 
 def test_a_snapshot_that_was_killed_anywhere_is_reached(tmp_path: Path) -> None:
@@ -311,6 +333,8 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(tmp_path: Pat
     def writing(path: Path, data: bytes) -> None:
         assert SECRET.encode() in data.lower()
         erasing.until_committed()
+        # Without a lock it would be done by now, and what follows would stay.
+        erasing.thread.join(HEAD_START_SECONDS)
         write(path, data)
 
     monkeypatch.setattr(context_file, "write_atomically", writing)

@@ -36,14 +36,15 @@ def _commit(repository: Path, day: float, subject: str, files: dict[str, str]) -
         subprocess.run(["git", "-C", str(repository), *command], check=True, env=environment, capture_output=True)
 
 
-def _repository(folder: Path, commits: int) -> Path:
+def _repository(folder: Path, commits: int, *, last_third_in_an_hour: bool = False) -> Path:
     subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
     chance = random.Random(1)
     for number in range(commits):
         topic = ("cache", "parser", "billing")[number * 3 // commits]
         files = {f"src/{topic}/part {chance.randrange(4)}.py": str(number), "CHANGES.md": str(number)}
         subject = ATTACK if number == commits - 1 else f"Fix the {topic} timeout in part {number % 4}"
-        _commit(folder, number * 1.5, subject, files)
+        late = max(0, number - commits * 2 // 3) if last_third_in_an_hour else 0
+        _commit(folder, (number - late) * 1.5 + late / 24 / commits, subject, files)
     return folder
 
 
@@ -57,6 +58,13 @@ def _run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     with pytest.raises(SystemExit) as ended:
         cli.main()
     return int(ended.value.code or 0), json.loads(capsys.readouterr().out)
+
+
+def test_a_history_that_ends_in_a_burst_of_commits_has_a_tour(tmp_path: Path) -> None:
+    """Nothing that was scored is old enough to tell whether it was used again; what else there is, is drawn."""
+    tour = run_tour(_repository(tmp_path / "burst", 48, last_third_in_an_hour=True))
+    assert tour.html.count('src="data:image/png;base64,') == 3
+    assert "Predicted against observed" not in tour.html
 
 
 def test_the_tour_of_a_git_history(repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:

@@ -95,7 +95,7 @@ def _render_context() -> None:
 @command("erase")
 @click.argument("ids", nargs=-1)
 @agent_option("Everything of this agent.")
-@click.option("--match", default=None, help="Everything whose body holds this text.")
+@click.option("--match", default=None, help="Everything whose body or session id holds this text.")
 @click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
 def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool) -> None:
     """By event id, agent or text. It follows lineage to what was derived, and cannot be undone."""

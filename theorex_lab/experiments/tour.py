@@ -160,12 +160,20 @@ def _figures(lab: Lab, history: History, tuning: Tuning) -> dict[str, str]:
         "Tiers of the files over time, under the fitted law.": lambda ax: plots.plot_occupancy(
             occupancy(history.log, law, settings.active_threshold, settings.mild_threshold), ax=ax
         ),
-        "Predicted against observed reuse: on the line, importance is the chance of being used again.": lambda ax: (
-            plots.plot_calibration(calibration(history.log, law, tuning.fit.horizon_days), ax=ax)
-        ),
+        **_calibrated(history.log, tuning),
         "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.axon().graph(), ax=ax),
     }
     return {caption: _picture(draw) for caption, draw in drawn.items()}
+
+
+def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
+    """Caption -> what draws the calibration; nothing where the scored commits came too fast to tell what was used again."""
+    try:
+        table = calibration(log, tuning.law, tuning.fit.horizon_days)
+    except InvalidInput:
+        return {}
+    caption = "Predicted against observed reuse: on the line, importance is the chance of being used again."
+    return {caption: lambda ax: plots.plot_calibration(table, ax=ax)}
 
 
 def _picture(draw: Any) -> str:
