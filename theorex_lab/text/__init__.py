@@ -1,0 +1,1 @@
+"""What is done to text, for every design: masking of secrets, invisible characters, shortening."""
