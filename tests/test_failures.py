@@ -23,7 +23,7 @@ from theorex_lab.evolution.model_review import ModelReviewer, read_reply, review
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.reviewers import HeuristicReviewer, RecordedReviewer, choose_reviewer
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.context import count_tokens
+from theorex_lab.memory.filling import count_tokens
 
 FIX = "Clear the cache of the billing service before the deployment."
 GOOD = json.dumps({"score": 0.9, "fix_description": FIX, "decisive_step": 1, "failure_class": "wrong_plan"})

@@ -100,7 +100,7 @@ def drive(
     return lab, rows, graduated, contexts
 
 
-LINE = re.compile(r"^(?:- )?(.+) _?\((?:today|yesterday|\d+ \w+)(?:, x\d+)?\)_?$", re.MULTILINE)
+LINE = re.compile(r"^(?:- )?(.+) _?\((?:today|yesterday|\d+ \w+)(?:, x\d+|, id \w+)?\)_?$", re.MULTILINE)
 
 
 def entries(context: str) -> list[str]:

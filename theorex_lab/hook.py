@@ -27,6 +27,7 @@ TOOL_CHARACTERS = 128
 INPUT_CHARACTERS = 300
 RESPONSE_CHARACTERS = 500
 PROMPT_CHARACTERS = 2_000
+_PATH_MEMBERS = ("file_path", "path", "notebook_path")
 MASK = "[masked]"
 _DEEPEST_PREVIEW = 32
 # How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
@@ -172,8 +173,18 @@ def _tool_used(event: Mapping[str, Any]) -> dict[str, Any]:
         "response": _preview(event.get("tool_response"), RESPONSE_CHARACTERS),
         "source": "tool",
     }
-    trace_id = _trace_id()
-    return {**body, "trace_id": trace_id} if trace_id else body
+    paths, trace_id = _paths(event.get("tool_input"), event.get("cwd")), _trace_id()
+    return {**body, **({"paths": paths} if paths else {}), **({"trace_id": trace_id} if trace_id else {})}
+
+
+def _paths(given: object, folder: object) -> list[str]:
+    """Paths of a tool's input that lie in the agent's working folder, relative to it."""
+    if not isinstance(given, dict):
+        return []
+    from theorex_lab.text.paths import shown_path
+
+    found = [shown_path(given.get(name), folder) for name in _PATH_MEMBERS]
+    return [path for path in dict.fromkeys(found) if path and mask(path) == path]
 
 
 def _trace_id() -> str:

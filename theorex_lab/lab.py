@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.journal.view import Verification, Views
     from theorex_lab.memory.axon import Axon
+    from theorex_lab.memory.confirm import Confirmed
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
     from theorex_lab.memory.shared import SharedConcept
@@ -228,12 +229,16 @@ class Lab:
 
     def context(self, *, tokens: int | None = None) -> Context:
         """What the next session would be given, within `tokens` (default: the setting contextTokens)."""
-        return lifecycle.context(self.views, self.settings, self.clock, tokens=tokens)
+        from theorex_lab.evolution.what_failed import what_failed
+
+        return lifecycle.context(self.views, self.settings, self.clock, tokens=tokens, failed=what_failed)
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
         """Render the context into `output` (default: SHARED_CONTEXT.md in the home)."""
+        from theorex_lab.evolution.what_failed import what_failed
+
         file = Path(output).expanduser() if output is not None else self.context_file
-        return lifecycle.boot_inject(self.views, self.settings, self.clock, file)
+        return lifecycle.boot_inject(self.views, self.settings, self.clock, file, failed=what_failed)
 
     def boot_aware(self, model: str = "default", *, agent: str = "main") -> Context:
         """What an agent is given before a call of `model`, cut to that model's budget of tokens and items."""
@@ -376,6 +381,12 @@ class Lab:
         chosen = self.reviewer(reviewer)[0] if isinstance(reviewer, str) else reviewer
         self.dispatcher.close_lost()
         return review_failures(self.views, self.settings, self.clock, chosen, agent=agent, again=again)
+
+    def confirm(self, observation_id: str) -> Confirmed:
+        """Vouch, as a person, for a fix that was only heard: it then stands among the known ones; see `memory.confirm`."""
+        from theorex_lab.memory.confirm import confirm
+
+        return confirm(self.views, self.clock, observation_id)
 
     def nightly(self, *, agent: str | None = None, reviewer: str | Reviewer = "auto") -> NightlyReport:
         """Run a night's steps for an agent, or for all; see `theorex_lab.evolution.nightly.nightly`.

@@ -50,6 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evolve-status": ("outcomes", "Show how outcomes went, by tag, and which failures wait."),
     "trace-review": ("evolve", "Review failures, and write down their fixes."),
     "evolve-review": ("evolve", "Review failures, act on win rates, promote, render the context."),
+    "confirm": ("evolve", "Vouch for a fix that was only heard."),
     "policy-snapshot": ("nightly", "Keep the policy in force, with how it scores."),
     "policy-list": ("nightly", "Show the policies that were kept."),
     "policy-rollback": ("nightly", "Put an earlier policy in force again."),

@@ -1,4 +1,4 @@
-"""Commands of learning from failure: trace-review, evolve-review."""
+"""Commands of learning from failure: trace-review, evolve-review, confirm."""
 
 from __future__ import annotations
 
@@ -75,6 +75,14 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     lines = [*_told(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
     emit(result, "\n".join(lines))
+
+
+@command("confirm")
+@click.argument("observation_id", metavar="ID")
+def confirm(observation_id: str) -> None:
+    """ID is what the context shows of it, or whole. From the next context on it stands among the known fixes."""
+    found = open_lab().confirm(observation_id)
+    emit(found._asdict(), f"{found.observation_id}\nconfirmed: {one_row(found.text)}")
 
 
 def _all_agents(lab: Lab) -> list[str]:

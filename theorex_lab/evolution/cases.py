@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from theorex_lab.memory.traces import Trace
 
 MOST_TOOL_EVENTS = 80
-FIX_CHARACTERS = 500
+FIX_CHARACTERS = 300
 PROBLEM_CHARACTERS = 500
 
 # How tools say that they failed, in plain text and in the JSON that a hook keeps of their answers.
@@ -29,11 +29,21 @@ _TOOL_FAILED = re.compile(
 
 @dataclass(frozen=True)
 class Case:
-    """A failure as reviewers see it: the outcome, the trace of its last call (None without one) and the run's steps."""
+    """A failure as reviewers see it: the outcome, the trace of its last call (None without one) and the run's steps.
+
+    tried: names of the reviewers who had it before and could say nothing of use.
+    """
 
     outcome: Outcome
     trace: Trace | None
     steps: tuple[Step, ...]
+    tried: frozenset[str] = frozenset()
+
+    @property
+    def heard(self) -> list[str]:
+        """The texts of the run that are not the owner's words of it: commands, answers of tools and models."""
+        error = [self.trace.error] if self.trace is not None and self.trace.error else []
+        return [*(each.text for each in self.steps[1:-1]), *error]
 
     @property
     def task(self) -> str:
@@ -46,8 +56,8 @@ class Verdict:
     """What a reviewer said of a failure; with a `problem` nothing of it may enter the memory.
 
     score: 0..1, how sure it is that the fix would have prevented the failure.  decisive_step: index into the steps.
-    reply: the beginning of a reply that could not be used.  about: a text that limits the concepts of the fix to its
-    own, for a fix whose other words are the same each time; None for no limit.
+    reply: the beginning of a reply that could not be used.  about: a text whose concepts the fix has in
+    place of its own, for one whose words are the same each time; None for its own.
     """
 
     score: float
@@ -62,7 +72,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class TraceReviewRecord:
-    """What came of one review. written_to_axon: whether the fix is remembered; if not, `problem` says why."""
+    """What came of one review. written_to_axon: whether the fix is remembered; if not, `problem` says why.
+
+    observation_id: of the fix, by which a person confirms it.
+    """
 
     outcome_id: str
     trace_id: str | None
@@ -73,6 +86,7 @@ class TraceReviewRecord:
     written_to_axon: bool
     model_used: str
     problem: str | None = None
+    observation_id: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON holds it."""
@@ -80,7 +94,10 @@ class TraceReviewRecord:
 
 
 class Reviewer(Protocol):
-    """Anything that reviews failures."""
+    """Anything that reviews failures.
+
+    One with `names`, a tuple of texts, gets no failure again of which all of these have said nothing of use.
+    """
 
     def review(self, case: Case) -> Verdict:
         """The review of one failure; what cannot be reviewed gives one with a `problem`."""

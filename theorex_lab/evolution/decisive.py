@@ -26,12 +26,9 @@ from theorex_lab.evolution.failure_signs import (
     sign_values,
 )
 
-__all__ = ["WEIGHTS", "Evidence", "FailureClass", "Finding", "Step", "find_decisive", "propose_fix"]
+__all__ = ["WEIGHTS", "Evidence", "FailureClass", "Finding", "Step", "find_decisive"]
 
 QUOTE_CHARACTERS = 200
-FIX_CHARACTERS = 400
-_FIX_QUOTE_CHARACTERS = 110
-_NAME_CHARACTERS = 48
 _ERROR_CHARACTERS = 2_000
 
 # Conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into the development half, by
@@ -81,37 +78,6 @@ class FailureClass(StrEnum):
     NO_ANSWER = "no_answer"
     MODEL_UNAVAILABLE = "model_unavailable"
     OTHER = "other"
-
-
-# What went wrong, and what to do next time.
-_LESSONS: dict[FailureClass, tuple[str, str]] = {
-    FailureClass.WRONG_PLAN: ("set a plan that does not lead to the task", "restate the task and check that every step serves it"),
-    FailureClass.MADE_UP_DATA: ("used made-up data", "fetch the real data, or say that they cannot be had, before computing on them"),
-    FailureClass.WRONG_CODE: ("relied on code that was wrong", "inspect the input first and check the output against the task before building on it"),
-    FailureClass.TOOL_ERROR_IGNORED: ("went on after an error", "mend the call or take another tool before drawing conclusions"),
-    FailureClass.WRONG_EXTRACTION: ("read the wrong thing out of what came back", "quote the passage that answers the task and compare it with the conditions"),
-    FailureClass.UNVERIFIED_ANSWER: ("stated facts that nothing in the run backs", "look them up with a tool and cite the source before answering"),
-    FailureClass.NO_ANSWER: ("brought the task no further", "call a tool or give a result in the same step instead of asking or announcing"),
-    FailureClass.MODEL_UNAVAILABLE: ("got no answer from the language model", "check that the endpoint is up and repeat the call before giving up"),
-    FailureClass.OTHER: ("took the run off its way", "check this step's result against the task before going on"),
-}  # fmt: skip
-
-
-# Errors whose cure is known by their name; the first that fits.
-_MENDABLE = {FailureClass.WRONG_CODE, FailureClass.MADE_UP_DATA, FailureClass.TOOL_ERROR_IGNORED}
-_REMEDIES = tuple(
-    (re.compile(sign, re.I), remedy)
-    for sign, remedy in (
-        (r"(?:output|stdout):\"$", "print what was found, and take an empty output for a failure"),
-        (r"FileNotFound|no such file|cannot open|file .{0,40}not found", "check that the file is there, and fetch it before use"),
-        (r"ModuleNotFound|No module named|command not found|not installed", "check what is installed, and take another way where it cannot be"),
-        (r"NameError|is not defined|ImportError", "import or define every name before its use"),
-        (r"KeyError|IndexError|AttributeError|not in (?:the )?index", "print the keys and types that are there before reading them"),
-        (r"SyntaxError|IndentationError|unknown language", "send one clean block of code of a known language"),
-        (r"\b40[13]\b|api.?key|denied|unauthori[sz]ed|not subscribed", "check the credentials first, or take a source that needs none"),
-        (r"time(?:d )?.?out|ConnectionError|unreachable|refused", "split the call or take another source after the first timeout"),
-    )
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,29 +140,6 @@ def find_decisive(steps: Sequence[Step], *, task: str = "") -> Finding:
     )
 
 
-def propose_fix(finding: Finding, steps: Sequence[Step], task: str = "") -> str:
-    """A sentence for the next run: what was done, what went wrong, what to do instead; one line, at most 400 characters.
-
-    Words of the run and of the task stand in double quotes, cut, without markup or control characters.
-
-    >>> steps = [Step(0, "coder", "```python\\nprint(total)\\n```"), Step(1, "python", "NameError: total", tool="python")]
-    >>> propose_fix(find_decisive(steps), steps)
-    'Step 0 by coder relied on code that was wrong with the tool python ("print(total)", then "NameError: total"); next time import or define every name before its use.'
-    """
-    wrong, instead = _LESSONS[finding.failure_class]
-    quotes = [_plain(each.quote, _FIX_QUOTE_CHARACTERS) for each in finding.evidence[:2]]
-    told = ", then ".join(f'"{each}"' for each in quotes if each)
-    if finding.failure_class in _MENDABLE:
-        instead = next((remedy for sign, remedy in _REMEDIES if sign.search(told)), instead)
-    tool = next((each.tool for each in _from(steps, finding.step) if each.tool), None)
-    by = f" with the tool {_name(tool)}" if tool else ""
-    start = f"Step {finding.step} by {_name(finding.agent)} {wrong}{by}{f' ({told})' if told else ''}"
-    sentence = f"{start}; next time {instead}."
-    room = FIX_CHARACTERS - len(sentence) - len('In "", s') + 1
-    about = _plain(task, min(room, _FIX_QUOTE_CHARACTERS)) if room > _NAME_CHARACTERS // 2 else ""
-    return f'In "{about}", s{sentence[1:]}' if about else sentence
-
-
 def _classify(readings: Sequence[Reading], found: int, task: str) -> FailureClass:
     each = readings[found]
     answer = readings[each.answer] if each.answer is not None else None
@@ -249,23 +192,6 @@ def _telling_line(each: Reading, failure_class: FailureClass) -> str:
     return max((line.strip() for line in each.prose.splitlines()), key=len, default="")
 
 
-def _from(steps: Sequence[Step], index: int) -> Sequence[Step]:
-    """The step of this index and the one after it, whose tool answered."""
-    start = next((k for k, each in enumerate(steps) if each.index == index), 0)
-    return steps[start : start + 2]
-
-
 def _shortened(text: str, n: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= n else line[: n - 1].rstrip() + "…"
-
-
-def _plain(text: str, n: int) -> str:
-    """One line of at most n characters without quotes, markup or control characters; a product of numbers keeps its sign."""
-    kept = "".join(each if each.isprintable() else " " for each in text[: 20 * n])
-    kept = re.sub(r"(?<=\d) ?\* ?(?=\d)", " × ", kept)
-    return _shortened(re.sub(r"[\"`*#<>\[\]{}|\\]+", " ", kept), n)
-
-
-def _name(text: str | None) -> str:
-    return _plain(text or "", _NAME_CHARACTERS) or "an unnamed agent"

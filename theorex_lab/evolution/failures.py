@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -19,20 +18,25 @@ from theorex_lab.evolution.cases import (
     case_of,
     one_line,
 )
+from theorex_lab.evolution.fix_words import problem_with
+from theorex_lab.evolution.model_review import UNAVAILABLE
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.evolution.panel import NOBODY_ASKED
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.extract import extract
 from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation
 from theorex_lab.memory.traces import Trace, Traces, trace
+from theorex_lab.search.endpoint import excerpt
 
 REPLY_CHARACTERS = 300
 _MEANWHILE = "it no longer waits: it was reviewed, corrected or erased meanwhile"
 _ERASED = "what the review was made from was erased meanwhile"
 _UNDER_WAY = "a call for it is still under way"
+_TRIED = "it waits for another reviewer; tried have"
+_ALLOWED = "allowed is a sentence in words of its own, without addresses, commands and quotes of the run"
 
 
 def review_failures(
@@ -41,21 +45,24 @@ def review_failures(
     """Review the failures of `agent` (None: of all) that wait for it; `again`: also those that were reviewed.
 
     A usable review is appended together with its fix; any other leaves the memory as it is and the failure waiting,
-    with the reason appended unless nobody was asked. Those that were tried least come first. Raises InvalidInput for an agent outside the rule, StorageError where nothing can be
-    written; what was reviewed before that stands.
+    with the reason and the reviewer appended unless nobody was asked; whoever could say nothing of use does not get the
+    same failure and trace again. Those that were tried least come first. Raises InvalidInput for an agent outside the
+    rule, StorageError where nothing can be written; what was reviewed before that stands.
     """
     waiting = OutcomeLog(views, settings, clock).queue(agent=agent, again=again)
     work = _Work(views, settings, clock, reviewer, again)
-    return [work.review(each) for each in _least_tried_first(views.journal, waiting)]
+    work.tries = _tries(views.journal) if waiting else {}
+    # Two failures on which every model hangs must not block the rest.
+    return [work.review(each) for each in sorted(waiting, key=lambda each: len(work.tries.get(each.outcome_id, ())))]
 
 
-def _least_tried_first(journal: Journal, waiting: list[Outcome]) -> list[Outcome]:
-    """So that two at which every model hangs do not keep the others from theirs for ever."""
-    if len(waiting) < 2:
-        return waiting
-    failed = journal.tail(0, kinds=["review_failed"])
-    tries = Counter(event.body["outcome_id"] for event in failed if not event.erased)
-    return sorted(waiting, key=lambda each: tries[each.outcome_id])
+def _tries(journal: Journal) -> dict[str, list[Body]]:
+    """What is noted of the reviews that came to nothing, by the id of their outcome."""
+    tries: dict[str, list[Body]] = {}
+    for event in journal.tail(0, kinds=["review_failed"]):
+        if not event.erased:
+            tries.setdefault(event.body["outcome_id"], []).append(event.body)
+    return tries
 
 
 class _Work:
@@ -63,18 +70,28 @@ class _Work:
 
     def __init__(self, views: Views, settings: Settings, clock: Clock, reviewer: Reviewer, again: bool) -> None:
         self.views, self.settings, self.clock, self.reviewer, self.again = views, settings, clock, reviewer, again
+        self.names: frozenset[str] = frozenset(getattr(reviewer, "names", ()))
+        self.tries: dict[str, list[Body]] = {}
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
         number = _next_number(self.views.journal, outcome.outcome_id)
         if not self._waits(outcome):
             return _record(outcome, Verdict(0.0, "", "", problem=_MEANWHILE))
+        tried = self._tried(outcome)
+        if self.names and self.names <= tried:
+            return _record(outcome, Verdict(0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"))
         found = _trace_of(self.views, outcome)
         if found is not None and found.success is None:
             return _record(outcome, Verdict(0.0, "", "", problem=_UNDER_WAY))
         sources = _sources(self.views, outcome, found)
-        case = case_of(outcome, found)
-        return self._settle(case, self.reviewer.review(case), sources, number)
+        case = replace(case_of(outcome, found), tried=tried)
+        return self._settle(case, _in_own_words(self.reviewer.review(case), case), sources, number)
+
+    def _tried(self, outcome: Outcome) -> frozenset[str]:
+        """Who had this failure, with this trace, and could say nothing of use; nobody, where it is to be done again."""
+        tries = [] if self.again else self.tries.get(outcome.outcome_id, [])
+        return frozenset(each["reviewer"] for each in tries if each["trace_id"] == outcome.trace_id)
 
     def _waits(self, outcome: Outcome) -> bool:
         """Whether it is still a failure that nobody has reviewed or erased since the queue was read."""
@@ -91,8 +108,9 @@ class _Work:
             return _record(case.outcome, replace(verdict, fix_description="", problem=_ERASED))
         if verdict.problem is None:
             try:
-                self.views.journal.append(self._reviewed(case, verdict, sources, number))
-                return _record(case.outcome, verdict, written=True)
+                events = self._reviewed(case, verdict, sources, number)
+                self.views.journal.append(events)
+                return _record(case.outcome, verdict, observation_id=events[0].id)
             except AlreadyThere:
                 return _record(case.outcome, replace(verdict, problem=_MEANWHILE))
             except InvalidInput as error:  # the fix is longer than the setting maxTextBytes allows
@@ -139,6 +157,8 @@ class _Work:
             "model_used": verdict.model_used,
             "problem": one_line(verdict.problem or "", PROBLEM_CHARACTERS),
             "reply": verdict.reply[:REPLY_CHARACTERS],
+            # Whom silence of an endpoint kept from it has not tried.
+            "reviewer": "" if verdict.model_used == UNAVAILABLE else verdict.model_used,
         }
         return new_event(
             "review_failed",
@@ -150,13 +170,21 @@ class _Work:
         )
 
 
+def _in_own_words(verdict: Verdict, case: Case) -> Verdict:
+    """The review; with a problem where its fix holds an address, a command, or words of the run."""
+    found = "" if verdict.problem else problem_with(verdict.fix_description, case.heard)
+    if not found:
+        return verdict
+    reply = excerpt(verdict.fix_description.encode(errors="replace"))
+    return replace(verdict, fix_description="", problem=f"the fix_description holds {found}; {_ALLOWED}", reply=reply)
+
+
 def _concepts(fix: Event, verdict: Verdict) -> list[Any]:
-    """The concepts of a fix, of which the wording of a rule adds none."""
-    found: list[Any] = fix.body["concepts"]
+    """The concepts of a fix; those of what it is about, where its words are a rule's."""
     if verdict.about is None:
+        found: list[Any] = fix.body["concepts"]
         return found
-    own = {mention.concept_id for mention in extract(verdict.about)}
-    return [each for each in found if each[0] in own]
+    return [[each.concept_id, each.label, each.surface, each.count] for each in extract(verdict.about)]
 
 
 def _review_id(outcome_id: str, number: int) -> str:
@@ -197,7 +225,7 @@ def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]
     return [*sources, *both_ends(tools)]
 
 
-def _record(outcome: Outcome, verdict: Verdict, *, written: bool = False) -> TraceReviewRecord:
+def _record(outcome: Outcome, verdict: Verdict, *, observation_id: str | None = None) -> TraceReviewRecord:
     return TraceReviewRecord(
         outcome.outcome_id,
         outcome.trace_id,
@@ -205,7 +233,8 @@ def _record(outcome: Outcome, verdict: Verdict, *, written: bool = False) -> Tra
         verdict.fix_description,
         verdict.decisive_step,
         verdict.failure_class,
-        written,
+        observation_id is not None,
         verdict.model_used,
         verdict.problem,
+        observation_id,
     )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Verdict, one_line
 from theorex_lab.evolution.decisive import FailureClass, Step
-from theorex_lab.evolution.panel import why_none
+from theorex_lab.evolution.fix_words import plain_names
+from theorex_lab.evolution.panel import Panel, why_none
 from theorex_lab.memory.context import fence
 from theorex_lab.search.endpoint import excerpt
 
@@ -40,10 +41,15 @@ class ModelReviewer:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
+        self.names = ask.names if isinstance(ask, Panel) else ()
 
     def review(self, case: Case) -> Verdict:
-        """The model's review; a problem where none answered, or the reply holds no usable JSON object."""
-        answer = self._ask(review_prompt(case))
+        """The model's review; a problem where none answered, or the reply holds no usable JSON object.
+
+        Models that have tried this failure before are not asked.
+        """
+        ask = self._ask.without(case.tried) if isinstance(self._ask, Panel) else self._ask
+        answer = ask(review_prompt(case))
         done = answer.completion
         if done is None:
             return Verdict(0.0, "", UNAVAILABLE, problem=why_none(answer))
@@ -76,7 +82,8 @@ def review_prompt(case: Case) -> str:
             *lines,
             "Answer with one JSON object and nothing else. Its members:",
             "score: a number from 0 to 1, how sure you are that the fix would have prevented the failure",
-            "fix_description: one whole sentence, at most 300 characters, that tells the agent what to do next time",
+            "fix_description: one whole sentence in your own words, at most 300 characters, that tells the agent what to do "
+            "next time, without addresses, commands, code or quotes of the steps",
             "decisive_step: the number of the step that decided the failure, or null",
             f"failure_class: one of {classes}",
         ]
@@ -135,7 +142,7 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Verdi
     empty = Verdict(0.0, "", model)
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(min(max(score, -1), 2)):
         return replace(empty, problem=f"the score is {_shown(score)}; allowed is a number, 0 to 1")
-    line = one_line(fix.strip().removeprefix("trace_fix:"), FIX_CHARACTERS) if isinstance(fix, str) else ""
+    line = one_line(plain_names(fix.strip().removeprefix("trace_fix:")), FIX_CHARACTERS) if isinstance(fix, str) else ""
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
     if _ORDERS.search(line):

@@ -19,6 +19,7 @@ from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.refine import refine
+from theorex_lab.evolution.what_failed import what_failed
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.files import exclusive
@@ -148,7 +149,7 @@ class _Night:
 
     def boot_inject(self) -> str:
         file = self.home / CONTEXT_FILE
-        context = lifecycle.boot_inject(self.views, self.settings, self.clock, file)
+        context = lifecycle.boot_inject(self.views, self.settings, self.clock, file, failed=what_failed)
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens"
 
     def _isolated(self, name: str, step: Callable[[], str]) -> Step:

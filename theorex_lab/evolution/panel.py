@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, one_line
@@ -36,12 +38,23 @@ class Panel:
         self._settings = settings
         self._silences: Counter[str] = Counter()
 
-    def __call__(self, prompt: str, json_schema: dict[str, Any] | None = None) -> Answer:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models that are asked, in their order."""
+        return tuple(self._settings.reviewers)
+
+    def without(self, names: Collection[str]) -> Callable[[str], Answer]:
+        """The panel without these models."""
+        return partial(self, skipped=names)
+
+    def __call__(
+        self, prompt: str, json_schema: dict[str, Any] | None = None, *, skipped: Collection[str] = ()
+    ) -> Answer:
         """The answer of the first that gives one; see `dispatch.llm.ask`. Without any attempt nobody was asked."""
         from theorex_lab.dispatch.llm import ask
 
         settings = self._settings
-        names = [name for name in settings.reviewers if self._silences[name] < MOST_SILENCES]
+        names = [name for name in self.names if self._silences[name] < MOST_SILENCES and name not in skipped]
         seconds = settings.review_timeout_seconds
         answer = ask(names, prompt, settings, json_schema=json_schema, timeout_seconds=seconds)
         for each in answer.attempts:

@@ -28,8 +28,9 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, fold_into
 from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.context import count_tokens, escape
+from theorex_lab.memory.context import escape
 from theorex_lab.memory.decay import rank_order
+from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.standing import standing
 from theorex_lab.memory.traces import LOST, SUCCESS, Traces
 from theorex_lab.routing.confidence import best, matrix

@@ -7,33 +7,47 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Reviewer, TraceReviewRecord, Verdict, one_line
-from theorex_lab.evolution.decisive import Finding, Step, find_decisive, propose_fix
+from theorex_lab.evolution.cases import Case, Reviewer, TraceReviewRecord, Verdict
+from theorex_lab.evolution.decisive import Finding, Step, find_decisive
 from theorex_lab.evolution.failure_signs import read_run
 from theorex_lab.evolution.model_review import ModelReviewer, checked_verdict
 from theorex_lab.evolution.panel import Panel
+from theorex_lab.evolution.rule_fix import rule_fix
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
-    from theorex_lab.evolution.outcomes import Outcome
 
 HEURISTIC = "heuristic"
 KINDS = ("auto", HEURISTIC, "model")
-_QUOTE_CHARACTERS = 120
+_NO_TRACE = "no trace was kept of this run, and rules read nothing else; what failed stands in the context"
+_NOTHING_FOUND = "the rules find nothing in the trace that would help the next run; what failed stands in the context"
 _CONNECT_SECONDS = 1.0
 
 
 class HeuristicReviewer:
-    """Reviews offline, by rules: the decisive step of the run and a fix from what the trace shows."""
+    """Reviews offline, by rules: the decisive step of the run and a fix by the class of its error."""
+
+    names = (HEURISTIC,)
 
     def review(self, case: Case) -> Verdict:
-        """The first tool call that failed and was not mended decides; without one, what `find_decisive` finds."""
-        about = "\n".join([case.task, case.outcome.decision, case.outcome.result])
+        """The first tool call that failed and was not mended decides; without one, what `find_decisive` finds.
+
+        Without a trace, or where no model answered and no tool was used, there is a problem in place of a fix: that
+        an endpoint was silent says nothing of the failure that it was asked about.
+        """
         if case.trace is None:
-            return Verdict(0.0, _fix_without_trace(case.outcome), HEURISTIC, about=about)
+            return Verdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
         found = _finding(case)
-        fix = one_line(propose_fix(found, case.steps, case.task), FIX_CHARACTERS)
-        return Verdict(found.confidence, fix, HEURISTIC, found.step, found.failure_class.value, about=about)
+        fix = "" if _is_unanswered(case) else rule_fix(found, case.steps)
+        about = f"{case.outcome.decision}\n{case.outcome.result}"
+        problem = None if fix else _NOTHING_FOUND
+        return Verdict(
+            found.confidence, fix, HEURISTIC, found.step, found.failure_class.value, problem=problem, about=about
+        )
+
+
+def _is_unanswered(case: Case) -> bool:
+    return case.trace is not None and case.trace.success is False and not case.trace.events
 
 
 def _finding(case: Case) -> Finding:
@@ -42,8 +56,7 @@ def _finding(case: Case) -> Finding:
     if start is not None:
         confidence = find_decisive(steps[start:]).scores[0]
         return replace(find_decisive(steps[start : start + 2]), confidence=confidence)
-    unanswered = case.trace is not None and case.trace.success is False and not case.trace.events
-    return find_decisive(steps[1:]) if unanswered else find_decisive(steps, task=case.task)
+    return find_decisive(steps[1:]) if _is_unanswered(case) else find_decisive(steps, task=case.task)
 
 
 def _first_unmended(steps: Sequence[Step]) -> int | None:
@@ -53,16 +66,6 @@ def _first_unmended(steps: Sequence[Step]) -> int | None:
     like = {k: (steps[k + 1].tool, *readings[k].text.strip("`\n{").split(maxsplit=1)[:1]) for k in calls}
     mended_until = {like[k]: k for k in calls if not readings[k + 1].failed}
     return next((k for k in calls if readings[k + 1].failed and mended_until.get(like[k], -1) < k), None)
-
-
-def _fix_without_trace(outcome: Outcome) -> str:
-    decision, result = (
-        one_line(text.replace('"', "'"), _QUOTE_CHARACTERS) for text in (outcome.decision, outcome.result)
-    )
-    return (
-        f'The decision "{decision}" ended with "{result}"; next time check for this before deciding so, and keep a trace: '
-        "none was kept of this run, so that its cause is not known."
-    )
 
 
 class RecordedReviewer:

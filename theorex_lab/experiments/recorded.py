@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,8 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.lab import Lab
 from theorex_lab.memory.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.memory.context import escape, sameness
+from theorex_lab.memory.confirm import short_id
+from theorex_lab.memory.context import escape
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
     Floats,
@@ -29,16 +31,19 @@ from theorex_lab.memory.decay import (
     linked_activity,
     stored_link_strength,
 )
+from theorex_lab.memory.filling import shortened
 from theorex_lab.memory.fitting import Table
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
+from theorex_lab.memory.sentences import is_heard, owner_of, sameness
 from theorex_lab.memory.short_term import ShortTerm
 
 Integers = NDArray[np.int64]
+N = TypeVar("N", int, Integers)
 
 _HALF_LIVES = np.array(COUNT_HALF_LIVES_DAYS)
 _LOG_AGENT = "log"
 _SENTENCE_COLUMNS = (
-    "sentence_time", "sentence_owner", "sentence_text", "sentence_bytes", "sentence_avoid", "sentence_same",
+    "sentence_time", "sentence_owner", "sentence_text", "sentence_bytes", "sentence_avoid", "sentence_same", "sentence_heard",
 )  # fmt: skip
 
 
@@ -50,7 +55,8 @@ class Recorded:
     time (µs), item, count, fix_count (those in a trace_fix), trust   of each mention
     link_ends (two items) of each link; together_time, together_link of each time that both were mentioned
     sentence_time, sentence_owner (position in `owners`), sentence_text (position in `sentence_texts`), sentence_bytes,
-    sentence_avoid (1 where it says what to avoid), sentence_same (equal for those of which a context holds the newest)
+    sentence_avoid (1 where it says what to avoid), sentence_same (equal for those of which a context holds the newest),
+    sentence_heard (-1 for the owner's own words, else the number of who it was heard from, as `source_number` gives it)
         of each trace fix and each `avoid`
     short_term: as `ShortTerm` has them
     """
@@ -76,6 +82,7 @@ class Recorded:
     sentence_bytes: Integers
     sentence_avoid: Integers
     sentence_same: Integers
+    sentence_heard: Integers
     short_term: Columns
 
     @classmethod
@@ -127,13 +134,16 @@ class _Reader:
         self.links: dict[tuple[int, int], int] = {}
         self.mentions: list[tuple[int, int, int, int, int]] = []  # time, item, count, fix_count, trust
         self.together: list[tuple[int, int]] = []  # time, link
-        self.sentences: list[tuple[int, int, int, int, int, int]] = []  # time, owner, text, bytes, avoid, same
+        self.sentences: list[tuple[int, ...]] = []  # time, owner, text, bytes, avoid, same, heard
+        self.confirmed: set[str] = set()
         self.same: dict[Hashable, int] = {}
         # Of a log, which may be long, as columns at once.
         self.mentions_of_log, self.together_of_log = np.zeros((5, 0), np.int64), np.zeros((2, 0), np.int64)
         self.links_of_log = np.zeros((0, 2), np.int64)
 
     def read_journal(self, journal: Journal) -> None:
+        said = journal.tail(0, kinds=("confirmed",))
+        self.confirmed = {event.body["observation_id"] for event in said if not event.erased}
         for event in journal.tail(0, kinds=("observation", "imported", "short_term", "imported_links")):
             if event.erased:
                 continue
@@ -160,11 +170,13 @@ class _Reader:
         body, agent = event.body, self.agents.number(event.agent)
         is_fix, trust = body["type"] == FIX_TYPE, TRUST[body["source"]]
         if body["type"] in (FIX_TYPE, AVOID_TYPE):
-            text = " ".join(body["text"].split())
-            owner = event.agent if trust >= TRUST["agent"] else f"{event.agent}/{body['source']}"
-            same = self.same.setdefault(sameness(event, text), len(self.same))
-            numbers = self.owners.number(owner), self.texts.number(text), len(text.encode()), int(not is_fix), same
-            self.sentences.append((event.at, *numbers))
+            heard = is_heard(event) and event.id not in self.confirmed
+            said = owner_of(event) + (",confirmed" if event.id in self.confirmed and is_heard(event) else "")
+            same = self.same.setdefault((heard, sameness(event)), len(self.same))
+            text = shortened(body["text"])
+            size = len(text.encode()) + (len(f", id {short_id(event.id)}".encode()) if heard else 0)
+            numbers = self.owners.number(said), self.texts.number(text), size, int(not is_fix), same
+            self.sentences.append((event.at, *numbers, source_number(agent, trust) if heard else -1))
         if not body.get("counted", True):
             return
         found = [self._item(agent, concept[0], concept[2]) for concept in body["concepts"]]
@@ -194,9 +206,10 @@ class _Reader:
         time, item, count, fix_count, trust = _sorted_columns(mentions)
         together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
         together_time, together_link = _sorted_columns(together)
-        sentences = _sorted_columns(_columns(self.sentences, 6))
+        sentences = _sorted_columns(_columns(self.sentences, 7))
         links = np.array(list(self.links), np.int64).reshape(-1, 2)
-        sizes = [(len(escape(name).encode()), len(name.encode())) for name in self.names]
+        shown = [shortened(name) for name in self.names]
+        sizes = [(len(escape(name).encode()), len(name.encode())) for name in shown]
         keys = np.array(list(self.items), np.int64).reshape(-1, 2)
         return Recorded(
             names=tuple(self.names),
@@ -217,6 +230,11 @@ class _Reader:
             **dict(zip(_SENTENCE_COLUMNS, sentences, strict=True)),
             short_term=self.short_term.columns(),
         )
+
+
+def source_number(agent: N, trust: N) -> N:
+    """A number for each agent and each trust below `agent`, of one or of whole columns."""
+    return TRUST["agent"] * agent + trust
 
 
 def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Integers:

@@ -19,10 +19,28 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.recorded import Integers, Links, Memory, Moment, Recorded, last_mention, mentions_in
+from theorex_lab.experiments.recorded import (
+    Integers,
+    Links,
+    Memory,
+    Moment,
+    Recorded,
+    last_mention,
+    mentions_in,
+    source_number,
+)
 from theorex_lab.journal.columns import Columns
-from theorex_lab.memory.context import age_in_words, count_tokens
 from theorex_lab.memory.decay import Floats, Items, Law, Tier, rank_order, tiers
+from theorex_lab.memory.filling import (
+    CONCEPT_HEADING_TOKENS,
+    HEARSAY_LINES,
+    HEARSAY_PART,
+    SENTENCE_HEADING_TOKENS,
+    age_in_words,
+    count_tokens,
+    fill,
+    first_of_each,
+)
 from theorex_lab.memory.fitting import Table
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.short_term import ShortTerm, graduates, graduation_event
@@ -36,8 +54,7 @@ Booleans = NDArray[np.bool_]
 
 TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 MAX_STEPS = 100_000
-# What `memory.context.render` sets aside for its heading, for a section of sentences and for a section of concepts.
-HEADING_TOKENS, SENTENCE_SECTION_TOKENS, CONCEPT_SECTION_TOKENS = 51, 8, 20
+HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its heading
 
 
 class _Lines:
@@ -46,53 +63,78 @@ class _Lines:
     def __init__(self, recorded: Recorded, span_days: float) -> None:
         self.recorded = recorded
         self.age_bytes = np.array([len(age_in_words(day)) for day in range(int(span_days) + 2)])
-        self.agent_tokens = np.array([count_tokens(name) for name in recorded.agents], np.int64)
-        self.owner_tokens = np.array([count_tokens(name) for name in recorded.owners], np.int64)
+        owners, agents = ([count_tokens(name) for name in names] for names in (recorded.owners, recorded.agents))
+        self.of_sentences = SENTENCE_HEADING_TOKENS + np.array(owners, np.int64)
+        self.of_concepts = CONCEPT_HEADING_TOKENS + np.array(agents, np.int64)
 
     def _age_bytes(self, age: Floats) -> Integers:
         bytes_of: Integers = self.age_bytes[np.clip(age, 0, len(self.age_bytes) - 1).astype(np.int64)]
         return bytes_of
 
     def concepts(self, moment: Moment) -> tuple[Integers, Integers]:
-        """Price and section (agent and trust) of every known item."""
+        """Price of every known item, and the number of who it was heard from, -1 for an agent's own."""
         recorded, rows = self.recorded, moment.rows
-        trusted = (moment.memory.trust[rows] >= TRUST["agent"]).astype(np.int64)
+        trust = moment.memory.trust[rows].astype(np.int64)
+        trusted = (trust >= TRUST["agent"]).astype(np.int64)
         times = np.where(moment.count > 3, 3 + np.floor(np.log10(np.maximum(moment.count, 1))) + 1, 0).astype(np.int64)
         name = recorded.item_bytes[rows, 1 - trusted]
         price = -(-(name + self._age_bytes(moment.age) + times + np.where(trusted, 8, 6)) // 4)
-        return price, 2 * recorded.item_agent[rows] + trusted
+        return price, np.where(trusted, -1, source_number(recorded.item_agent[rows], trust))
 
-    def sentences(
-        self, now: int, settings: Settings, law: Law, budget: int, *, avoid: bool = False
-    ) -> tuple[Integers, int]:
-        """The fixes that fit into the budget, or what to `avoid`, and what they take of it: those not LESS, newest first."""
+    def sentences(self, now: int, settings: Settings, law: Law) -> tuple[Integers, Integers]:
+        """Fixes, then what to avoid: those not LESS, newest first, and their prices."""
+        found = [self._sentences(now, settings, law, avoid=avoid) for avoid in (False, True)]
+        rows, prices = (np.concatenate(column) for column in zip(*found, strict=True))
+        return rows, prices
+
+    def _sentences(self, now: int, settings: Settings, law: Law, *, avoid: bool) -> tuple[Integers, Integers]:
         recorded = self.recorded
         known = recorded.sentence_avoid == avoid
         known[np.searchsorted(recorded.sentence_time, now, "right") :] = False
         rows = np.flatnonzero(known)
         if not len(rows):
-            return rows, 0
+            return rows, rows
         age = (now - recorded.sentence_time[rows]) / MICROSECONDS_PER_DAY
         items = Items.of(age, half_life_cap_days=math.inf if avoid else settings.fix_half_life_days)
         awake = np.flatnonzero(law.importance(law.raw(items)) >= settings.mild_threshold)
         awake = awake[np.argsort(age[awake], kind="stable")]
         awake = awake[np.sort(np.unique(recorded.sentence_same[rows[awake]], return_index=True)[1])]
         rows, age = rows[awake], age[awake]
-        price = -(-(recorded.sentence_bytes[rows] + self._age_bytes(age) + 6) // 4)
-        taken, spent = _fill(price, recorded.sentence_owner[rows], SENTENCE_SECTION_TOKENS + self.owner_tokens, budget)
-        return rows[:taken], spent
-
-    def fill(self, price: Integers, section: Integers, budget: int) -> tuple[int, int]:
-        """How many of these concept lines fit into the budget, and what they take of it."""
-        return _fill(price, section, CONCEPT_SECTION_TOKENS + np.repeat(self.agent_tokens, 2), budget)
+        return rows, -(-(recorded.sentence_bytes[rows] + self._age_bytes(age) + 6) // 4)
 
 
-def _fill(price: Integers, section: Integers, section_price: Integers, budget: int) -> tuple[int, int]:
-    opens = np.zeros(len(price), np.bool_)
-    opens[np.unique(section, return_index=True)[1]] = True
-    spent = np.cumsum(price + np.where(opens, section_price[section], 0))
-    taken = int(np.searchsorted(spent, budget, "right"))
-    return taken, int(spent[taken - 1]) if taken else 0
+class _Filled:
+    """A context while it is filled, as `memory.filling.Room` fills one."""
+
+    def __init__(self, lines: _Lines, tokens: int) -> None:
+        self.lines, self.recorded, self.tokens, self.left = lines, lines.recorded, tokens, tokens - HEADING_TOKENS
+
+    def sentences(self, rows: Integers, price: Integers) -> Integers:
+        """Those of the owner's own that are taken, in half of what is left at most."""
+        own = self.recorded.sentence_heard[rows] < 0
+        rows, price, n = rows[own], price[own], len(self.lines.of_sentences)
+        section = self.recorded.sentence_avoid[rows] * n + self.recorded.sentence_owner[rows]
+        return rows[self._fill(price, section, np.tile(self.lines.of_sentences, 2), self.left // 2)]
+
+    def concepts(self, agent: Integers, price: Integers) -> Booleans:
+        """Which of these lines of an agent's own words are taken."""
+        return self._fill(price, agent, self.lines.of_concepts, self.left)
+
+    def hearsay(self, rows: Integers, prices: Integers, agent: Integers, price: Integers, source: Integers) -> Booleans:
+        """Which are taken of sentences (rows and prices) and then concepts (agent, price, source) that were only heard."""
+        recorded, n = self.recorded, len(self.lines.of_sentences)
+        few = np.flatnonzero(first_of_each(np.append(recorded.sentence_heard[rows], source), HEARSAY_LINES))
+        section = np.append(recorded.sentence_owner[rows], n + agent)
+        section_price = np.append(self.lines.of_sentences, self.lines.of_concepts)
+        budget = min(self.left, self.tokens // HEARSAY_PART)
+        taken = np.zeros(len(section), np.bool_)
+        taken[few] = self._fill(np.append(prices, price)[few], section[few], section_price, budget)
+        return taken
+
+    def _fill(self, price: Integers, section: Integers, section_price: Integers, budget: int) -> Booleans:
+        taken, left = fill(price, section, section_price, budget)
+        self.left -= budget - left
+        return taken
 
 
 class Graduation(NamedTuple):
@@ -143,21 +185,42 @@ class _Policy:
         self, moment: Moment, lines: _Lines, prices: tuple[Integers, Integers], raw: Floats, awake: Integers
     ) -> tuple[Integers, Integers, int]:
         """(items, sentences, tokens) of the context; `awake` are positions among the known items."""
-        left = self.settings.context_tokens - HEADING_TOKENS
-        fixes, spent_on_fixes = lines.sentences(moment.now, self.settings, self.law, left // 2)
-        budget = left // 2 - spent_on_fixes
-        avoided, spent_on_avoided = lines.sentences(moment.now, self.settings, self.law, budget, avoid=True)
-        spent_on_sentences = spent_on_fixes + spent_on_avoided
-        left -= spent_on_sentences
-        price, section = prices
-        most = max(left, 0) // int(price.min()) + 1
-        if len(awake) > 2 * most:  # the others find no room, whatever their order
-            least = np.partition(raw[awake], -most)[-most]
-            awake = awake[raw[awake] >= least]
-        ids = moment.recorded.item_id[moment.rows[awake]]
-        order = awake[rank_order(raw[awake], moment.count[awake], moment.last[awake], ids)]
-        taken, spent = lines.fill(price[order], section[order], left)
-        return moment.rows[order[:taken]], np.append(fixes, avoided), HEADING_TOKENS + spent_on_sentences + spent
+        recorded, (price, source) = moment.recorded, prices
+        rows, sentence_price = lines.sentences(moment.now, self.settings, self.law)
+        filled = _Filled(lines, self.settings.context_tokens)
+        told = filled.sentences(rows, sentence_price)
+        agent = recorded.item_agent[moment.rows]
+        own = self._own(moment, raw, awake[source[awake] < 0], agent, price, filled)
+        heard, known = rows[recorded.sentence_heard[rows] >= 0], self._ordered(moment, raw, awake[source[awake] >= 0])
+        heard_price = sentence_price[recorded.sentence_heard[rows] >= 0]
+        taken = filled.hearsay(heard, heard_price, agent[known], price[known], source[known])
+        items = np.append(own, known[taken[len(heard) :]])
+        return (
+            moment.rows[items],
+            np.append(told, heard[taken[: len(heard)]]),
+            self.settings.context_tokens - filled.left,
+        )
+
+    def _own(
+        self, moment: Moment, raw: Floats, awake: Integers, agent: Integers, price: Integers, filled: _Filled
+    ) -> Integers:
+        """The concepts of agents' own words that find room, hottest first."""
+        cheapest = int(price.min())
+        most = max(filled.left, 0) // cheapest + 1
+        hottest = awake
+        if len(awake) > 2 * most:
+            hottest = awake[raw[awake] >= np.partition(raw[awake], -most)[-most]]
+        for chosen in (hottest, awake):
+            before, order = filled.left, self._ordered(moment, raw, chosen)
+            taken = filled.concepts(agent[order], price[order])
+            if len(chosen) == len(awake) or filled.left < cheapest:  # else a cooler one may find room
+                break
+            filled.left = before
+        return order[taken]
+
+    def _ordered(self, moment: Moment, raw: Floats, chosen: Integers) -> Integers:
+        ids = moment.recorded.item_id[moment.rows[chosen]]
+        return chosen[rank_order(raw[chosen], moment.count[chosen], moment.last[chosen], ids)]
 
     def result(self, recorded: Recorded, times: Integers, graduated: Sequence[Graduation]) -> Replay:
         reasks = [np.concatenate(column) for column in zip(*self.reasks, strict=True)]

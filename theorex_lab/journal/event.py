@@ -57,7 +57,8 @@ VERSIONS: dict[str, int] = {
     "outcome": 1,  # how something that an agent decided went, with the scores that were given at once
     "outcome_scored": 1,  # a later score of an outcome: a judge's, or a person's correction
     "reviewed": 1,  # a failure was reviewed: decisive step, class, fix, and the observation that holds it
-    "review_failed": 1,  # a reviewer did not answer, or said nothing that could be used; the failure waits on
+    "review_failed": 2,  # a reviewer did not answer, or said nothing that could be used; the failure waits for others
+    "confirmed": 1,  # a person vouches for a fix that was only heard
     "refined": 1,  # what a look at many outcomes reinforced, and what it wrote to avoid
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
@@ -74,10 +75,16 @@ def _owner_out_of_sight(body: Body) -> Body:
     return {**body, "owner": owner, "lost_after_seconds": 86_400.0}
 
 
+def _by_its_model(body: Body) -> Body:
+    """Version 1 named the model alone, `unavailable` where none had answered: then nobody has tried."""
+    return {**body, "reviewer": "" if body["model_used"] == "unavailable" else body["model_used"]}
+
+
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
     ("trace_started", 1): _owner_out_of_sight,
+    ("review_failed", 1): _by_its_model,
     ("archived", 1): lambda body: {
         **body,
         "segments": [{"name": each["name"], "events": each["events"]} for each in body["segments"]],

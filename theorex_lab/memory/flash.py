@@ -12,6 +12,7 @@ from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.extract import Mention, extract
+from theorex_lab.memory.said import said
 
 MAX_EVENTS = 50
 MAX_TOKENS = 4_000
@@ -81,11 +82,12 @@ class Flash(View):
 
 @dataclass(frozen=True)
 class Scored:
-    """An event with the concepts found in it and its flash score, 0..1."""
+    """An event with the concepts found in it, its flash score, 0..1, and the concepts by who said them."""
 
     event: Event
     concepts: tuple[Mention, ...]
     score: float
+    by_source: tuple[tuple[str, tuple[Mention, ...]], ...] = ()
 
     @property
     def tokens(self) -> float:
@@ -94,10 +96,8 @@ class Scored:
 
 
 def text_of(body: Body) -> str:
-    """What an event says: the prompt, or the previews of a tool's input and response."""
-    if "text" in body:
-        return str(body["text"])
-    return f"{body.get('input', '')}\n{body.get('response', '')}"
+    """What an event says: the prompt, or what was done with a tool and what it answered."""
+    return "\n".join(part.text for part in said(body))
 
 
 def score(event: Event, importance: Mapping[int, float], source_weight: float) -> Scored:
@@ -105,12 +105,15 @@ def score(event: Event, importance: Mapping[int, float], source_weight: float) -
 
     `importance`: concept_id -> importance of the agent's concepts. An event without concepts scores 0.
     """
-    concepts = tuple(extract(text_of(event.body).replace("\0", " ")))
+    parts = tuple((part.source, tuple(extract(part.text.replace("\0", " ")))) for part in said(event.body))
+    concepts = tuple({each.concept_id: each for _, found in reversed(parts) for each in found}.values())
     if not concepts:
         return Scored(event, (), 0.0)
     known = [importance[mention.concept_id] for mention in concepts if mention.concept_id in importance]
     new_share = (len(concepts) - len(known)) / len(concepts)
-    return Scored(event, concepts, min(1.0, source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * new_share))
+    return Scored(
+        event, concepts, min(1.0, source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * new_share), parts
+    )
 
 
 def keep_best(

@@ -25,8 +25,11 @@ if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.journal.view import View, Views
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import Context
+    from theorex_lab.memory.filling import Line
     from theorex_lab.memory.short_term import ShortTerm
     from theorex_lab.memory.standing import Scanned
+
+    Failed = Callable[[Views, Settings, int], Sequence[Line]]  # the last: now, µs
 
 V = TypeVar("V", bound="View")
 
@@ -68,7 +71,7 @@ def flush(views: Views, settings: Settings, clock: Clock, *, agent: str, session
     """Move what scored at least flushThreshold in the session's flash to short-term memory; the rest is let go."""
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.flash import Flash, keep_best, score
-    from theorex_lab.memory.short_term import short_term_event
+    from theorex_lab.memory.short_term import short_term_events
     from theorex_lab.memory.standing import importance_by_concept
 
     flash = views.get(Flash)
@@ -82,7 +85,7 @@ def flush(views: Views, settings: Settings, clock: Clock, *, agent: str, session
     weight = settings.source_weight(agent)
     scored = [score(event, importance, weight) for event in views.journal.read(seqs=seqs) if not event.erased]
     kept = [each for each in keep_best(scored) if each.concepts and each.score >= settings.flush_threshold]
-    events = [short_term_event(each, weight) for each in kept]
+    events = [event for each in kept for event in short_term_events(each, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
     # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
     marker = derived_event_id("flushed", seqs[-1])
@@ -184,16 +187,21 @@ def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) ->
     return events
 
 
-def context(views: Views, settings: Settings, clock: Clock, *, tokens: int | None = None) -> Context:
-    """What the next session is given."""
+def context(
+    views: Views, settings: Settings, clock: Clock, *, tokens: int | None = None, failed: Failed | None = None
+) -> Context:
+    """What the next session is given; `failed`: gives the lines of what failed."""
     from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.context import render
 
+    told = [] if failed is None else failed(views, settings, clock.now())
     axon = views.get(Axon)
     with axon.lock:
-        return render(axon, views.journal, clock.now(), settings, tokens=tokens)
+        return render(axon, views.journal, clock.now(), settings, failed=told, tokens=tokens)
 
 
-def boot_inject(views: Views, settings: Settings, clock: Clock, output: Path) -> Context:
+def boot_inject(
+    views: Views, settings: Settings, clock: Clock, output: Path, *, failed: Failed | None = None
+) -> Context:
     """Render the context into `output`, which is replaced as a whole. Raises StorageError where that fails."""
-    return write_context(output, views.folder, lambda: context(views, settings, clock))
+    return write_context(output, views.folder, lambda: context(views, settings, clock, failed=failed))

@@ -96,27 +96,32 @@ def _append(table: Table, names: Sequence[str], rows: Sequence[tuple[int, ...]])
     return where
 
 
-def short_term_event(scored: Scored, weight: float) -> Event:
-    """The event that keeps what one scored event was about; the event itself stays where it is.
+def short_term_events(scored: Scored, weight: float) -> list[Event]:
+    """The events that keep what one scored event was about, one for each who said it; the event itself stays.
 
-    Its id follows from that of its origin, so that nothing is kept twice.
+    Their ids follow from that of their origin, so that nothing is kept twice.
     """
     origin = scored.event
-    body = {
-        "concepts": [[each.concept_id, each.label, each.surface, each.count] for each in scored.concepts],
-        "score": round(scored.score, 6),
-        "source": origin.body["source"],
-        "weight": weight,
-    }
-    return new_event(
-        "short_term",
-        body,
-        agent=origin.agent,
-        session=origin.session,
-        at=origin.at,
-        lineage=[origin.id],
-        event_id=derived_event_id("short_term", origin.id),
-    )
+    events = []
+    for number, (source, concepts) in enumerate(each for each in scored.by_source if each[1]):
+        body = {
+            "concepts": [[each.concept_id, each.label, each.surface, each.count] for each in concepts],
+            "score": round(scored.score, 6),
+            "source": source,
+            "weight": weight,
+        }
+        events.append(
+            new_event(
+                "short_term",
+                body,
+                agent=origin.agent,
+                session=origin.session,
+                at=origin.at,
+                lineage=[origin.id],
+                event_id=derived_event_id("short_term", origin.id, *[number] * (number > 0)),
+            )
+        )
+    return events
 
 
 @dataclass(frozen=True)
@@ -142,12 +147,18 @@ def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> l
         own = rows[concepts == concept]
         upto = counted.get(concept, -(2**62))
         own = own[table["at"][own] > upto]
-        good = own[table["score"][own] >= settings.graduation_threshold]
-        days = np.unique(table["at"][good] // MICROSECONDS_PER_DAY)
-        run = _first_run(days.tolist())
-        if run:
-            found.append(Graduate(concept, own, run))
+        # What the agent itself said for a week does not graduate as hearsay because a tool said it too.
+        for rows_of_run in (own[table["trust"][own] >= TRUST["agent"]], own):
+            run = _run_of(view, rows_of_run, settings)
+            if run:
+                found.append(Graduate(concept, rows_of_run, run))
+                break
     return found
+
+
+def _run_of(view: ShortTerm, rows: NDArray[np.int64], settings: Settings) -> tuple[int, ...]:
+    good = rows[view.records["score"][rows] >= settings.graduation_threshold]
+    return _first_run(np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY).tolist())
 
 
 def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:

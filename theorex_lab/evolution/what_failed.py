@@ -1,0 +1,50 @@
+"""What failed lately and was not reviewed yet, in the words of who recorded it, as lines of a context."""
+
+from __future__ import annotations
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.config import Settings
+from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.context import FAILURE
+from theorex_lab.memory.filling import LINE_CHARACTERS, Line, age_in_words, shortened
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.sentences import owner_of
+
+AGE_DAYS = 7
+MOST_FAILURES = 10
+_DECISION_CHARACTERS = LINE_CHARACTERS // 2
+
+
+def what_failed(views: Views, settings: Settings, now: int) -> list[Line]:
+    """The failures of the last seven days that wait for a review at `now` (µs), newest first, ten at most.
+
+    One that a later outcome calls a success is none.
+    """
+    view = views.get(Outcomes)
+    with view.lock:
+        rows = view.queue(threshold=settings.review_threshold)
+        at = view.rows["at"][rows]
+        recent = (at >= now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= now)
+        seqs = view.rows["seq"][rows[recent]].tolist()
+    failed = [event for event in views.journal.read(seqs=seqs) if not event.erased]
+    newest = sorted(failed, key=lambda event: (event.at, event.seq), reverse=True)
+    trusted = [event for event in newest if _is_trusted(event)][:MOST_FAILURES]
+    heard = [event for event in newest if not _is_trusted(event)][:MOST_FAILURES]
+    return [_line(event, now) for event in [*trusted, *heard]]
+
+
+def _is_trusted(event: Event) -> bool:
+    return TRUST[event.body["source"]] >= TRUST["agent"]
+
+
+def _line(event: Event, now: int) -> Line:
+    body = event.body
+    decision = shortened(body["decision"]).rstrip(".")
+    if len(decision) > _DECISION_CHARACTERS:
+        decision = decision[:_DECISION_CHARACTERS].rstrip() + "…"
+    text = shortened(f"{decision}. It ended with: {body['result']}")
+    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
+    heard_from = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
+    return Line(FAILURE, owner_of(event), f"{text} ({age})", heard_from)

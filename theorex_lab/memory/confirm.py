@@ -1,0 +1,78 @@
+"""A person's word for what was only heard: a confirmed fix stands among the known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from theorex_lab.clock import Clock
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+
+_SHORT_CHARACTERS = 8
+
+
+class Confirmed(NamedTuple):
+    """What was confirmed: the observation, and its text."""
+
+    observation_id: str
+    text: str
+
+
+def confirm(views: Views, clock: Clock, observation_id: str) -> Confirmed:
+    """Note that a person vouches for a fix, or for what to avoid, named by its id or the end of it that a context shows.
+
+    Repeating it changes nothing. Raises InvalidInput for an id that names none of them, several, or one that was erased.
+    """
+    event = _named(views, observation_id)
+    done = new_event(
+        "confirmed", {"observation_id": event.id}, agent=event.agent, session=event.session, at=clock.now(),
+        lineage=[event.id], event_id=_confirmation_id(event.id),
+    )  # fmt: skip
+    try:
+        with views.journal.exclusive() as append:
+            if any(each.erased for each in views.journal.read(ids=[event.id])):
+                raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
+            append(done)
+    except AlreadyThere:
+        pass  # it was confirmed before
+    return Confirmed(event.id, event.body["text"])
+
+
+def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
+    """Those of these observations that a person has confirmed."""
+    by_id = {_confirmation_id(each): each for each in observation_ids}
+    return {by_id[event.id] for event in journal.read(ids=list(by_id)) if not event.erased}
+
+
+def short_id(event_id: str) -> str:
+    """The end of an id, which differs from event to event where the beginnings are times."""
+    return event_id[-_SHORT_CHARACTERS:]
+
+
+def _confirmation_id(observation_id: str) -> str:
+    return derived_event_id("confirmed", observation_id)
+
+
+def _named(views: Views, observation_id: str) -> Event:
+    axon = views.get(Axon)
+    with axon.lock:
+        kinds = [number for name in (FIX_TYPE, AVOID_TYPE) if (number := axon.types.find(name)) is not None]
+        seqs = axon.observations["seq"][np.isin(axon.observations["type"], kinds)].tolist()
+    known = [event for event in views.journal.read(seqs=seqs) if not event.erased]
+    ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
+    found = [event for event in known if ends and event.id.endswith(observation_id)]
+    if len(found) != 1:
+        what = f"which is the end of {len(found)} ids" if found else "which is no fix that is remembered"
+        raise InvalidInput(
+            f"got the id {observation_id!r:.80}, {what}; allowed is the whole id of a fix, or its last "
+            f"{_SHORT_CHARACTERS} characters, as the context and `theorex trace-review --json` show them"
+        )
+    return found[0]

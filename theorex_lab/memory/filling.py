@@ -1,0 +1,166 @@
+"""Which lines a context has room for: the trusted ones first, and of hearsay a bounded part that crowds nothing out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+CONCEPT = "concept"
+# What a section's title and its fence take, beside the name of whom it is of.
+SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
+# Hearsay (trust below `agent`): one part in so many of the budget, and lines of one agent and kind of source.
+HEARSAY_PART, HEARSAY_LINES = 4, 5
+LINE_CHARACTERS = 300
+_READ_CHARACTERS = 20 * LINE_CHARACTERS  # much of it may be white space
+_BYTES_PER_TOKEN = 4
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+class Line(NamedTuple):
+    """A line of a context. kind: concept, failure, or an observation type.  owner: whose it is shown as.
+
+    heard_from: agent and trust of what is trusted less than an agent; None for what is trusted.
+    """
+
+    kind: str
+    owner: str
+    text: str
+    heard_from: tuple[str, int] | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it is an agent's or a person's own word."""
+        return self.heard_from is None
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of a text, estimated as a quarter of its bytes in UTF-8, rounded up.
+
+    >>> count_tokens("four letters")
+    3
+    """
+    return -(-len(text.encode()) // _BYTES_PER_TOKEN)
+
+
+def age_in_words(days: float) -> str:
+    """today, yesterday, N days (below 14), N weeks (below 60 days), N months.
+
+    >>> [age_in_words(days) for days in (0.5, 1.9, 13.9, 14, 59.9, 60)]
+    ['today', 'yesterday', '13 days', '2 weeks', '8 weeks', '2 months']
+    """
+    if days < 1:
+        return "today"
+    if days < 2:
+        return "yesterday"
+    if days < 14:
+        return f"{int(days)} days"
+    return f"{int(days // 7)} weeks" if days < 60 else f"{int(days // 30)} months"
+
+
+def shortened(text: str) -> str:
+    """A stored text as a line shows it: white space and control characters folded, at most 300 characters.
+
+    >>> shortened("two\\nlines"), len(shortened("long " * 1_000))
+    ('two lines', 300)
+    """
+    line = _SPACE.sub(" ", text[:_READ_CHARACTERS]).strip()
+    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"
+
+
+class Room:
+    """What is left of a budget of tokens; hearsay may take a quarter of the whole, whatever else is there."""
+
+    def __init__(self, tokens: int, *, used: int) -> None:
+        self.left = tokens - used
+        self._for_hearsay = tokens // HEARSAY_PART
+
+    def take(
+        self, lines: Sequence[Line], *, at_most: int | None = None, headings: bool = True, most: int | None = None
+    ) -> list[Line]:
+        """The trusted of the lines that fit, first come, first served, in `at_most` tokens; of the first `most` of them."""
+        trusted = [line for line in lines if line.trusted]
+        return self._take(trusted[:most], self.left if at_most is None else at_most, headings)
+
+    def take_hearsay(self, lines: Sequence[Line], *, headings: bool = True, most: int | None = None) -> list[Line]:
+        """The others that fit into the part that is theirs, five of an agent and a kind of source at most."""
+        heard = [line for line in lines if not line.trusted]
+        numbers = _numbered([line.heard_from for line in heard])
+        few = first_of_each(numbers, HEARSAY_LINES).tolist()
+        chosen = [line for line, kept in zip(heard, few, strict=True) if kept]
+        before = self.left
+        taken = self._take(chosen[:most], self._for_hearsay, headings)
+        self._for_hearsay -= before - self.left
+        return taken
+
+    def _take(self, lines: Sequence[Line], at_most: int, headings: bool) -> list[Line]:
+        if not lines:
+            return []
+        budget = min(self.left, at_most)
+        sections = [(line.kind if line.trusted else line.kind == CONCEPT, line.owner) for line in lines]
+        section = _numbered(sections)
+        section_price = np.zeros(len(lines), np.int64)
+        for number, line in zip(section.tolist(), lines, strict=True):
+            section_price[number] = (_heading_tokens(line) if headings else 0) + count_tokens(line.owner)
+        price = np.array([count_tokens(f"- {line.text}\n") for line in lines], np.int64)
+        taken, left = fill(price, section, section_price, budget)
+        self.left -= budget - left
+        return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]
+
+
+def fill(price: Ints, section: Ints, section_price: Ints, budget: int) -> tuple[Mask, int]:
+    """Which lines are taken, in their order, and what is left of the budget. One that does not fit is passed over.
+
+    price: tokens of each line.  section: its section's number.  section_price: what a section's first line pays more.
+
+    >>> taken, left = fill(np.array([9, 90, 9]), np.array([0, 0, 0]), np.array([2]), 30)
+    >>> taken.tolist(), left
+    ([True, False, True], 10)
+    """
+    taken, opened, start = np.zeros(len(price), np.bool_), np.zeros(len(section_price), np.bool_), 0
+    while start < len(price):
+        rest = section[start:]
+        closed = np.where(opened[rest], 0, section_price[rest])
+        fits = np.flatnonzero(price[start:] + closed <= budget)
+        if not len(fits):
+            break
+        start, rest, closed = start + int(fits[0]), rest[fits[0] :], closed[fits[0] :]
+        first = np.zeros(len(rest), np.bool_)
+        first[np.unique(rest, return_index=True)[1]] = True
+        spent = np.cumsum(price[start:] + np.where(first, closed, 0))
+        count = int(np.searchsorted(spent, budget, "right"))
+        taken[start : start + count] = True
+        opened[rest[:count]] = True
+        budget -= int(spent[count - 1])
+        start += count
+    return taken, budget
+
+
+def first_of_each(key: Ints, most: int) -> Mask:
+    """The first `most` of each key, in their order.
+
+    >>> first_of_each(np.array([7, 7, 3, 7]), 2).tolist()
+    [True, True, True, False]
+    """
+    order = np.argsort(key, kind="stable")
+    starts = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] - 1)) if len(key) else order
+    rank = np.arange(len(key)) - np.repeat(starts, np.diff(np.append(starts, len(key))))
+    kept = np.zeros(len(key), np.bool_)
+    kept[order[rank < most]] = True
+    return kept
+
+
+def _numbered(keys: Sequence[object]) -> Ints:
+    """Equal keys as equal numbers from 0 on."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+
+def _heading_tokens(line: Line) -> int:
+    return CONCEPT_HEADING_TOKENS if line.kind == CONCEPT else SENTENCE_HEADING_TOKENS

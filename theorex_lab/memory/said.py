@@ -1,0 +1,55 @@
+"""Who said what in a captured event: what an agent did is its own word, what a tool answered is the tool's."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from theorex_lab.journal.event import Body
+from theorex_lab.text.paths import shown_path, without_far_paths
+
+# Members of a tool's input in which an agent says what it does; the others may hold anything it has read.
+_MEMBER = re.compile(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\])*)')
+_BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
+
+
+class Said(NamedTuple):
+    """A text and how far it is trusted: `source` is a key of TRUST."""
+
+    source: str
+    text: str
+
+
+def said(body: Body) -> list[Said]:
+    """What an event says, by who said it: a prompt alone; of a tool call what the agent did, then all else.
+
+    >>> said({"input": '{"command":"make test","note":"x"}', "response": "ok", "source": "tool"})
+    [Said(source='agent', text='make test'), Said(source='tool', text='{,"note":"x"}\\nok')]
+    """
+    source, given, answer = str(body["source"]), str(body.get("input", "")), str(body.get("response", ""))
+    if "text" in body:
+        return [Said(source, str(body["text"]))]
+    done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)
+    own = [*filter(shown_path, body.get("paths", ())), without_far_paths(done)]
+    heard = without_far_paths(f"{rest}\n{answer}")
+    if source != "tool":  # a whole event that came from elsewhere
+        return [Said(source, "\n".join([*own, heard]).strip())]
+    parts = Said("agent", "\n".join(filter(None, own)).strip()), Said("tool", heard.strip())
+    return [part for part in parts if part.text]
+
+
+def _own_words(given: str) -> tuple[str, str]:
+    """The command and the project's paths of an input in JSON, which may be cut; and what is left of it."""
+    words = []
+    for name, value in _MEMBER.findall(given):
+        text = _unescaped(value)
+        words.append(text if name == "command" else shown_path(text))
+    return "\n".join(filter(None, words)), _MEMBER.sub("", given)
+
+
+def _unescaped(value: str) -> str:
+    try:
+        return str(json.loads(f'"{_BROKEN_ESCAPE.sub("", value)}"', strict=False))
+    except ValueError:
+        return value
