@@ -55,7 +55,7 @@ def opened(home: Path, *, at: int = NOW, **settings: Any) -> Lab:
 
 def tool_event(text: str, *, at: int = NOW, agent: str = "main", session: str = "s1", source: str = "tool") -> Event:
     """What the hook appends after a tool call."""
-    body = {"tool": "Bash", "input": text, "response": "", "source": source}
+    body = {"tool": "Bash", "input": "", "response": text, "source": source}
     return new_event("tool_used", body, agent=agent, session=session, at=at)
 
 

@@ -88,8 +88,10 @@ def test_a_usable_review_and_its_fix_are_appended_at_once(lab: Lab) -> None:
     assert record.to_dict() == {
         "outcome_id": outcome_id, "trace_id": "t-1", "score": 0.9, "fix_description": FIX, "decisive_step": 1,
         "failure_class": "wrong_plan", "written_to_axon": True, "model_used": "qwen", "problem": None,
+        "observation_id": record.observation_id,
     }  # fmt: skip
     fix, reviewed = lab.journal.tail(before)
+    assert fix.id == record.observation_id
     assert (fix.kind, fix.agent, fix.session) == ("observation", "main", "s-7")
     assert fix.body["text"] == f"trace_fix: {FIX}"
     assert (fix.body["type"], fix.body["source"], fix.body["tags"]) == ("trace_fix", "model", ["billing"])
@@ -204,7 +206,7 @@ def test_a_call_that_is_under_way_is_waited_for(lab: Lab) -> None:
         assert "under way" in str(record.problem)
         assert events(lab, "reviewed", "review_failed") == []
     [record] = lab.review_failures(reviewer=HeuristicReviewer())  # its process is gone: the trace was closed as lost
-    assert record.written_to_axon
+    assert "nothing in the trace" in str(record.problem)
     assert lab.trace("t").lost
 
 
@@ -225,8 +227,9 @@ def test_the_rules_find_the_tool_call_that_failed(lab: Lab) -> None:
     assert record.decisive_step == 7
     assert (record.failure_class, record.model_used) == ("wrong_code", "heuristic")
     assert 0 < record.score < 1
-    assert record.fix_description.startswith('In "bring the new prices to production", step 7 by main ')
-    assert '"./deploy.sh --force", then "error: unknown option --force; use --replace"' in record.fix_description
+    assert record.fix_description == (
+        "The tool Bash answered with an unknown option; next time look up in its help which options it takes before the call."
+    )
 
 
 def test_the_rules_read_what_a_hook_keeps_of_an_answer(lab: Lab) -> None:
@@ -242,18 +245,18 @@ def test_the_rules_read_what_a_hook_keeps_of_an_answer(lab: Lab) -> None:
         traced(lab, outcome_id, *tools, trace_id=f"t-{number}")
     for record in lab.review_failures(reviewer="heuristic"):
         assert record.decisive_step == 3
-        assert "the disk is full" in record.fix_description
+        assert "The tool Bash answered with a full disk; next time " in record.fix_description
 
 
-def test_the_rules_say_when_no_model_answered(lab: Lab) -> None:
+def test_a_silent_endpoint_is_no_evidence_for_the_rules(lab: Lab) -> None:
     decision = "deploy the billing service, " + "and then look at every page of the shop, " * 10
     outcome_id = log_of(lab).record("main", decision, "nothing happened", success=False).outcome_id
     attempts = (Attempt("qwen", False, error="connection refused"),)
     traced(lab, outcome_id, success=False, response="", error="qwen: connection refused", attempts=attempts)
     [record] = lab.review_failures(reviewer="heuristic")
     assert (record.failure_class, record.decisive_step) == ("model_unavailable", 1)
-    assert "connection refused" in record.fix_description
-    assert "check that the endpoint is up" in record.fix_description
+    assert not record.written_to_axon
+    assert [each.outcome_id for each in log_of(lab).queue()] == [outcome_id]
 
 
 def test_the_rules_judge_an_answer_that_came_without_tools(lab: Lab) -> None:
@@ -261,34 +264,32 @@ def test_the_rules_judge_an_answer_that_came_without_tools(lab: Lab) -> None:
     traced(lab, outcome_id, response="Let's assume the sum is 42.")
     [record] = lab.review_failures(reviewer="heuristic")
     assert (record.failure_class, record.decisive_step) == ("made_up_data", 1)
-    assert '"Let\'s assume the sum is 42.", then "observation: the ledger says 57"' in record.fix_description
+    assert record.fix_description.startswith("The run used made-up data; next time fetch the real data")
 
 
 def test_the_words_of_a_rule_are_no_concepts(lab: Lab) -> None:
     lost = (
         log_of(lab).record("main", "raised the cache TTL to an hour", "stale prices at noon", success=False).outcome_id
     )
-    traced(lab, lost, success=False, response="", attempts=(Attempt("qwen", False, error="ConnectError Errno 111"),))
-    log_of(lab).record("main", "raised the cache TTL to an hour", "stale prices at noon", success=False)
+    traced(lab, lost, ("Bash", "./purge", "bash: ./purge: command not found"))
     lab.review_failures(reviewer="heuristic")
-    found = [{label for _, label, _, _ in event.body["concepts"]} for event in events(lab, "observation")]
-    assert found[1] == {"cache ttl", "stale price", "noon"}
-    assert found[0] == {"price", "production", "stale price", "noon"}
+    [fix] = events(lab, "observation")
+    assert {label for _, label, _, _ in fix.body["concepts"]} == {"cache ttl", "stale price", "noon"}
 
 
 def test_the_rules_say_so_where_there_is_no_trace(lab: Lab) -> None:
     failed(lab, "the old prices\nwere still shown")
     [record] = lab.review_failures(reviewer="heuristic")
     assert (record.trace_id, record.decisive_step, record.score) == (None, None, 0.0)
-    assert 'ended with "the old prices were still shown"' in record.fix_description
-    assert "none was kept of this run" in record.fix_description
+    assert (record.fix_description, record.written_to_axon) == ("", False)
+    assert "no trace was kept of this run" in str(record.problem)
 
 
 def test_a_run_as_steps(lab: Lab) -> None:
     outcome_id = failed(lab)
     traced(lab, outcome_id, *[("Bash", f"ls {n}", f"file {n}") for n in range(100)])
-    later = tool_event("ls after", at=NOW + DAY)
-    lab.journal.append([later._replace(body={**later.body, "trace_id": "t-1", "response": "done"})], allow_future=True)
+    later = tool_event("done", at=NOW + DAY)
+    lab.journal.append([later._replace(body={**later.body, "trace_id": "t-1", "input": "ls after"})], allow_future=True)
     steps = case_in(lab, outcome_id).steps
     assert [each.index for each in steps] == list(range(len(steps)))
     assert steps[0].text == "deploy the billing service\nbring the new prices to production"
@@ -434,7 +435,9 @@ def test_a_model_that_is_silent_twice_in_a_row_is_asked_no_more_in_this_run(tmp_
         # Another run asks anew, about those first that were not tried.
         again = lab.review_failures(reviewer="model")
         assert [each.outcome_id for each in again] == [*failures[6:], failures[0], *failures[2:6]]
-        assert all(each.written_to_axon for each in again)
+        assert [each.outcome_id for each in again if not each.written_to_axon] == [failures[3]], (
+            "it said nothing of use of it"
+        )
 
 
 def test_endpoints_that_hang_cost_their_time_twice_and_the_reason_is_said_once(
@@ -476,11 +479,14 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
     failed(lab)
     reply = json.dumps({"score": 1, "fix_description": ATTACKS[name][:19_000]})
     [record] = lab.review_failures(reviewer=saying(reply))
-    assert record.written_to_axon
+    assert record.written_to_axon == (name in ("control characters", "half a pair", "a prefix", "no end"))
+    if not record.written_to_axon:
+        assert events(lab, "observation") == []
+        return
     [fix] = events(lab, "observation")
     text = fix.body["text"]
     assert text == f"trace_fix: {record.fix_description}"
-    assert len(record.fix_description) <= 500
+    assert len(record.fix_description) <= 300
     assert text.isprintable()
     assert (fix.body["type"], fix.body["source"]) == ("trace_fix", "model")
     lab.promote()
@@ -488,12 +494,15 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
     context = lab.context().text
     assert lab.context_file.read_text() == context
     lines = context.splitlines()
-    assert lines.count("## Known fixes") == 1
-    opening = lines.index("## Known fixes") + 1
+    assert lines.count("## Heard, not verified") == 1
+    opening = lines.index("## Heard, not verified") + 1
     ticks = lines[opening].removesuffix("text source=main/model")
     assert set(ticks) == {"`"}
     closing = lines.index(ticks, opening + 1)
-    assert lines[opening + 1 : closing] == [f"{text} (today)"]
+    shown = text if len(text) <= 300 else text[:299].rstrip() + "…"
+    failure = "deploy the billing service. It ended with: the old prices were still shown"
+    assert lines[opening + 1 : closing] == [f"{shown} (today, id {fix.id[-8:]})"]
+    assert failure not in context, "it was reviewed"
     assert ticks not in text
     # What was heard from a model stands in fences wherever it stands.
     inside = False
@@ -569,7 +578,7 @@ def test_trace_review_of_one_agent_and_of_all(run: Run, home: Callable[..., Path
         assert ended.json["reviewer"] == "model: m0 accepts connections; asked in turn are m0"
         assert ended.json["reviews"][0].keys() == {
             "outcome_id", "trace_id", "score", "fix_description", "decisive_step", "failure_class", "written_to_axon",
-            "model_used", "problem",
+            "model_used", "problem", "observation_id",
         }  # fmt: skip
         assert [each["outcome_id"] for each in run("trace-review", "--agent", "all", "--json").json["reviews"]] == [
             theirs

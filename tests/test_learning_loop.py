@@ -26,15 +26,18 @@ TASK = "deploy the billing service to production"
 
 def deployment(command: str) -> str:
     """The world: what running this command answers; a script that has renamed one of its options."""
+    if "--help" in command:
+        return "usage: deploy.sh [--replace]"
     if "--replace" in command:
         return "deployed version 2"
     return "error: unknown option --force; use --replace"
 
 
 def reading_agent(context: str) -> str:
-    """An agent that knows the old option, and mends its command by what its context says of it."""
-    known = re.search(r"unknown option (--\w+); use (--\w+)", context)
-    return f"./deploy.sh {known[2] if known else '--force'}"
+    """An agent that knows the old option, and looks it up where its context says so."""
+    told = "look up in its help which options it takes" in context
+    known = re.search(r"--\w+", deployment("./deploy.sh --help") if told else "")
+    return f"./deploy.sh {known[0] if known else '--force'}"
 
 
 def told(event: dict[str, Any], home: Path, **environment: str) -> str:
@@ -106,7 +109,8 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
     assert run("boot-inject", "--json").json["path"] == str(path / "SHARED_CONTEXT.md")
 
     context = session_start(path)
-    assert f"{text} (today)" in context.splitlines()
+    assert [line for line in context.splitlines() if line.startswith(f"{text} (today, id ")]
+    assert "use --replace" not in context, "what a tool answered is not handed on"
     assert reading_agent("") != reading_agent(context)
     answer = deployment(reading_agent(context))
     assert answer == "deployed version 2"
@@ -138,7 +142,7 @@ def failing_reviewer(exchange: Exchange) -> bool:
 
 def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
     with HostileServer(failing_reviewer) as server:
-        path = home(**models(server.url, modelTimeoutSeconds=60.0))
+        path = home(**models(server.url, server.url, modelTimeoutSeconds=60.0))
         failure = record(run, "./deploy.sh --force", deployment("--force"))
         asked = run("dispatch", f"{session_start(path)}{TASK}", "--outcome-id", failure["outcome_id"], "--json").json
         assert (asked["success"], asked["response"]) == (True, "./deploy.sh --force")
@@ -153,16 +157,23 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
 
         server.then(scripted_model)
         evolved = run("evolve-review", "--json").json
-        assert evolved["reviewer"] == "model: m0 accepts connections; asked in turn are m0"
+        assert evolved["reviewer"] == "model: m0 accepts connections; asked in turn are m0, m1"
         [review] = evolved["reviews"]
         assert (review["written_to_axon"], review["score"], review["failure_class"]) == (True, 0.8, "wrong_code")
+        assert review["model_used"] == "m1", "m0 had nothing to say of it, and is not asked again"
         text = written_fix(path)
         assert text == "trace_fix: Run deploy.sh with --replace in place of --force, which it no longer knows."
         assert run("promote", "--json").code == 0
         assert run("boot-inject", "--json").code == 0
 
         context = session_start(path)
-        assert f"{text} (today)" in context.splitlines()
+        assert context.index("## Heard, not verified") < context.index(
+            f"{text} (today, id {review['observation_id'][-8:]})"
+        )
+        assert run("confirm", review["observation_id"][-8:]).code == run("boot-inject").code == 0
+        context = session_start(path)
+        assert context.index("## Known fixes") < context.index(f"{text} (today)")
+        assert "## Heard, not verified" not in context
         asked = run("dispatch", f"{context}{TASK}", "--json").json
         assert deployment(asked["response"]) == "deployed version 2"
         assert run("evolve-review", "--json").json["reviews"] == []
@@ -170,7 +181,9 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
 
 def test_a_fix_fades_with_a_half_life_of_seven_days(run: Run, home: Callable[..., Path]) -> None:
     path = home(**models(closed_port()))
-    record(run, "./deploy.sh --force", deployment("--force"))
+    failure = record(run, "./deploy.sh --force", deployment("--force"))
+    asked = run("dispatch", TASK, "--outcome-id", failure["outcome_id"], "--json").json
+    tool_used("./deploy.sh --force", deployment("--force"), asked["trace_id"], path)
     assert run("evolve-review", "--json").json["context"]["fixes"] == 1
     text = written_fix(path)
     for days, there in ((6, True), (12, True), (13, False), (30, False)):
@@ -178,11 +191,12 @@ def test_a_fix_fades_with_a_half_life_of_seven_days(run: Run, home: Callable[...
         run("scan", "--now", later)
         assert run("boot-inject", "--now", later).code == 0
         assert (text in (path / "SHARED_CONTEXT.md").read_text()) == there, days
-    assert text in [hit["text"] for hit in run("search", "deploy.sh", "--cold", "--json").json["hits"]]
+    assert text in [hit["text"] for hit in run("search", "help which options", "--cold", "--json").json["hits"]]
 
 
 def test_evolve_review_says_what_each_of_its_steps_did(run: Run, home: Callable[..., Path]) -> None:
     path = home(**models(closed_port()))
+    run("write", "billing has a deployment script")
     for _ in range(4):
         record(run, "./deploy.sh --force", deployment("--force"))
     evolved = run("evolve-review", "--agent", "all", "--days", "2", "--json").json
@@ -197,7 +211,7 @@ def test_evolve_review_says_what_each_of_its_steps_did(run: Run, home: Callable[
     shown = run("evolve-review", "--agent", "all", "--days", "2")
     assert shown.code == 0
     assert shown.out.splitlines()[1:3] == [
-        "no failure waits for a review",
+        "4 outcomes  by nobody: not written: it waits for another reviewer; tried have: heuristic",
         "main: won nothing, lost billing; 0 observations written",
     ]
     with Lab(path) as lab:

@@ -179,7 +179,7 @@ def _tool_used(event: Mapping[str, Any]) -> dict[str, Any]:
 
 def _paths(given: object, folder: object) -> list[str]:
     """Paths of a tool's input that lie in the agent's working folder, relative to it."""
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or not any(name in given for name in _PATH_MEMBERS):
         return []
     from theorex_lab.text.paths import shown_path
 

@@ -75,7 +75,7 @@ class _Explorer:
         self.kind.value = verdict.failure_class if label is None else label.failure_class
         self.step.value = verdict.decisive_step if label is None else label.decisive_step
         self.note.value = "" if label is None else label.note
-        self.fix.value = f"<p>proposed fix: {escape(verdict.fix_description)}</p>"
+        self.fix.value = f"<p>proposed fix: {escape(verdict.fix_description or verdict.problem or '')}</p>"
         self.picture.value = to_png(draw_failure(case, verdict, label))
 
     def go_to(self, outcome_id: str) -> None:

@@ -22,7 +22,12 @@ from theorex_lab.memory.standing import standing
 from theorex_lab.text.paths import shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from theorex_lab.journal.view import Views
     from theorex_lab.memory.moments import Moment
+
+    Failed = Callable[[Views, Settings, int], Sequence[Line]]  # the last: now, µs
 
 # Tokens and items of the context that a model is given.
 BUDGETS = {
@@ -73,6 +78,16 @@ def fence(lines: list[str], source: str) -> list[str]:
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * max(3, longest + 1)
     return [f"{ticks}text source={source}", *(_SPACE.sub(" ", line).strip() for line in lines), ticks]
+
+
+def render_of(
+    views: Views, settings: Settings, now: int, *, tokens: int | None = None, failed: Failed | None = None
+) -> Context:
+    """`render` of a home's views as they are now; `failed` gives the lines of what failed."""
+    told = [] if failed is None else failed(views, settings, now)
+    axon = views.get(Axon)
+    with axon.lock:
+        return render(axon, views.journal, now, settings, failed=told, tokens=tokens)
 
 
 def render(

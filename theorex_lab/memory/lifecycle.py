@@ -24,12 +24,9 @@ from theorex_lab.memory.observation import Entry, Written, new_observation
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.journal.view import View, Views
     from theorex_lab.memory.axon import Axon
-    from theorex_lab.memory.context import Context
-    from theorex_lab.memory.filling import Line
+    from theorex_lab.memory.context import Context, Failed
     from theorex_lab.memory.short_term import ShortTerm
     from theorex_lab.memory.standing import Scanned
-
-    Failed = Callable[[Views, Settings, int], Sequence[Line]]  # the last: now, µs
 
 V = TypeVar("V", bound="View")
 
@@ -190,14 +187,10 @@ def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) ->
 def context(
     views: Views, settings: Settings, clock: Clock, *, tokens: int | None = None, failed: Failed | None = None
 ) -> Context:
-    """What the next session is given; `failed`: gives the lines of what failed."""
-    from theorex_lab.memory.axon import Axon
-    from theorex_lab.memory.context import render
+    """What the next session is given; `failed` gives the lines of what failed."""
+    from theorex_lab.memory.context import render_of
 
-    told = [] if failed is None else failed(views, settings, clock.now())
-    axon = views.get(Axon)
-    with axon.lock:
-        return render(axon, views.journal, clock.now(), settings, failed=told, tokens=tokens)
+    return render_of(views, settings, clock.now(), tokens=tokens, failed=failed)
 
 
 def boot_inject(
