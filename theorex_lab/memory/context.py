@@ -12,7 +12,7 @@ from theorex_lab.config import Settings
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.filling import CONCEPT, Line, Room, age_in_words, count_tokens, shortened
+from theorex_lab.memory.filling import CONCEPT, Line, Room, age_in_words, count_tokens, shortened, trusted_first
 from theorex_lab.memory.flash import Flash
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
 from theorex_lab.memory.sentences import sentences
@@ -215,9 +215,13 @@ def render_flash(
     for row in rows.tolist():
         label = short_term.labels[int(table["surface"][row])]
         trust[label] = max(trust.get(label, 0), int(table["trust"][row]))
-    recent = [Line(_RECENT, agent, *_heard_label(agent, *each)) for each in list(trust.items())[:_FLASH_RECENT]]
-    active = _concepts(axon, now, settings, agents=[agent], lowest=Tier.ACTIVE)[:_FLASH_ACTIVE]
-    said = [*active, *recent, *(_moment_line(agent, each, now) for each in moments)]
+    recent = [Line(_RECENT, agent, *_heard_label(agent, *each)) for each in trust.items()]
+    active = _concepts(axon, now, settings, agents=[agent], lowest=Tier.ACTIVE)
+    said = [
+        *trusted_first(active)[:_FLASH_ACTIVE],
+        *trusted_first(recent)[:_FLASH_RECENT],
+        *(_moment_line(agent, each, now) for each in moments),
+    ]
     waiting = len(flash.pending(agent, session))
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", _NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))

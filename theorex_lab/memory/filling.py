@@ -74,6 +74,11 @@ def shortened(text: str) -> str:
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"
 
 
+def trusted_first(lines: Sequence[Line]) -> list[Line]:
+    """The lines in their order, hearsay after the others."""
+    return sorted(lines, key=lambda line: not line.trusted)
+
+
 class Room:
     """What is left of a budget of tokens; hearsay may take a quarter of the whole, whatever else is there."""
 

@@ -12,7 +12,7 @@ from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.observation import Entry, Written, new_observation
+from theorex_lab.memory.observation import TRUST, Entry, Written, new_observation
 
 if TYPE_CHECKING:
     from theorex_lab.memory.axon import Axon
@@ -72,13 +72,14 @@ def check_refs(refs: Sequence[str]) -> list[str]:
 
 
 def recent_moments(axon: Axon, journal: Journal, *, agent: str, limit: int = 5) -> list[Moment]:
-    """The agent's newest moments, newest first, whatever became of their concepts."""
+    """The agent's newest moments, newest first, whatever became of their concepts; hearsay after its own."""
     import numpy as np
 
     table = axon.observations
     mine = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == axon.agents.find(agent))
     rows = np.flatnonzero(mine)
-    newest = rows[np.lexsort((rows, table["at"][rows]))][::-1][:limit]
+    own = table["trust"][rows] >= TRUST["agent"]
+    newest = rows[np.lexsort((rows, table["at"][rows], own))][::-1][:limit]
     events = {event.seq: event for event in journal.read(seqs=table["seq"][newest].tolist()) if not event.erased}
     chosen = [events[seq] for seq in table["seq"][newest].tolist() if seq in events]
     return [

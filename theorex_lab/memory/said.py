@@ -10,7 +10,7 @@ from theorex_lab.journal.event import Body
 from theorex_lab.text.paths import shown_path, without_far_paths
 
 # Members of a tool's input in which an agent says what it does; the others may hold anything it has read.
-_MEMBER = re.compile(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\])*)')
+_MEMBER = re.compile(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\])*)"?')
 _BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
