@@ -173,6 +173,18 @@ def test_hearsay_gets_a_quarter_and_five_lines_of_one_agent_and_source(lab: Lab)
         assert sum(line.startswith("Heard") for line in text.splitlines()) == 5
 
 
+def test_a_full_memory_still_tells_what_was_heard_after_its_own_sentences(lab: Lab) -> None:
+    lab.journal.append([observation("y", labels=[f"own {number}" for number in range(200)])])
+    heard = [f"trace_fix: heard {number} {'of it ' * 40}" for number in range(5)]
+    lab.journal.append([observation(text, observation_type="trace_fix", source="tool") for text in heard])
+    text = lab.context(tokens=1_000).text
+    assert 0 < count_tokens(section(text, "Heard, not verified")) <= 250
+    assert text.count("- Own") > 40
+    own = [f"trace_fix: own {number} {'of it ' * 40}" for number in range(9)]
+    lab.journal.append([observation(text, observation_type="trace_fix") for text in own])
+    assert "## Heard" not in lab.context(tokens=1_000).text, "the owner's sentences fill their half"
+
+
 def test_a_line_that_does_not_fit_is_passed_over() -> None:
     lines = [Line("concept", "main", text) for text in ("a" * 40, "b" * 4_000, "c" * 40)]
     room = Room(100, used=0)

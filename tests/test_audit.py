@@ -345,7 +345,7 @@ def test_a_moment_keeps_story_and_places_and_never_fades(lab: Lab) -> None:
 
 def test_flash_inject_lists_five_moments(lab: Lab) -> None:
     assert "## Moments" not in lab.flash_inject("s")
-    write_moment(lab.journal, lab.settings, lab.clock, "too old to be shown")
+    write_moment(lab.journal, lab.settings, lab.clock, "too old to be shown", source="tool")
     for number in range(4):
         lab.clock.advance(days=100)  # type: ignore[attr-defined]
         refs = [f"file_{n}.py:{n}" for n in range(number * 2)]

@@ -107,28 +107,46 @@ class _Filled:
     """A context while it is filled, as `memory.filling.Room` fills one."""
 
     def __init__(self, lines: _Lines, tokens: int) -> None:
-        self.lines, self.recorded, self.tokens, self.left = lines, lines.recorded, tokens, tokens - HEADING_TOKENS
+        self.lines, self.recorded = lines, lines.recorded
+        self.left, self.for_hearsay, self.heard_from = (
+            tokens - HEADING_TOKENS,
+            tokens // HEARSAY_PART,
+            np.zeros(0, np.int64),
+        )
 
     def sentences(self, rows: Integers, price: Integers) -> Integers:
-        """Those of the owner's own that are taken, in half of what is left at most."""
-        own = self.recorded.sentence_heard[rows] < 0
-        rows, price, n = rows[own], price[own], len(self.lines.of_sentences)
-        section = self.recorded.sentence_avoid[rows] * n + self.recorded.sentence_owner[rows]
-        return rows[self._fill(price, section, np.tile(self.lines.of_sentences, 2), self.left // 2)]
+        """Those that are taken, in half of the room at most: the owner's own, then what was heard."""
+        recorded, n = self.recorded, len(self.lines.of_sentences)
+        own, concepts_part = recorded.sentence_heard[rows] < 0, self.left - self.left // 2
+        section, section_price = recorded.sentence_owner[rows], np.tile(self.lines.of_sentences, 2)
+        by_kind = recorded.sentence_avoid[rows] * n + section
+        told = rows[own][self._fill(price[own], by_kind[own], section_price, self.left - concepts_part)]
+        few = np.flatnonzero(~own)[self._few(recorded.sentence_heard[rows][~own])]
+        return np.append(
+            told, rows[few][self._hear(price[few], section[few], section_price, self.left - concepts_part)]
+        )
 
     def concepts(self, agent: Integers, price: Integers) -> Booleans:
         """Which of these lines of an agent's own words are taken."""
         return self._fill(price, agent, self.lines.of_concepts, self.left)
 
-    def hearsay(self, rows: Integers, prices: Integers, agent: Integers, price: Integers, source: Integers) -> Booleans:
-        """Which are taken of sentences (rows and prices) and then concepts (agent, price, source) that were only heard."""
-        recorded, n = self.recorded, len(self.lines.of_sentences)
-        few = np.flatnonzero(first_of_each(np.append(recorded.sentence_heard[rows], source), HEARSAY_LINES))
-        section = np.append(recorded.sentence_owner[rows], n + agent)
-        section_price = np.append(self.lines.of_sentences, self.lines.of_concepts)
-        budget = min(self.left, self.tokens // HEARSAY_PART)
-        taken = np.zeros(len(section), np.bool_)
-        taken[few] = self._fill(np.append(prices, price)[few], section[few], section_price, budget)
+    def hearsay(self, agent: Integers, price: Integers, source: Integers) -> Booleans:
+        """Which of these lines of concepts that were only heard are taken."""
+        few = np.flatnonzero(self._few(source))
+        taken = np.zeros(len(source), np.bool_)
+        taken[few] = self._hear(price[few], agent[few], self.lines.of_concepts, self.left)
+        return taken
+
+    def _few(self, source: Integers) -> Booleans:
+        """Which lines are looked at: of each source so many in all."""
+        few = first_of_each(np.append(self.heard_from, source), HEARSAY_LINES)[len(self.heard_from) :]
+        self.heard_from = np.append(self.heard_from, source[few])
+        return few
+
+    def _hear(self, price: Integers, section: Integers, section_price: Integers, at_most: int) -> Booleans:
+        before = self.left
+        taken = self._fill(price, section, section_price, min(self.left, at_most, self.for_hearsay))
+        self.for_hearsay -= before - self.left
         return taken
 
     def _fill(self, price: Integers, section: Integers, section_price: Integers, budget: int) -> Booleans:
@@ -191,15 +209,9 @@ class _Policy:
         told = filled.sentences(rows, sentence_price)
         agent = recorded.item_agent[moment.rows]
         own = self._own(moment, raw, awake[source[awake] < 0], agent, price, filled)
-        heard, known = rows[recorded.sentence_heard[rows] >= 0], self._ordered(moment, raw, awake[source[awake] >= 0])
-        heard_price = sentence_price[recorded.sentence_heard[rows] >= 0]
-        taken = filled.hearsay(heard, heard_price, agent[known], price[known], source[known])
-        items = np.append(own, known[taken[len(heard) :]])
-        return (
-            moment.rows[items],
-            np.append(told, heard[taken[: len(heard)]]),
-            self.settings.context_tokens - filled.left,
-        )
+        known = self._ordered(moment, raw, awake[source[awake] >= 0])
+        items = np.append(own, known[filled.hearsay(agent[known], price[known], source[known])])
+        return moment.rows[items], told, self.settings.context_tokens - filled.left
 
     def _own(
         self, moment: Moment, raw: Floats, awake: Integers, agent: Integers, price: Integers, filled: _Filled
