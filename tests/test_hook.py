@@ -175,7 +175,7 @@ def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert roots - sys.stdlib_module_names == {"theorex_lab"}
     assert not roots & {"asyncio", "subprocess", "logging", "tempfile", "email", "http"}
     floors = {name.split(".")[1] for name in modules if name.startswith("theorex_lab.")}
-    assert floors <= {"hook", "ids", "clock", "errors", "journal"}
+    assert floors <= {"hook", "ids", "clock", "errors", "journal", "text"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_session, derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.sqlite import Journal
+from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import Attempt
@@ -263,12 +264,12 @@ def _checked_id(given: str, what: str) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with ? for what cannot be stored: NUL, and halves of surrogate pairs.
+    """The text without hidden characters, and with ? for what cannot be stored: NUL, and halves of surrogate pairs.
 
     >>> clean("four\\0letters")
     'four?letters'
     """
-    return text.replace("\0", "?").encode("utf-8", "replace").decode()
+    return visible(text).replace("\0", "?").encode("utf-8", "replace").decode()
 
 
 def preview(text: str, limit: int) -> str:

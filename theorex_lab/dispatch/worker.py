@@ -29,6 +29,7 @@ from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.heuristic import estimated_tokens
+from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import Answer, ModelClient
@@ -189,6 +190,7 @@ class Dispatcher:
         new_observation(
             Entry("answer", task.agent_id, source="model", tags=tags, session=task.session), self.settings, now
         )
+        task = replace(task, task=visible(task.task))
         if task.trace_id is None:
             return replace(task, trace_id=new_event_id(now))
         if self.views.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))]):
@@ -340,7 +342,7 @@ def _check_numbers(task: DispatchTask) -> None:
 
 
 def _check_words(task: DispatchTask) -> None:
-    if not isinstance(task.task, str) or not task.task.strip():
+    if not isinstance(task.task, str) or not visible(task.task).strip():
         raise InvalidInput(f"got the task {task.task!r}; allowed is a text that says something")
     try:
         size = len(task.task.encode())

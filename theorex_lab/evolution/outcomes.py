@@ -218,8 +218,7 @@ def outcome_event(
 
     Raises InvalidInput for anything outside the rules.
     """
-    for text in (decision, result):
-        check_text(text, settings.max_text_bytes)
+    decision, result = (check_text(text, settings.max_text_bytes) for text in (decision, result))
     if not isinstance(success, bool):
         raise InvalidInput(f"got the success {success!r}; allowed are True and False")
     found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]

@@ -7,6 +7,7 @@ from collections import namedtuple
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.ids import check_agent, check_session, new_event_id
+from theorex_lab.text.visible import visible_value
 
 TYPE_CHECKING = False  # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7 ms
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def new_event(
     lineage: Sequence[str] = (),
     event_id: str | None = None,
 ) -> Event:
-    """An event that is ready to be appended; its body gets the current version of its kind.
+    """An event that is ready to be appended; its body gets the current version of its kind, and loses hidden characters.
 
     Raises InvalidInput for an agent or session outside the rules, or a kind that this release does not write.
 
@@ -133,7 +134,7 @@ def new_event(
         session=check_session(session),
         kind=kind,
         lineage=tuple(lineage),
-        body={"v": VERSIONS[kind], **body},
+        body={"v": VERSIONS[kind], **visible_value(body)},
     )
 
 
