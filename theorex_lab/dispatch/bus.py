@@ -102,6 +102,7 @@ class Tool:
 class End:
     """How a call went. `model`: which answered, else the last that was tried; `latency_ms`: None where none answered.
 
+    `unavailable`: no answer came from any model, so that nothing can be learnt of their answers.
     `kept`: events that are appended together with this one, or not at all.
     """
 
@@ -116,6 +117,7 @@ class End:
     attempts: tuple[Attempt, ...] = ()
     lost: bool = False
     kept: tuple[Event, ...] = ()
+    unavailable: bool = False
 
     @property
     def event_id(self) -> str:
@@ -130,6 +132,7 @@ class End:
             "outcome_id": start.outcome_id,
             "success": self.success,
             "lost": self.lost,
+            "unavailable": self.unavailable,
             "model": self.model,
             "tokens": self.tokens,
             "latency_ms": self.latency_ms,

@@ -294,9 +294,8 @@ class Dispatcher:
         end = End(start.trace_id, self.clock.now(), success=completion is not None, model=model, attempts=attempts)
         if completion is None:
             tried = "; ".join(f"{each.model}: {each.error}" for each in attempts)
-            return replace(
-                end, error=clean(tried) or "no model that fits has a url; name one in config.json, under models"
-            )
+            error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
+            return replace(end, error=error, unavailable=all(each.unavailable for each in attempts))
         end = replace(
             end, tokens=attempts[-1].tokens, latency_ms=completion.latency_ms, response=clean(completion.text)
         )
