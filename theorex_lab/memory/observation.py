@@ -84,6 +84,7 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
 
     `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
+    from theorex_lab.memory.corroboration import refused_concepts
     from theorex_lab.memory.extract import EXTRACTOR_VERSION, extract, sentiment  # the views that read do without
 
     source, at = entry.source, entry.at
@@ -106,6 +107,8 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
         "sentiment": sentiment(text),
         "weight": settings.source_weight(entry.agent),
     }
+    if TRUST[source] >= TRUST["agent"] and (refused := refused_concepts(text, mentions)):
+        body["refused"] = refused
     moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
     event = new_event("observation", body, agent=entry.agent, session=entry.session, at=moment)
     return event, mentions

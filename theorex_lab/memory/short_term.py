@@ -14,7 +14,8 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.flash import Scored
+from theorex_lab.memory.corroboration import refused_concepts
+from theorex_lab.memory.flash import Scored, text_of
 from theorex_lab.memory.observation import TRUST
 
 RETENTION_DAYS = 14
@@ -30,7 +31,7 @@ class ShortTerm(View):
     """
 
     name = "short_term"
-    code = 2
+    code = 3
     kinds = ("short_term", "graduated", "imported_links")
 
     def __init__(self) -> None:
@@ -56,9 +57,22 @@ class ShortTerm(View):
                 done += [(agent, concept, upto) for concept, upto in body["graduated"]]
                 continue
             session, trust = self.sessions.number(event.session), TRUST[body["source"]]
+            # What was only said to be refused is believed no more than what a model says.
+            refused, doubted = body.get("refused", ()), min(trust, TRUST["model"])
             for concept, label, surface, count in body["concepts"]:
                 texts = self.labels.number(label), self.labels.number(surface)
-                rows.append((event.seq, event.at, agent, session, concept, *texts, count, trust))
+                rows.append(
+                    (
+                        event.seq,
+                        event.at,
+                        agent,
+                        session,
+                        concept,
+                        *texts,
+                        count,
+                        doubted if concept in refused else trust,
+                    )
+                )
                 scores.append(body["score"])
         names = ("seq", "at", "agent", "session", "concept_id", "label", "surface", "count", "trust")
         where = _append(self.records, names, rows)
@@ -108,6 +122,9 @@ def short_term_event(scored: Scored, weight: float) -> Event:
         "source": origin.body["source"],
         "weight": weight,
     }
+    if TRUST[origin.body["source"]] >= TRUST["agent"]:
+        refused = refused_concepts(text_of(origin.body), scored.concepts)
+        body |= {"refused": refused} if refused else {}
     return new_event(
         "short_term",
         body,
