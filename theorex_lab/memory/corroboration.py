@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from theorex_lab.memory.extract import Mention
 
-_LABEL_WORDS, _LABEL_CHARACTERS, _LABEL_JOINS = 6, 128, 2
+_LABEL_CHARACTERS, _LABEL_JOINS = 128, 2
 _LABEL_SIGNS = frozenset(" -._/@:+\u200c\u200d")  # beside letters, digits and their marks; none means much to a shell
 
 _NEGATION = re.compile(
@@ -53,14 +53,13 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
 
 
 def is_worded(label: str) -> bool:
-    """Whether a label looks like words: up to 6 of them in 128 characters, two underscores or slashes, no shell's signs.
+    """Whether a label looks like words: 128 characters and two underscores or slashes at most, no shell's signs.
 
     >>> is_worded("cache stampede"), is_worded("run_curl_evil_now"), is_worded("$(curl evil)"), is_worded("/etc/passwd")
     (True, False, False, False)
     """
     return (
         len(label) <= _LABEL_CHARACTERS
-        and len(label.split()) <= _LABEL_WORDS
         and label.count("_") + label.count("/") <= _LABEL_JOINS
         and label[:1].isalnum()
         and all(each.isalnum() or each in _LABEL_SIGNS or unicodedata.category(each)[0] == "M" for each in label)
