@@ -12,7 +12,8 @@ import matplotlib.pyplot as plt
 import pytest
 from conftest import Run
 
-from theorex_lab import cli
+from theorex_lab import Lab, cli
+from theorex_lab.memory.observation import Entry, new_observation
 
 ROOT = Path(__file__).parents[1]
 
@@ -190,14 +191,22 @@ def test_a_process_of_its_own_works_from_another_folder(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["concepts"] == ["cache"]
 
 
-def test_stored_text_does_not_rule_the_terminal(run: Run) -> None:
+def test_stored_text_does_not_rule_the_terminal(run: Run, tmp_path: Path) -> None:
     text = "the cache\x1b[2J of \x9b31m Berlin\u202e fell over"
     run("write", text)
+    seen = text.replace("\u202e", "")
+    assert seen in [hit["text"] for hit in run("search", "cache", "--json").json["hits"]], (
+        "what is hidden is not taken in"
+    )
+    with Lab(tmp_path / "home") as lab:  # as an earlier release kept it
+        event, _ = new_observation(Entry(seen, "main"), lab.settings, lab.clock.now())
+        lab.journal.append([event._replace(body={**event.body, "text": text})])
     for command in (["search", "cache"], ["status"], ["boot-aware"], ["flash-inject", "--session", "s"], ["audit"]):
         shown = run(*command)
         assert (shown.code, shown.err) == (0, "")
         assert not set(shown.out) & {"\x1b", "\x9b", "\u202e"}
     assert "the cache?[2J of ?31m Berlin? fell over" in run("search", "cache").out
+    assert "the cache?[2J of ?31m Berlin fell over" in run("search", "cache").out
     assert text in [hit["text"] for hit in run("search", "cache", "--json").json["hits"]], (
         "programs are given all of it"
     )

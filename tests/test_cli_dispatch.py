@@ -66,7 +66,7 @@ def test_people_are_shown_the_answer_and_no_control_characters(
     server.then(completion("one\n\x1b[2Jtwo\u202e"))
     ended = dispatch(*TASK)
     assert ended.code == 0
-    assert ended.out.startswith("one\n?[2Jtwo?\n(only, ")
+    assert ended.out.startswith("one\n?[2Jtwo\n(only, ")
     assert "kept, trace " in ended.out
     trace_id = ended.out.rstrip(")\n").rpartition(" ")[2]
     assert "\x1b" not in run("trace-show", trace_id).out

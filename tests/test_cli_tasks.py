@@ -89,7 +89,7 @@ def test_for_people(run: Run) -> None:
     assert run("a2a-tasks", "--agent", "sage").out == "no tasks\n"
     task_id = _send(run, "a\x1b[31m\x9b\u202eb" + "c" * 200)
     claimed = run("a2a-claim", "--agent", "sage", "--worker", "w1").out
-    assert claimed.startswith(f'{task_id}  working by w1  review from main: "a\\u001b[31m??bccc')
+    assert claimed.startswith(f'{task_id}  working by w1  review from main: "a\\u001b[31m?bccc')
     assert claimed.endswith("…\n")
     assert len(claimed) < 200
 

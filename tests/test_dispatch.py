@@ -28,6 +28,7 @@ from theorex_lab.journal.view import verify
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.evidence import Evidence
 from theorex_lab.routing.heuristic import estimated_tokens
+from theorex_lab.text.visible import visible
 
 MODELS = {
     "little": ModelSettings(tier="small", url="http://localhost:1"),
@@ -179,7 +180,7 @@ def test_a_preview_can_be_stored_and_is_no_longer_than_asked(text: str, limit: i
     shown.encode()
     assert len(shown) <= limit
     assert "\0" not in shown
-    assert shown == text or len(text) > limit or "?" in shown
+    assert shown == visible(text) or len(text) > limit or "?" in shown
 
 
 # What is called
@@ -224,9 +225,17 @@ def test_an_answer_is_traced_and_remembered_in_one_transaction(dispatcher: Dispa
         "model": "great", "context_pct": 50.0, "query_tokens": estimated_tokens(CODE), "outcome_id": "outcome-7",
     }  # fmt: skip
     assert ended.lineage == (started.id,)
-    attempt = {"model": "great", "success": True, "latency_ms": 120.0, "tokens": 30, "cost": 0.0, "error": None}
+    attempt = {
+        "model": "great",
+        "success": True,
+        "latency_ms": 120.0,
+        "tokens": 30,
+        "cost": 0.0,
+        "error": None,
+        "unavailable": False,
+    }
     assert ended.body == {
-        "v": 1, "trace_id": result.trace_id, "query_type": "code", "outcome_id": "outcome-7", "success": True, "lost": False,
+        "v": 2, "unavailable": False, "trace_id": result.trace_id, "query_type": "code", "outcome_id": "outcome-7", "success": True, "lost": False,
         "model": "great", "tokens": 30, "latency_ms": 120.0, "error": None, "response": "raise earlier", "attempts": [attempt],
     }  # fmt: skip
     assert kept.lineage == (ended.id, started.id)
@@ -364,7 +373,7 @@ def test_any_text_can_be_an_answer(lab: Lab, text: str) -> None:
     _, ended, kept = events(lab)
     assert len(ended.body["response"]) <= 2_000
     assert len(kept.body["text"].encode()) <= lab.settings.max_text_bytes
-    assert len(result.response) == len(text)
+    assert len(result.response) == len(visible(text))
     result.response.encode()
 
 

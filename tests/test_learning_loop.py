@@ -196,7 +196,7 @@ def test_a_fix_fades_with_a_half_life_of_seven_days(run: Run, home: Callable[...
 
 def test_evolve_review_says_what_each_of_its_steps_did(run: Run, home: Callable[..., Path]) -> None:
     path = home(**models(closed_port()))
-    run("write", "billing has a deployment script")
+    run("write", "the deployment of billing waits for a release")  # what only a model says of a failure is not promoted
     for _ in range(4):
         record(run, "./deploy.sh --force", deployment("--force"))
     evolved = run("evolve-review", "--agent", "all", "--days", "2", "--json").json

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.config import check_settings
 from theorex_lab.dispatch.llm import Answer, Attempt, Completion
 from theorex_lab.dispatch.worker import Dispatcher
 from theorex_lab.errors import InvalidInput
@@ -214,7 +215,9 @@ def calls(lab: Lab) -> Lab:
             return Answer(None, [Attempt(names[0], False, error="timed out")])
         return Answer(Completion("391", names[0], 7, 3, 40.0), [Attempt(names[0], True, 40.0, 10, 0.0)])
 
-    lab.dispatcher = Dispatcher(lab.views, lab.settings, lab.clock, lab.home, power=Power(None, False), ask=ask)
+    models = {name: {"tier": model.tier, "url": "http://localhost:1"} for name, model in lab.settings.models.items()}
+    settings = check_settings({"models": models})
+    lab.dispatcher = Dispatcher(lab.views, settings, lab.clock, lab.home, power=Power(None, False), ask=ask)
     lab.agent("main").dispatch("What is 17 * 23?", trace_id="good")
     lab.agent("main").dispatch("What is the sum of silence + 1?", trace_id="silent")
     lab.clock.advance(seconds=60)

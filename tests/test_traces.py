@@ -72,7 +72,7 @@ def test_a_whole_trace(views: Views) -> None:
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == {
         "id": "t-1", "agent_id": "main", "model": "ministral-3b", "start_time": to_iso(NOW),
         "end_time": to_iso(NOW + 2_000_000), "total_tokens": 90, "latency_ms": 812.5, "success": True, "lost": False,
-        "error": None, "tags": ["code", "parser"], "query_type": "code", "task": TASK,
+        "unavailable": False, "error": None, "tags": ["code", "parser"], "query_type": "code", "task": TASK,
         "response": "the buffer is not flushed",
         "events": [{"tool": "Read", "input": "cat a.py", "response": "1 line", "at": to_iso(NOW + 1_000_000)}],
         "outcome_id": "outcome-1", "attempts": ended("t-1").body["attempts"], "reasons": ["heuristic: code"],
@@ -237,11 +237,11 @@ def test_statistics_golden(views: Views) -> None:
     assert maths[:3] == ("math", "", 0)
     assert (maths.lost, maths.low, maths.high) == (1, 0.0, 1.0)
     assert found.open == 1
-    assert repr(found) == "TraceStatistics(20 calls ended, 2 lost, 1 open)"
+    assert repr(found) == "TraceStatistics(20 calls ended, 2 lost, 0 unavailable, 1 open)"
     assert json.loads(json.dumps(found.rows(), allow_nan=False))[1]["success_rate"] is None
     assert list(found.frame.columns) == [
-        "query_type", "model", "n", "success_rate", "low", "high", "lost", "median_latency_ms", "p95_latency_ms",
-        "mean_tokens",
+        "query_type", "model", "n", "success_rate", "low", "high", "lost", "unavailable", "median_latency_ms",
+        "p95_latency_ms", "mean_tokens",
     ]  # fmt: skip
     assert "ministral-3b" in found._repr_html_()
 

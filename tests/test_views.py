@@ -129,10 +129,12 @@ answered = st.builds(
         "trace_ended",
         {
             "trace_id": trace, "query_type": "code", "success": success, "lost": latency is None and not success,
-            "model": "small", "tokens": 7, "latency_ms": latency, "error": None, "response": "done",
+            "unavailable": False, "model": "small", "tokens": 7, "latency_ms": latency, "error": None, "response": "done",
             "attempts": [
-                {"model": "large", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "gone"},
-                {"model": "small", "success": success, "latency_ms": latency, "tokens": 7, "cost": 0.1, "error": None},
+                {"model": "large", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "gone",
+                 "unavailable": True},
+                {"model": "small", "success": success, "latency_ms": latency, "tokens": 7, "cost": 0.1, "error": None,
+                 "unavailable": False},
             ],
         },
         agent=agent, at=NOW,

@@ -44,10 +44,11 @@ class RoleSettings(Record):
     active: bool = tunable(True)
 
 
-# Three sizes of model, as a small team runs them; the large one has no endpoint until one is named.
+# Three sizes of model, as a small team runs them. None has an endpoint until config.json names one: whatever listens at
+# a usual port is not thereby one that may read the memory.
 DEFAULT_MODELS = {
-    "ministral-3b": ModelSettings.of_checked({"tier": "small", "url": "http://localhost:1234"}),
-    "qwen3-32b": ModelSettings.of_checked({"tier": "medium", "url": "http://localhost:8082"}),
+    "ministral-3b": ModelSettings.of_checked({"tier": "small"}),
+    "qwen3-32b": ModelSettings.of_checked({"tier": "medium"}),
     "claude-sonnet": ModelSettings.of_checked({"tier": "large"}),
 }
 DEFAULT_ROLES = [

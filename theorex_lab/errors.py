@@ -9,6 +9,7 @@ TheorexError
 │   └── CorruptJournal  the journal's file is damaged; the memory is never taken for empty
 ├── NewerVersion        an event was written by a newer release
 └── ModelUnavailable    an embedder or a language model did not answer
+    └── UnusableAnswer  it did, and what it said cannot be used
 """
 
 from __future__ import annotations
@@ -48,3 +49,7 @@ class NewerVersion(TheorexError):
 
 class ModelUnavailable(TheorexError):
     """An embedder or a language model did not answer."""
+
+
+class UnusableAnswer(ModelUnavailable):
+    """A language model answered, and what it said cannot be used."""

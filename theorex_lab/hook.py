@@ -258,9 +258,11 @@ def _trimmed(value: object, budget: list[int], depth: int) -> object:
 
 def _masked_start(text: str, limit: int) -> str:
     """The masked text, or a start of it longer than `limit` that no secret at its end can reach into."""
+    from theorex_lab.text.visible import visible  # first, so that no hidden character splits a secret's name
+
     size = limit + 2 * _LOOKAHEAD_CHARACTERS
     while True:
-        masked = mask(text[:size])
+        masked = mask(visible(text[:size]))
         if size >= len(text):
             return masked
         if len(masked) >= limit + _LOOKAHEAD_CHARACTERS:

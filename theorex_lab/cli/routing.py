@@ -84,14 +84,17 @@ def energy_check(complexity: Complexity) -> None:
 @command("trace-stats")
 @agent_option("Only this agent's calls.")
 def trace_stats(agent: str | None) -> None:
-    """By query type and model: success with its 95 % interval, latency, tokens; lost calls are counted apart."""
+    """By query type and model: success with its 95 % interval, latency, tokens; lost calls and those that no model answered are counted apart."""
     found = open_lab().trace_stats(agent=agent)
     rows = found.rows()
-    table = [["type", "model", "calls", "success", "95 % interval", "median ms", "p95 ms", "tokens", "lost"]]
+    table = [
+        ["type", "model", "calls", "success", "95 % interval", "median ms", "p95 ms", "tokens", "lost", "unavailable"]
+    ]
     for row in rows:
         success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
         amounts = [_shown(row[name], "{:.0f}") for name in ("median_latency_ms", "p95_latency_ms", "mean_tokens")]
-        table.append([row["query_type"], row["model"] or "–", str(row["n"]), *success, *amounts, str(row["lost"])])
+        apart = [str(row["lost"]), str(row["unavailable"])]
+        table.append([row["query_type"], row["model"] or "–", str(row["n"]), *success, *amounts, *apart])
     lines = _aligned(table) if rows else ["no call has ended"]
     emit({"stats": rows, "open": found.open}, "\n".join([*lines, f"{found.open} calls are open"]))
 

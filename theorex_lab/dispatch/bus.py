@@ -10,6 +10,7 @@ from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_session, derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.sqlite import Journal
+from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import Attempt
@@ -101,6 +102,7 @@ class Tool:
 class End:
     """How a call went. `model`: which answered, else the last that was tried; `latency_ms`: None where none answered.
 
+    `unavailable`: no answer came from any model, so that nothing can be learnt of their answers.
     `kept`: events that are appended together with this one, or not at all.
     """
 
@@ -115,6 +117,7 @@ class End:
     attempts: tuple[Attempt, ...] = ()
     lost: bool = False
     kept: tuple[Event, ...] = ()
+    unavailable: bool = False
 
     @property
     def event_id(self) -> str:
@@ -129,6 +132,7 @@ class End:
             "outcome_id": start.outcome_id,
             "success": self.success,
             "lost": self.lost,
+            "unavailable": self.unavailable,
             "model": self.model,
             "tokens": self.tokens,
             "latency_ms": self.latency_ms,
@@ -263,12 +267,12 @@ def _checked_id(given: str, what: str) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with ? for what cannot be stored: NUL, and halves of surrogate pairs.
+    """The text without hidden characters, and with ? for what cannot be stored: NUL, and halves of surrogate pairs.
 
     >>> clean("four\\0letters")
     'four?letters'
     """
-    return text.replace("\0", "?").encode("utf-8", "replace").decode()
+    return visible(text).replace("\0", "?").encode("utf-8", "replace").decode()
 
 
 def preview(text: str, limit: int) -> str:

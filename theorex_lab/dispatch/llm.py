@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
 
 from theorex_lab.config import Settings
-from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
+from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable, UnusableAnswer
 from theorex_lab.search.endpoint import authorization, checked_key, encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ class Completion:
 
 @dataclass(frozen=True)
 class Attempt:
-    """How one model of a chain did; latency, tokens and cost are None where it did not answer."""
+    """How one model of a chain did; latency, tokens and cost are None where it did not answer.
+
+    `unavailable`: no answer came at all, which says nothing of the model's answers.
+    """
 
     model: str
     success: bool
@@ -62,6 +65,7 @@ class Attempt:
     tokens: int | None = None
     cost: float | None = None
     error: str | None = None
+    unavailable: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,8 @@ class ModelClient:
 
         `prompt`: one user message, or messages {"role": system|user|assistant, "content": text}. With `json_schema` the
         answer has to be JSON that satisfies it (numbers written as text do not) and is found parsed in `data`.
-        Raises InvalidInput for a prompt or schema of another shape, and ModelUnavailable where no usable answer came.
+        Raises InvalidInput for a prompt or schema of another shape, UnusableAnswer for an answer that cannot be used,
+        and ModelUnavailable where none came.
         """
         from theorex_lab.search.wire import Deadline
 
@@ -239,10 +244,10 @@ class ModelClient:
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
             self._refuse(f"something other than a chat completion: {self._excerpt(reply.content)}", error)
         if not isinstance(text, str | None):
-            self._refuse(f"a message that is no text: {self._excerpt(reply.content)}")
+            self._reject(f"a message that is no text: {self._excerpt(reply.content)}")
         cut = finish_reason == "length"
         if not text or text.isspace():
-            self._refuse(f"an empty text{', cut at max_tokens' if cut else ''}")
+            self._reject(f"an empty text{', cut at max_tokens' if cut else ''}")
         return Completion(
             text=encodable(text),
             model=self.model,
@@ -264,9 +269,9 @@ class ModelClient:
             check(data)
         except JsonSchemaValueException as error:
             place = excerpt(str(error.name).encode())
-            self._refuse(f"JSON that breaks {error.rule!r} of the schema at {place}: {said}", error)
+            self._reject(f"JSON that breaks {error.rule!r} of the schema at {place}: {said}", error)
         except (ValueError, RecursionError) as error:
-            self._refuse(f"something other than JSON: {said}", error)
+            self._reject(f"something other than JSON: {said}", error)
         return data
 
     def _excerpt(self, content: bytes) -> str:
@@ -274,6 +279,9 @@ class ModelClient:
 
     def _refuse(self, what: str, cause: Exception | None = None) -> NoReturn:
         raise ModelUnavailable(f"{self.url} answered with {what}") from cause
+
+    def _reject(self, what: str, cause: Exception | None = None) -> NoReturn:
+        raise UnusableAnswer(f"{self.url} answered with {what}") from cause
 
 
 def client_for(name: str, settings: Settings) -> ModelClient:
@@ -311,7 +319,8 @@ def ask(
     """Ask the models of `names` in order until one answers; a timeout holds for each of them.
 
     Clients are taken from `clients`, and those made are put there for the caller to close; without it they are closed
-    here. One whose model has moved to another url since is replaced. A model that cannot be called counts as a failed attempt. Raises InvalidInput as `complete` does.
+    here. One whose model has moved to another url since is replaced. A model that cannot be called counts as a failed attempt, which
+    is marked as unavailable. Raises InvalidInput as `complete` does.
 
     >>> ask(["claude-sonnet"], "hello", Settings()).attempts[0].success
     False
@@ -323,8 +332,10 @@ def ask(
         for name in dict.fromkeys(names):
             try:
                 completion = _client(name, settings, known).complete(prompt, **options)
-            except (ModelUnavailable, ConfigError) as error:
+            except UnusableAnswer as error:
                 attempts.append(Attempt(name, False, error=str(error)))
+            except (ModelUnavailable, ConfigError) as error:
+                attempts.append(Attempt(name, False, error=str(error), unavailable=True))
             else:
                 cost = _cost(name, completion, settings)
                 attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost))

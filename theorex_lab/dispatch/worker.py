@@ -29,6 +29,7 @@ from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.heuristic import estimated_tokens
+from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import Answer, ModelClient
@@ -189,6 +190,7 @@ class Dispatcher:
         new_observation(
             Entry("answer", task.agent_id, source="model", tags=tags, session=task.session), self.settings, now
         )
+        task = replace(task, task=visible(task.task))
         if task.trace_id is None:
             return replace(task, trace_id=new_event_id(now))
         if self.views.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))]):
@@ -292,9 +294,8 @@ class Dispatcher:
         end = End(start.trace_id, self.clock.now(), success=completion is not None, model=model, attempts=attempts)
         if completion is None:
             tried = "; ".join(f"{each.model}: {each.error}" for each in attempts)
-            return replace(
-                end, error=clean(tried) or "no model that fits has a url; name one in config.json, under models"
-            )
+            error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
+            return replace(end, error=error, unavailable=all(each.unavailable for each in attempts))
         end = replace(
             end, tokens=attempts[-1].tokens, latency_ms=completion.latency_ms, response=clean(completion.text)
         )
@@ -340,7 +341,7 @@ def _check_numbers(task: DispatchTask) -> None:
 
 
 def _check_words(task: DispatchTask) -> None:
-    if not isinstance(task.task, str) or not task.task.strip():
+    if not isinstance(task.task, str) or not visible(task.task).strip():
         raise InvalidInput(f"got the task {task.task!r}; allowed is a text that says something")
     try:
         size = len(task.task.encode())

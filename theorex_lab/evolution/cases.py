@@ -107,8 +107,11 @@ class Reviewer(Protocol):
 def case_of(outcome: Outcome, trace: Trace | None) -> Case:
     """The failure with its run as steps, numbered from 0: the decision, tool calls and their answers, and the result.
 
-    Of more than 80 tool events the first and last 40 are taken; failed attempts count only where no model answered.
+    Of more than 80 tool events the first and last 40 are taken; failed attempts count only where no model answered. A
+    call that ended without any answer is no step of the run: it teaches nothing about the task.
     """
+    if trace is not None and trace.unavailable and not trace.events:
+        trace = None
     said: list[Step] = []
 
     def say(agent: str, text: str, tool: str | None = None, is_error: bool | None = None) -> None:
@@ -142,6 +145,8 @@ def both_ends(events: Sequence[Any]) -> Sequence[Any]:
 
 def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
     """The model's answer, or why none came."""
+    if trace.unavailable:
+        return
     if trace.response:
         say(trace.model, trace.response)
     elif trace.success is False:

@@ -25,7 +25,7 @@ from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, check_score, outcome_event
 from theorex_lab.ids import check_agent, derived_event_id
-from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.event import Event, encode, new_event, tells_no_answer
 from theorex_lab.journal.flatfiles import Record, append_new, write_lines
 from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.sqlite import Journal
@@ -409,6 +409,7 @@ def _end(record: Record, start: Start) -> End:
     attempts = [_attempt(object_of(each)) for each in list_of(record, "attempts")]
     if "attempts" not in record and start.model and not lost:
         attempts = [how_it_went]
+    unavailable = all(each.unavailable for each in attempts or [how_it_went]) and not (how_it_went.success or lost)
     return End(
         start.trace_id,
         time_of(record, "end_time"),
@@ -420,6 +421,7 @@ def _end(record: Record, start: Start) -> End:
         text_of(record, "response", ""),
         tuple(attempts),
         lost,
+        unavailable=unavailable,
     )
 
 
@@ -430,13 +432,16 @@ def _attempt(record: Record, *, lost: bool = False) -> Attempt:
     latency_ms, cost = (
         number_of(stated, name, None, 0, LARGEST) if name in stated else None for name in ("latency_ms", "cost")
     )
+    error = text_of(stated, "error", "") if "error" in stated else None
+    unavailable = truth_of({"unavailable": tells_no_answer(error), **stated}, "unavailable")
     return Attempt(
         _model(stated),
         success,
         latency_ms if success else None,
         integer_of(stated, "tokens", None, 0) if "tokens" in stated else None,
         cost,
-        text_of(stated, "error", "") if "error" in stated else None,
+        error,
+        unavailable and not success,
     )
 
 

@@ -83,17 +83,18 @@ class Outcomes(View):
     """The outcomes of all agents: scores by channel, the last trace, whether a review was written, the tags.
 
     rows: seq and at (µs) of the outcome, 0 while it is only named; agent; success and decided, the seq of the event that
-    said so last; explicit, thumbs and judge (0..1, NaN where not given); trace_seq; reviewed.  tagged: outcome (a row)
-    and tag, one entry a tag.
+    said so last; explicit, thumbs and judge (0..1, NaN where not given); trace_seq; silent_at (µs), when its last
+    call ended where no model answered it, else 0; reviewed.  tagged: outcome (a row) and tag, one entry a tag.  silent: ids
+    of the calls that no model answered.
     """
 
     name = "outcomes"
-    code = 2
-    kinds = ("outcome", "outcome_scored", "trace_started", "reviewed")
+    code = 3
+    kinds = ("outcome", "outcome_scored", "trace_started", "trace_ended", "reviewed")
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.agents, self.tags = Names(), Names(), Names()
+        self.ids, self.agents, self.tags, self.silent = Names(), Names(), Names(), Names()
         self.rows = _new_table()
         self.tagged = Table(outcome="i8", tag="i4")
 
@@ -107,6 +108,8 @@ class Outcomes(View):
             elif event.kind == "reviewed":
                 row = self._row(event.body["outcome_id"])
                 self.rows["reviewed"][row] = True
+            elif event.kind == "trace_ended":
+                self._end(event)
             elif event.body.get("outcome_id"):
                 row = self._row(event.body["outcome_id"])
                 self.rows["trace_seq"][row] = event.seq
@@ -156,10 +159,16 @@ class Outcomes(View):
         return table
 
     def queue(self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False) -> NDArray[np.int64]:
-        """Rows of failures scored up to `threshold` that were not reviewed (or, `again`, of all of them)."""
+        """Rows of failures scored up to `threshold` that were not reviewed (or, `again`, of all of them).
+
+        A failure that was recorded after no model had answered its call teaches nothing about the task, and is left out.
+        """
         rows = self.select(agent=agent)
-        waits = ~self.rows["success"][rows] & (self.scores()[rows] <= threshold)
-        return rows[waits & (again | ~self.rows["reviewed"][rows])]
+        silent = self.rows["silent_at"][rows]
+        taught = (silent == 0) | (silent >= self.rows["at"][rows])
+        waits = ~self.rows["success"][rows] & (self.scores()[rows] <= threshold) & taught
+        chosen: NDArray[np.int64] = rows[waits & (again | ~self.rows["reviewed"][rows])]
+        return chosen
 
     def _row(self, outcome_id: str) -> int:
         # A call may name an outcome before it is recorded; its row waits with seq 0.
@@ -170,9 +179,18 @@ class Outcomes(View):
                 self.rows[name][where] = math.nan
         return row
 
+    def _end(self, event: Event) -> None:
+        silent, outcome_id = bool(event.body.get("unavailable")), event.body.get("outcome_id")
+        if silent:
+            self.silent.number(event.body["trace_id"])
+        if outcome_id:
+            self.rows["silent_at"][self._row(outcome_id)] = event.at if silent else 0
+
     def _take(self, event: Event) -> None:
         row, rows = self._row(event.id), self.rows
         rows["seq"][row], rows["at"][row] = event.seq, event.at
+        if self.silent.find(event.body.get("trace_id", "")) is not None:
+            rows["silent_at"][row] = event.at - 1  # it was recorded afterwards, whatever the clock says
         rows["agent"][row] = self.agents.number(event.agent)
         self._score(row, event)
         tags = event.body["tags"]
@@ -189,13 +207,16 @@ class Outcomes(View):
                 self.rows[name][row] = body[name]
 
     def _parts(self) -> dict[str, Table | Names]:
-        return {"ids": self.ids, "agents": self.agents, "tags": self.tags, "rows": self.rows, "tagged": self.tagged}
+        return {
+            "ids": self.ids, "agents": self.agents, "tags": self.tags, "silent": self.silent, "rows": self.rows,
+            "tagged": self.tagged,
+        }  # fmt: skip
 
 
 def _new_table() -> Table:
     return Table(
         seq="i8", at="i8", agent="i4", success="?", decided="i8", explicit="f8", thumbs="f8", judge="f8",
-        trace_seq="i8", reviewed="?",
+        trace_seq="i8", silent_at="i8", reviewed="?",
     )  # fmt: skip
 
 
@@ -218,8 +239,7 @@ def outcome_event(
 
     Raises InvalidInput for anything outside the rules.
     """
-    for text in (decision, result):
-        check_text(text, settings.max_text_bytes)
+    decision, result = (check_text(text, settings.max_text_bytes) for text in (decision, result))
     if not isinstance(success, bool):
         raise InvalidInput(f"got the success {success!r}; allowed are True and False")
     found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]

@@ -32,7 +32,7 @@ from theorex_lab.memory.context import escape
 from theorex_lab.memory.decay import rank_order
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.standing import standing
-from theorex_lab.memory.traces import LOST, SUCCESS, Traces
+from theorex_lab.memory.traces import LOST, SUCCESS, UNAVAILABLE, Traces
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable, is_heard
 from theorex_lab.routing.verdicts import judging
@@ -175,7 +175,7 @@ def calls(views: Views) -> list[Call]:
     view, (wrong, heard) = views.get(Traces), _wrong_and_heard(views.journal)
     with view.lock:
         table = view.traces
-        rows = np.flatnonzero((table["ended"] > 0) & (table["state"] != LOST)).tolist()
+        rows = np.flatnonzero((table["ended"] > 0) & ~np.isin(table["state"], (LOST, UNAVAILABLE))).tolist()
         types, models = [*view.query_types], [*view.models]
         found = [
             Call(

@@ -86,7 +86,8 @@ class RecordedReviewer:
 def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
     """The reviewer of a kind (auto, heuristic, model), and why it.
 
-    auto: the model, where an endpoint of the setting `reviewers` accepts a connection now, else the heuristic one.
+    auto: the model, where one of the setting `reviewers` has a url in config.json (or runs offline) that accepts a
+    connection now, else the heuristic one.
     Raises InvalidInput for another kind.
 
     >>> from theorex_lab.config import Settings
@@ -101,10 +102,19 @@ def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
     if kind == HEURISTIC:
         return HeuristicReviewer(), "heuristic: it was asked for"
     if kind == "auto" and reached is None:
-        none = f"none of {', '.join(settings.reviewers)} accepts a connection" if settings.reviewers else "none is set"
-        return HeuristicReviewer(), f"heuristic: of the models that review, {none}"
+        return HeuristicReviewer(), f"heuristic: of the models that review, {_why_none(settings)}"
     why = "it was asked for" if reached is None else f"{reached} accepts connections"
     return ModelReviewer(Panel(settings)), f"model: {why}; asked in turn are {', '.join(settings.reviewers) or 'none'}"
+
+
+def _why_none(settings: Settings) -> str:
+    if not settings.reviewers:
+        return "none is set"
+    named = [name for name in settings.reviewers if name in settings.models and settings.models[name].url is not None]
+    if not named:
+        names = ", ".join(settings.reviewers)
+        return f"none of {names} has a url; set models.{settings.reviewers[0]}.url in config.json to let it review"
+    return f"none of {', '.join(named)} accepts a connection"
 
 
 def _is_reached(name: str, settings: Settings) -> bool:

@@ -116,7 +116,9 @@ def local_runs(recorded: LocalRuns | None = None) -> Runs:
 
 
 def home_runs(home: str | Path) -> Runs:
-    """Every attempt of every call that a home's journal holds, lost calls left out, with the home's settings.
+    """Every attempt of every call that a home's journal holds and that got an answer, with the home's settings.
+
+    Lost calls are left out.
 
     An answer that an outcome later calls wrong is no success, as in the home's own matrix.
     """
@@ -137,6 +139,7 @@ def home_runs(home: str | Path) -> Runs:
             for event in lab.journal.tail(0, kinds=("trace_ended",))
             if not event.erased and not event.body["lost"]
             for attempt in event.body["attempts"]
+            if not attempt.get("unavailable")
         ]
         frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"latency_ms": float, "success": bool})
         return Runs(frame, with_local_model(lab.settings, lab.home), lab.clock.now())

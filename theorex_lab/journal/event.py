@@ -7,6 +7,7 @@ from collections import namedtuple
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.ids import check_agent, check_session, new_event_id
+from theorex_lab.text.visible import visible_value
 
 TYPE_CHECKING = False  # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7 ms
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ VERSIONS: dict[str, int] = {
     "imported_shared": 1,  # what an agent gave to the shared web, as a file stated it
     "archived": 2,  # raw events whose bodies were moved into segment files
     "trace_started": 2,  # a model is about to be called: trace_id, task, route, owner process, outcome_id
-    "trace_ended": 1,  # how that call went, or that its process died: success, model, tokens, latency, attempts
+    "trace_ended": 2,  # how that call went, or that its process died: success, model, tokens, latency, attempts
     "task_submitted": 1,  # an agent asks another for work
     "task_claimed": 1,  # a worker took a task, for as long as its lease lasts
     "task_ended": 1,  # a task was completed, or failed
@@ -80,11 +81,42 @@ def _by_its_model(body: Body) -> Body:
     return {**body, "reviewer": "" if body["model_used"] == "unavailable" else body["model_used"]}
 
 
+# How this toolkit said, before attempts were marked, that no answer came from a language model.
+_NO_ANSWER = (
+    r"no model that fits has a url; |[^;]* has no url; set models\.|[^;]* takes its key from \$|got the model '"
+    r"|got the [^;]* model url '|\S+ (?:did not answer: |gave no whole reply within |answered in the encoding "
+    r"|answered with (?:the status \d{3}\b|redirects, |something other than a chat completion: |broken |\w+ that is cut off))"
+)
+
+
+def tells_no_answer(error: str | None) -> bool:
+    """Whether the error of an attempt, in this toolkit's own words, says that no answer came.
+
+    >>> tells_no_answer("http://127.0.0.1:1/v1/chat/completions did not answer: ConnectError refused")
+    True
+    >>> tells_no_answer("http://127.0.0.1:1/v1/chat/completions answered with an empty text"), tells_no_answer(None)
+    (False, False)
+    """
+    import re
+
+    return error is not None and re.match(_NO_ANSWER, error) is not None
+
+
+def _no_answer_apart(body: Body) -> Body:
+    """Version 1 told a call without any answer from one that failed by the words of its errors alone."""
+    attempts = [
+        {**each, "unavailable": not each["success"] and tells_no_answer(each.get("error"))} for each in body["attempts"]
+    ]
+    silent = all(each["unavailable"] for each in attempts) if attempts else tells_no_answer(body.get("error"))
+    return {**body, "attempts": attempts, "unavailable": silent and not (body["success"] or body["lost"])}
+
+
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
     ("trace_started", 1): _owner_out_of_sight,
     ("review_failed", 1): _by_its_model,
+    ("trace_ended", 1): _no_answer_apart,
     ("archived", 1): lambda body: {
         **body,
         "segments": [{"name": each["name"], "events": each["events"]} for each in body["segments"]],
@@ -123,7 +155,7 @@ def new_event(
     lineage: Sequence[str] = (),
     event_id: str | None = None,
 ) -> Event:
-    """An event that is ready to be appended; its body gets the current version of its kind.
+    """An event that is ready to be appended; its body gets the current version of its kind, and loses hidden characters.
 
     Raises InvalidInput for an agent or session outside the rules, or a kind that this release does not write.
 
@@ -140,7 +172,7 @@ def new_event(
         session=check_session(session),
         kind=kind,
         lineage=tuple(lineage),
-        body={"v": VERSIONS[kind], **body},
+        body={"v": VERSIONS[kind], **visible_value(body)},
     )
 
 

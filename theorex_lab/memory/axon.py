@@ -21,6 +21,10 @@ GRADUATED_TYPE = "graduated"
 _STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "decayed")
 
 
+_SPANS = (("first_seen", "last_seen"), ("own_first_seen", "own_last_seen"))
+_LEVELS = ("affirmed", "refused", "heard")
+
+
 class _Mentions(NamedTuple):
     """Mentions of concepts, column by column: which row, how often, when, and in what kind of text."""
 
@@ -29,6 +33,7 @@ class _Mentions(NamedTuple):
     at: NDArray[np.int64]
     type: NDArray[np.int64]
     trust: NDArray[np.int8]
+    refused: NDArray[np.bool_]
     weight: NDArray[np.float64]
     sentiment: NDArray[np.float64]
 
@@ -37,14 +42,17 @@ class Axon(View):
     """Concepts (one row per agent and concept), links between them, and which observation mentions what.
 
     concepts: concept_id, agent, count, fix_count (mentions in a trace_fix), first_seen, last_seen (µs), source_weight
-        (0..1), sentiment_sum (Σ sentiment × count), type (of the last mention), trust (highest of its mentions),
+        (0..1), sentiment_sum (Σ sentiment × count), type (of the last mention), trust (see affirmed),
         tier (as last scanned; NEUTRAL = not yet), alive, decayed (n × 6: Σ 2^(−age/h) at last_seen).
+        affirmed, refused, heard: highest trust (−1: none) of the mentions by an agent or a user, of those that refuse
+        it, and of those by anybody else; trust is the first of them that there is.  own_count, own_fix_count,
+        own_first_seen, own_last_seen: over the affirming mentions alone.
     links: a < b (rows of concepts), count of texts that mention both (0 = dropped), last_seen (µs).
     observations: seq, at (µs), agent, type, trust.  mentions: observation and concept rows.
     """
 
     name = "axon"
-    code = 3
+    code = 4
     kinds = ("observation", "graduated", "scan", "prune", "imported", "imported_links")
 
     def __init__(self) -> None:
@@ -54,7 +62,8 @@ class Axon(View):
         self.concepts = Table(
             concept_id="i8", agent="i4", count="i8", fix_count="i8", first_seen="i8", last_seen="i8",
             source_weight="f8", sentiment_sum="f8", type="i4", trust="i1", tier="i1", alive="?",
-            decayed=("f8", len(COUNT_HALF_LIVES_DAYS)),
+            decayed=("f8", len(COUNT_HALF_LIVES_DAYS)), affirmed="i1", refused="i1", heard="i1", own_count="i8",
+            own_fix_count="i8", own_first_seen="i8", own_last_seen="i8",
         )  # fmt: skip
         self.links = Table(a="i4", b="i4", count="i4", last_seen="i8")
         self.observations = Table(seq="i8", at="i8", agent="i4", type="i4", trust="i1")
@@ -143,6 +152,7 @@ class Axon(View):
         facts: list[tuple[int, int, int, int]] = []  # seq, at, agent, type
         trusts: list[int] = []
         found: list[int] = []  # concept row of each mention
+        refused: list[bool] = []
         mentioned_by: list[int] = []  # its event's position in `events`
         counts: list[int] = []
         pairs: list[int] = []  # link keys
@@ -153,6 +163,8 @@ class Axon(View):
             facts.append((event.seq, event.at, agent, self.types.number(body["type"])))
             trusts.append(TRUST[body["source"]])
             mentioned_by += [position] * len(body["concepts"])
+            denied = body.get("refused", ())
+            refused += [concept[0] in denied for concept in body["concepts"]]
             if not body.get("counted", True):
                 found += [self._known_row(agent, concept, body["faded"]) for concept in body["concepts"]]
                 counts += [0] * len(body["concepts"])
@@ -174,7 +186,8 @@ class Axon(View):
         self.mentions["observation"][where] = by + first
         self.mentions["concept"][where] = found
         rows_found, number = np.array(found, np.int64), np.array(counts, np.int64)
-        rows_found, number, by = rows_found[number > 0], number[number > 0], by[number > 0]
+        counted = number > 0
+        rows_found, number, by = rows_found[counted], number[counted], by[counted]
         self._count_mentions(
             _Mentions(
                 rows=rows_found,
@@ -182,6 +195,7 @@ class Axon(View):
                 at=fact[by, 1],
                 type=fact[by, 3],
                 trust=np.array(trusts, np.int8)[by],
+                refused=np.array(refused, np.bool_)[counted],
                 weight=np.array([event.body["weight"] for event in events])[by],
                 sentiment=np.array([event.body["sentiment"] for event in events])[by],
             )
@@ -212,7 +226,10 @@ class Axon(View):
         self.surfaces.append(concept[2])
         table = self.concepts
         table["concept_id"][row], table["agent"][row], table["alive"][row] = concept[0], agent, True
-        table["first_seen"][row], table["last_seen"][row] = LATEST, -LATEST
+        for first, last in _SPANS:
+            table[first][row], table[last][row] = LATEST, -LATEST
+        for name in _LEVELS:
+            table[name][row] = -1
         return row
 
     def _count_mentions(self, mentions: _Mentions) -> None:
@@ -228,7 +245,7 @@ class Axon(View):
         np.minimum.at(table["first_seen"], rows, at)
         np.maximum.at(table["last_seen"], rows, at)
         np.maximum.at(table["source_weight"], rows, mentions.weight)
-        np.maximum.at(table["trust"], rows, mentions.trust)
+        self._believe(mentions, touched)
         table["type"][rows] = mentions.type  # of a repeated row the last one stays
         table["tier"][touched] = np.where(table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched])
         # Decayed counts stand at last_seen: bring the old ones there, then add each mention at its own age.
@@ -237,6 +254,26 @@ class Axon(View):
         table["decayed"][touched] *= np.exp2(-moved[:, None] / half_lives)
         age = (table["last_seen"][rows] - at) / MICROSECONDS_PER_DAY
         np.add.at(table["decayed"], rows, counts[:, None] * np.exp2(-age[:, None] / half_lives))
+
+    def _believe(self, mentions: _Mentions, touched: NDArray[np.int64]) -> None:
+        """Take in how far each mention is trusted, and count the affirming ones apart."""
+        table, own = self.concepts, mentions.trust >= TRUST["agent"]
+        affirms = own & ~mentions.refused
+        for name, chosen in zip(_LEVELS, (affirms, own & mentions.refused, ~own), strict=True):
+            np.maximum.at(table[name], mentions.rows[chosen], mentions.trust[chosen])
+        rows, counts, at = mentions.rows[affirms], mentions.counts[affirms], mentions.at[affirms]
+        fixes = mentions.type[affirms] == self.types.find(FIX_TYPE)
+        np.add.at(table["own_count"], rows, counts)
+        np.add.at(table["own_fix_count"], rows, np.where(fixes, counts, 0))
+        np.minimum.at(table["own_first_seen"], rows, at)
+        np.maximum.at(table["own_last_seen"], rows, at)
+        self._set_trust(touched)
+
+    def _set_trust(self, rows: NDArray[np.int64]) -> None:
+        """Trust from its parts: a refusal lifts nothing that a stranger said."""
+        affirmed, refused, heard = (self.concepts[name][rows] for name in _LEVELS)
+        lower = np.where(heard >= 0, heard, np.maximum(refused, 0))
+        self.concepts["trust"][rows] = np.where(affirmed >= 0, affirmed, lower)
 
     def _count_links(self, keys: list[int], at: NDArray[np.int64]) -> None:
         if not keys:
@@ -272,7 +309,8 @@ class Axon(View):
             counts=np.array(body["counts"], np.int64),
             at=np.array(body["times"], np.int64),
             type=np.full(n, self.types.number(GRADUATED_TYPE)),
-            trust=np.full(n, TRUST[body["source"]]),
+            trust=np.full(n, TRUST[body["source"]], np.int8),
+            refused=np.zeros(n, np.bool_),
             weight=np.full(n, body["weight"]),
             sentiment=np.zeros(n),
         )
@@ -302,7 +340,16 @@ class Axon(View):
         # An unreadable time of a file is the earliest one; it says nothing about a concept that is known.
         first = np.where(~new & (stated["first_seen"] == EARLIEST), LATEST, stated["first_seen"])
         table["first_seen"][rows] = np.minimum(first, table["first_seen"][rows])
-        for name in ("count", "fix_count", "source_weight", "trust"):
+        own = stated["trust"] >= TRUST["agent"]
+        # An agent's own concept is stated with an agent's own numbers.
+        for name in ("count", "fix_count"):
+            table[f"own_{name}"][rows] = np.maximum(np.where(own, stated[name], 0), table[f"own_{name}"][rows])
+        table["own_first_seen"][rows] = np.minimum(np.where(own, first, LATEST), table["own_first_seen"][rows])
+        table["own_last_seen"][rows] = np.maximum(np.where(own, at, -LATEST), table["own_last_seen"][rows])
+        for name, chosen in (("affirmed", own), ("heard", ~own)):
+            table[name][rows] = np.maximum(np.where(chosen, stated["trust"], -1), table[name][rows])
+        self._set_trust(rows)
+        for name in ("count", "fix_count", "source_weight"):
             table[name][rows] = np.maximum(stated[name], table[name][rows])
         table["decayed"][rows] = np.maximum(
             table["decayed"][rows] * _faded(last - before), stated["decayed"] * _faded(last - at)

@@ -375,6 +375,8 @@ def _observation(line: Record | InvalidInput, stated: Collection[str], how: Impo
         body["concepts"] = _mentions(record["concepts"], how)
         body["sentiment"] = number_of(record, "sentiment", 0.0, -1, 1)
         body["extractor"] = integer_of(record, "extractor", body["extractor"], 1)
+    if record.get("refused"):
+        body["refused"] = concept_ids_of(record["refused"])
     if "refs" in record:
         body["refs"] = check_refs(record["refs"])
     if agent in stated:

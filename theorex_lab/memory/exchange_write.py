@@ -246,7 +246,7 @@ def _observation_of(event: Event, faded: list[int]) -> Record:
         "concepts": body["concepts"],
         "faded": faded,
         "lineage": list(event.lineage),
-        **({"refs": body["refs"]} if "refs" in body else {}),
+        **{name: body[name] for name in ("refs", "refused") if name in body},
     }
 
 

@@ -13,6 +13,7 @@ from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.observation import TRUST, Entry, Written, new_observation
+from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
     from theorex_lab.memory.axon import Axon
@@ -68,7 +69,7 @@ def check_refs(refs: Sequence[str]) -> list[str]:
                 f"got the reference {ref!r:.80}; allowed is a file or file:line of 1 to {MAX_REF_CHARACTERS} characters "
                 "on one line"
             )
-    return list(dict.fromkeys(refs))
+    return list(dict.fromkeys(map(visible, refs)))
 
 
 def recent_moments(axon: Axon, journal: Journal, *, agent: str, limit: int = 5) -> list[Moment]:

@@ -12,6 +12,7 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
     from theorex_lab.memory.extract import Mention
@@ -53,13 +54,14 @@ class Written(NamedTuple):
 
 
 def check_text(text: str, max_bytes: int) -> str:
-    """Return `text`, or raise InvalidInput where it is not a text, is blank, too long, or holds what cannot be kept.
+    """Return `text` without hidden characters; raise InvalidInput where it is none, blank, too long, or cannot be kept.
 
     >>> check_text("cache stampede", 65_536)
     'cache stampede'
     """
     if not isinstance(text, str):
         raise InvalidInput(f"got a {type(text).__name__} to write; allowed is text")
+    text = visible(text)
     if not text.strip():
         raise InvalidInput("got an empty text; write a sentence")
     if "\0" in text:
@@ -82,10 +84,11 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
 
     `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
+    from theorex_lab.memory.corroboration import refused_concepts
     from theorex_lab.memory.extract import EXTRACTOR_VERSION, extract, sentiment  # the views that read do without
 
-    text, source, at = entry.text, entry.source, entry.at
-    check_text(text, settings.max_text_bytes)
+    source, at = entry.source, entry.at
+    text = check_text(entry.text, settings.max_text_bytes)
     if not isinstance(entry.observation_type, str) or not _TYPE.fullmatch(entry.observation_type):
         raise InvalidInput(
             f"got the observation type {entry.observation_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
@@ -104,6 +107,8 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
         "sentiment": sentiment(text),
         "weight": settings.source_weight(entry.agent),
     }
+    if TRUST[source] >= TRUST["agent"] and (refused := refused_concepts(text, mentions)):
+        body["refused"] = refused
     moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
     event = new_event("observation", body, agent=entry.agent, session=entry.session, at=moment)
     return event, mentions
@@ -117,10 +122,10 @@ def check_tags(tags: Sequence[str]) -> list[str]:
     """
     if isinstance(tags, str) or len(tags) > _MAX_TAGS:
         raise InvalidInput(f"got the tags {tags!r}; allowed is a list of up to {_MAX_TAGS}")
-    for tag in tags:
-        check_text(tag, 4 * _MAX_TAG_CHARACTERS)
+    checked = [check_text(tag, 4 * _MAX_TAG_CHARACTERS) for tag in tags]
+    for tag in checked:
         if len(tag) > _MAX_TAG_CHARACTERS or tag != tag.strip():
             raise InvalidInput(
                 f"got the tag {tag!r}; allowed are up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
             )
-    return list(dict.fromkeys(tags))
+    return list(dict.fromkeys(checked))

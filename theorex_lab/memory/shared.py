@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
@@ -16,11 +17,10 @@ from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.corroboration import is_worded
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
-from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.standing import items_of, law_of, policy, standing
 
-_NAME_WORDS, _NAME_CHARACTERS = 6, 128
 _NUMBERS = ("count", "fix_count", "first_seen", "last_seen", "trust")
 
 
@@ -115,7 +115,7 @@ def promotion(
     """The event of one agent's promotion; None where nothing changed since the last.
 
     Promoted are concepts whose importance is strictly above promotionThreshold, and those forced by concept_id, awake or
-    asleep. Links between two that were promoted now or before come along. Work grows with the agent's concepts and links.
+    asleep; of what somebody below the trust of an agent said too, only what the agent affirmed, with the numbers of that. Links between two that were promoted now or before come along. Work grows with the agent's concepts and links.
     Raises InvalidInput where one that is forced is no concept of the agent.
     """
     current = standing(axon, now, settings, agents=[agent])
@@ -126,9 +126,14 @@ def promotion(
             "the ids of concepts that its searches give"
         )
     chosen = ((current.importance > settings.promotion_threshold) & (current.tier != Tier.SLEEPING)) | forced
-    rows = np.array([row for row in current.rows[chosen].tolist() if _may_be_shared(axon, row)], np.int64)
+    rows = current.rows[chosen]
+    hearsay = _hearsay(axon, rows)
     before = shared.contributed(agent)
-    concepts = [_contribution(axon, row) for row in rows.tolist()]
+    concepts = [
+        _contribution(axon, row, own_alone=doubtful)
+        for row, doubtful in zip(rows.tolist(), hearsay.tolist(), strict=True)
+        if not doubtful or _is_corroborated(axon, row)
+    ]
     changed = [each for each in concepts if before.get(each["concept_id"]) != tuple(each[name] for name in _NUMBERS)]
     given = np.fromiter({*before, *(each["concept_id"] for each in concepts)}, np.int64)
     links = _changed_links(axon, shared, agent, current.rows, given)
@@ -139,19 +144,23 @@ def promotion(
     return new_event("promoted", body, agent=agent, at=now, event_id=event_id)
 
 
-def _may_be_shared(axon: Axon, row: int) -> bool:
-    """Whether a label is short enough to be a name, or was corroborated: also said by a source of at least `agent`.
-
-    What only tools, imports or models said could be an instruction when it is as long as a sentence.
-    """
-    label = axon.labels[row]
-    short = len(label.split()) <= _NAME_WORDS and len(label) <= _NAME_CHARACTERS
-    return short or bool(axon.concepts["trust"][row] >= TRUST["agent"])
+def _hearsay(axon: Axon, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether somebody below the trust of an agent said the concepts of these rows: to this agent or to another."""
+    ids, heard = axon.concepts["concept_id"], axon.concepts["heard"] >= 0
+    return np.isin(ids[rows], ids[heard & axon.concepts["alive"]])
 
 
-def _contribution(axon: Axon, row: int) -> dict[str, Any]:
+def _is_corroborated(axon: Axon, row: int) -> bool:
+    """Whether the agent itself said what strangers say too, other than to refuse it, and it looks like words."""
+    return bool(axon.concepts["affirmed"][row] >= 0) and is_worded(axon.labels[row])
+
+
+def _contribution(axon: Axon, row: int, *, own_alone: bool) -> dict[str, Any]:
+    """What an agent gives of a concept: all of its numbers, or those of the agent's own affirming mentions alone."""
     table = axon.concepts
-    numbers: dict[str, Any] = {name: int(table[name][row]) for name in _NUMBERS}
+    names = {name: f"own_{name}" if own_alone else name for name in _NUMBERS}
+    names["trust"] = "affirmed" if own_alone else "trust"
+    numbers: dict[str, Any] = {name: int(table[column][row]) for name, column in names.items()}
     return {"concept_id": int(table["concept_id"][row]), **numbers, "source_weight": float(table["source_weight"][row])}
 
 
@@ -199,7 +208,8 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
     rows = np.array([found[position] for position in known], np.int64)
     law = law_of(settings)
     concept, group = np.unique(shared.concepts["concept_id"][known], return_inverse=True)
-    items = _joined(items_of(axon, now, settings, law).take(rows), group, shared.concepts["count"][known])
+    items = _own_items(axon, items_of(axon, now, settings, law).take(rows), rows, now)
+    items = _joined(items, group, shared.concepts["count"][known])
     raw = law.raw(items)
     importance = law.importance(raw)
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
@@ -224,6 +234,16 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
         )
         for each in rank_order(raw, items.count, last_seen, concept).tolist()
     ]
+
+
+def _own_items(axon: Axon, items: Items, rows: NDArray[np.int64], now: int) -> Items:
+    """The items with the age and the share of the counts that the agents' own mentions have, where strangers' came in."""
+    table = {name: axon.concepts[name][rows] for name in ("count", "own_count", "own_last_seen")}
+    mixed = (axon.concepts["heard"][rows] >= 0) & (table["own_count"] > 0)
+    share = np.where(mixed, table["own_count"] / np.maximum(table["count"], 1), 1.0)
+    own_age = (now - table["own_last_seen"]) / MICROSECONDS_PER_DAY
+    age = np.where(mixed, own_age, items.age_days)
+    return replace(items, age_days=age, decayed_counts=items.decayed_counts * share[:, None])
 
 
 def _joined(items: Items, group: NDArray[np.int64], count: NDArray[np.int64]) -> Items:

@@ -14,8 +14,10 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.corroboration import refused_concepts
 from theorex_lab.memory.flash import Scored
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.said import said
 
 RETENTION_DAYS = 14
 GRADUATION_DAYS = 7
@@ -30,7 +32,7 @@ class ShortTerm(View):
     """
 
     name = "short_term"
-    code = 2
+    code = 3
     kinds = ("short_term", "graduated", "imported_links")
 
     def __init__(self) -> None:
@@ -56,9 +58,22 @@ class ShortTerm(View):
                 done += [(agent, concept, upto) for concept, upto in body["graduated"]]
                 continue
             session, trust = self.sessions.number(event.session), TRUST[body["source"]]
+            # What was only said to be refused is believed no more than what a model says.
+            refused, doubted = body.get("refused", ()), min(trust, TRUST["model"])
             for concept, label, surface, count in body["concepts"]:
                 texts = self.labels.number(label), self.labels.number(surface)
-                rows.append((event.seq, event.at, agent, session, concept, *texts, count, trust))
+                rows.append(
+                    (
+                        event.seq,
+                        event.at,
+                        agent,
+                        session,
+                        concept,
+                        *texts,
+                        count,
+                        doubted if concept in refused else trust,
+                    )
+                )
                 scores.append(body["score"])
         names = ("seq", "at", "agent", "session", "concept_id", "label", "surface", "count", "trust")
         where = _append(self.records, names, rows)
@@ -102,7 +117,7 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
     Their ids follow from that of their origin, so that nothing is kept twice.
     """
     origin = scored.event
-    events = []
+    events, texts = [], {part.source: part.text for part in said(origin.body)}
     for number, (source, concepts) in enumerate(each for each in scored.by_source if each[1]):
         body = {
             "concepts": [[each.concept_id, each.label, each.surface, each.count] for each in concepts],
@@ -110,6 +125,9 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
             "source": source,
             "weight": weight,
         }
+        if TRUST[source] >= TRUST["agent"]:
+            refused = refused_concepts(texts[source], concepts)
+            body |= {"refused": refused} if refused else {}
         events.append(
             new_event(
                 "short_term",

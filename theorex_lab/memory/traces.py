@@ -20,7 +20,7 @@ from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.rows import Rows
 
-OPEN, SUCCESS, FAILURE, LOST = 0, 1, 2, 3
+OPEN, SUCCESS, FAILURE, LOST, UNAVAILABLE = 0, 1, 2, 3, 4
 _UNSORTED_KEYS = 1_024  # rows that are searched one by one before their keys are sorted in
 _NEAREST_AMONG = 2_000  # the newest ids, of which the nearest to an unknown one is named
 
@@ -43,7 +43,7 @@ class Traces(View):
     """
 
     name = "traces"
-    code = 2
+    code = 3
     kinds = ("trace_started", "trace_ended", "tool_used")
 
     def __init__(self) -> None:
@@ -123,8 +123,9 @@ class Traces(View):
         if opened is None:
             return
         latency_ms, tokens = body["latency_ms"], body["tokens"]
+        failure = UNAVAILABLE if body.get("unavailable") else FAILURE
         self._set(
-            opened.row, ended=event.seq, state=LOST if body["lost"] else SUCCESS if body["success"] else FAILURE,
+            opened.row, ended=event.seq, state=LOST if body["lost"] else SUCCESS if body["success"] else failure,
             model=self.models.number(body["model"]), latency_ms=np.nan if latency_ms is None else latency_ms,
             tokens=np.nan if tokens is None else tokens,
         )  # fmt: skip
@@ -162,7 +163,8 @@ class Traces(View):
 class Trace:
     """One call of a model. Times are ISO 8601, UTC; None stands for what is not known.
 
-    success: None while the call is open.  lost: the process ended during the call.  outcome_id: of the outcome that it
+    success: None while the call is open.  lost: the process ended during the call.  unavailable: no answer came from any
+    model.  outcome_id: of the outcome that it
     was made for, or that was recorded of it afterwards.  events: tool events as dicts of
     tool, input, response, at.  attempts: the models that were asked in turn, as dicts.  reasons: why this model.
     """
@@ -176,6 +178,7 @@ class Trace:
     latency_ms: float | None
     success: bool | None
     lost: bool
+    unavailable: bool
     error: str | None
     tags: tuple[str, ...]
     query_type: str
@@ -230,8 +233,8 @@ def open_traces(view: Traces) -> list[str]:
 class Statistic(NamedTuple):
     """How the calls of a model on a type of query went.
 
-    n: calls that ended, lost ones left out.  success_rate: 0..1 with its 95 % Wilson interval low..high.  lost: calls
-    whose process ended.  median_latency_ms, p95_latency_ms, mean_tokens: over the calls that state them. NaN: unknown.
+    n: calls that got an answer, or failed by what it was.  success_rate: 0..1 with its 95 % Wilson interval low..high.
+    lost: calls whose process ended.  unavailable: calls that no model answered.  median_latency_ms, p95_latency_ms, mean_tokens: over the calls that state them. NaN: unknown.
     """
 
     query_type: str
@@ -241,6 +244,7 @@ class Statistic(NamedTuple):
     low: float
     high: float
     lost: int
+    unavailable: int
     median_latency_ms: float
     p95_latency_ms: float
     mean_tokens: float
@@ -256,8 +260,8 @@ class TraceStatistics(Rows[Statistic]):
         self.open = open_count
 
     def __repr__(self) -> str:
-        ended, lost = sum(each.n for each in self), sum(each.lost for each in self)
-        return f"TraceStatistics({ended} calls ended, {lost} lost, {self.open} open)"
+        ended, lost, unavailable = (sum(getattr(each, name) for each in self) for name in ("n", "lost", "unavailable"))
+        return f"TraceStatistics({ended} calls ended, {lost} lost, {unavailable} unavailable, {self.open} open)"
 
 
 def trace_stats(views: Views, *, agent: str | None = None, since: int | None = None) -> TraceStatistics:
@@ -280,7 +284,8 @@ def trace_stats(views: Views, *, agent: str | None = None, since: int | None = N
 
 def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
     table = view.traces
-    ended = rows[table["state"][rows] != LOST]
+    state = table["state"][rows]
+    ended = rows[(state != LOST) & (state != UNAVAILABLE)]
     n, successes = len(ended), int(np.count_nonzero(table["state"][ended] == SUCCESS))
     low, high = wilson(successes, n)
     latency, tokens = (column[~np.isnan(column)] for column in (table["latency_ms"][ended], table["tokens"][ended]))
@@ -292,7 +297,8 @@ def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
         successes / n if n else np.nan,
         float(low),
         float(high),
-        len(rows) - n,
+        int(np.count_nonzero(state == LOST)),
+        int(np.count_nonzero(state == UNAVAILABLE)),
         median,
         late,
         float(tokens.mean()) if len(tokens) else np.nan,
@@ -312,6 +318,7 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: 
         latency_ms=answered.get("latency_ms"),
         success=answered.get("success"),
         lost=answered.get("lost", False),
+        unavailable=answered.get("unavailable", False),
         error=answered.get("error"),
         tags=tuple(asked["tags"]),
         query_type=asked["query_type"],

@@ -260,14 +260,14 @@ def is_heard(body: Body) -> bool:
 class Evidence(View):
     """Every attempt of every trace that was not lost, one run each under its query type and model.
 
-    What `is_heard` stands apart, under keys with HEARD_PREFIX before them.
+    An attempt that got no answer at all tells of the endpoint, not of what the model answers: it is left out. What `is_heard` stands apart, under keys with HEARD_PREFIX before them.
 
     A run succeeds where the model answered, unless an outcome says afterwards that it went wrong: the one that it was
     called for, or one that was recorded of it.
     """
 
     name = "evidence"
-    code = 4
+    code = 5
     kinds = ("trace_ended", *verdicts.KINDS)
 
     def __init__(self) -> None:
@@ -302,6 +302,8 @@ class Evidence(View):
             return
         key, outcome_id = _key(body), body.get("outcome_id")
         for attempt in body["attempts"]:
+            if attempt.get("unavailable"):
+                continue
             self.table.add(
                 key,
                 attempt["model"],

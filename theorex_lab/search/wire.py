@@ -15,7 +15,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from theorex_lab.errors import ModelUnavailable
+from theorex_lab.errors import ModelUnavailable, UnusableAnswer
 from theorex_lab.search.endpoint import excerpt
 
 _PART_BYTES = 65_536
@@ -71,8 +71,8 @@ def post(
     """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once it is unpacked.
 
     The deadline holds for all of it, so that a reply which trickles is cut too; only a name server keeps its own
-    time. Raises ConnectionLost, and ModelUnavailable for a redirect, for a reply that is late, too long or packed
-    wrongly, and where nobody listens.
+    time. Raises ConnectionLost, UnusableAnswer for a reply that is too long, and ModelUnavailable for a redirect, for a
+    reply that is late or packed wrongly, and where nobody listens.
     """
     sent = {"Content-Type": "application/json", "Accept-Encoding": "identity", **(headers or {})}
     token = _current_deadline.set(deadline)
@@ -101,7 +101,7 @@ def _read(response: httpx.Response, url: str, limit_bytes: int) -> bytes:
     for part in _unpacked(response, url):
         content += part
         if len(content) > limit_bytes:
-            raise ModelUnavailable(f"{url} answered with more than {limit_bytes} bytes")
+            raise UnusableAnswer(f"{url} answered with more than {limit_bytes} bytes")
     return bytes(content)
 
 
