@@ -190,9 +190,10 @@ def test_a_failure_keeps_its_lesson_where_the_model_asked_about_it_is_silent(tmp
         lab.agent("main").dispatch("why did the deploy fail?", outcome_id=failed.outcome_id)
         assert [each.outcome_id for each in lab.outcomes.queue()] == [failed.outcome_id]
         (review,) = lab.review_failures(reviewer="heuristic")
-        assert review.written_to_axon
-        assert "unavailable" not in review.fix_description
-        assert "did not answer" not in review.fix_description
+        assert not review.written_to_axon  # rules have no trace to read here: it waits for another reviewer
+        text = lab.context().text
+        assert "deploy on Friday. It ended with: the migration locked a table" in text
+        assert "did not answer" not in text
 
 
 def test_journals_of_before_and_files_are_read_by_their_words(lab: Lab, tmp_path: Path) -> None:
