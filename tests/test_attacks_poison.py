@@ -182,7 +182,10 @@ def test_a_full_memory_still_tells_what_was_heard_after_its_own_sentences(lab: L
     assert text.count("- Own") > 40
     own = [f"trace_fix: own {number} {'of it ' * 40}" for number in range(9)]
     lab.journal.append([observation(text, observation_type="trace_fix") for text in own])
-    assert "## Heard" not in lab.context(tokens=1_000).text, "the owner's sentences fill their half"
+    text = lab.context(tokens=1_000).text
+    assert 0 < count_tokens(section(text, "Heard, not verified")) <= 250
+    assert text.count("trace_fix: own") >= 5, "the owner's sentences have their half"
+    assert text.count("- Own") > 10
 
 
 def test_a_line_that_does_not_fit_is_passed_over() -> None:

@@ -115,16 +115,14 @@ class _Filled:
         )
 
     def sentences(self, rows: Integers, price: Integers) -> Integers:
-        """Those that are taken, in half of the room at most: the owner's own, then what was heard."""
+        """Those that are taken: the owner's own in half of the room at most, then what was heard."""
         recorded, n = self.recorded, len(self.lines.of_sentences)
-        own, concepts_part = recorded.sentence_heard[rows] < 0, self.left - self.left // 2
+        own = recorded.sentence_heard[rows] < 0
         section, section_price = recorded.sentence_owner[rows], np.tile(self.lines.of_sentences, 2)
         by_kind = recorded.sentence_avoid[rows] * n + section
-        told = rows[own][self._fill(price[own], by_kind[own], section_price, self.left - concepts_part)]
+        told = rows[own][self._fill(price[own], by_kind[own], section_price, self.left // 2)]
         few = np.flatnonzero(~own)[self._few(recorded.sentence_heard[rows][~own])]
-        return np.append(
-            told, rows[few][self._hear(price[few], section[few], section_price, self.left - concepts_part)]
-        )
+        return np.append(told, rows[few][self._hear(price[few], section[few], section_price)])
 
     def concepts(self, agent: Integers, price: Integers) -> Booleans:
         """Which of these lines of an agent's own words are taken."""
@@ -134,7 +132,7 @@ class _Filled:
         """Which of these lines of concepts that were only heard are taken."""
         few = np.flatnonzero(self._few(source))
         taken = np.zeros(len(source), np.bool_)
-        taken[few] = self._hear(price[few], agent[few], self.lines.of_concepts, self.left)
+        taken[few] = self._hear(price[few], agent[few], self.lines.of_concepts)
         return taken
 
     def _few(self, source: Integers) -> Booleans:
@@ -143,9 +141,9 @@ class _Filled:
         self.heard_from = np.append(self.heard_from, source[few])
         return few
 
-    def _hear(self, price: Integers, section: Integers, section_price: Integers, at_most: int) -> Booleans:
+    def _hear(self, price: Integers, section: Integers, section_price: Integers) -> Booleans:
         before = self.left
-        taken = self._fill(price, section, section_price, min(self.left, at_most, self.for_hearsay))
+        taken = self._fill(price, section, section_price, min(self.left, self.for_hearsay))
         self.for_hearsay -= before - self.left
         return taken
 

@@ -94,9 +94,7 @@ class Room:
         trusted = [line for line in lines if line.trusted]
         return self._take(trusted[:most], self.left if at_most is None else at_most, headings)
 
-    def take_hearsay(
-        self, lines: Sequence[Line], *, at_most: int | None = None, headings: bool = True, most: int | None = None
-    ) -> list[Line]:
+    def take_hearsay(self, lines: Sequence[Line], *, headings: bool = True, most: int | None = None) -> list[Line]:
         """The others that fit into the part that is theirs, five of an agent and a kind of source at most, all told."""
         heard = [line for line in lines if not line.trusted]
         sources = [*self._heard_from, *(line.heard_from for line in heard)]
@@ -104,9 +102,7 @@ class Room:
         chosen = [line for line, kept in zip(heard, few, strict=True) if kept]
         self._heard_from += [line.heard_from for line in chosen]
         before = self.left
-        taken = self._take(
-            chosen[:most], self._for_hearsay if at_most is None else min(at_most, self._for_hearsay), headings
-        )
+        taken = self._take(chosen[:most], self._for_hearsay, headings)
         self._for_hearsay -= before - self.left
         return taken
 

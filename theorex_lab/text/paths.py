@@ -8,7 +8,8 @@ import re
 PATH_CHARACTERS = 120
 # No blank and no sign of a shell or of Markdown: a name that could be read as a sentence is not shown.
 _PLAIN = re.compile(r"[\w.@+/:-]+")
-_FAR = re.compile(r"""(?<![\w.@+:/~-])(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)[^\s"'`,;|&<>()]*""")
+# Compiled where it is used: the hook does without it.
+_FAR = r"""(?<![\w.@+:/~-])(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)[^\s"'`,;|&<>()]*"""
 
 
 def shown_path(path: object, folder: object = "") -> str:
@@ -33,4 +34,4 @@ def without_far_paths(text: str) -> str:
     >>> without_far_paths("cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or")
     'cat src/a.py    and/or'
     """
-    return _FAR.sub("", text)
+    return re.sub(_FAR, "", text)
