@@ -184,7 +184,8 @@ class Outcomes(View):
         if silent:
             self.silent.number(event.body["trace_id"])
         if outcome_id:
-            self.rows["silent_at"][self._row(outcome_id)] = event.at if silent else 0
+            row = self._row(outcome_id)
+            self.rows["silent_at"][row] = event.at if silent else 0
 
     def _take(self, event: Event) -> None:
         row, rows = self._row(event.id), self.rows
