@@ -23,6 +23,8 @@ from theorex_lab.evolution.policy import POLICY_SETTINGS, keep, policies, policy
 from theorex_lab.evolution.policy_scoring import MemoryReplay, agreement, calls, needs, weighted_mean
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.axon import Axon
+from theorex_lab.memory.context import render
 from theorex_lab.memory.observation import Entry
 
 TOKENS = 260  # of the context: some twenty concepts
@@ -290,9 +292,9 @@ def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Pa
 
 
 def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Path) -> None:
-    """Within a line or two: the replay counts ages alike, the page names each."""
+    """Within a line or two: the replay counts ages alike, the page names each. What failed of late is not replayed."""
     with _lab(tmp_path, _new, halfLifeDays=30.0) as lab:
-        text = lab.context().text
+        text = render(lab.views.get(Axon), lab.journal, NOW, lab.settings).text
         listed = {f"old topic {n}" for n in range(40)} | {f"new topic {d} {t}" for d in range(24) for t in range(2)}
         shown = {label for label in listed if f"- {label.title()} _(" in text}
         hidden = listed - shown

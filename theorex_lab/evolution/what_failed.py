@@ -18,7 +18,7 @@ _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 
 def what_failed(views: Views, settings: Settings, now: int) -> list[Line]:
-    """The failures of the last seven days that wait for a review at `now` (µs), newest first, ten at most.
+    """The failures of the last seven days that wait for a review at `now` (µs), newest first, each once, ten at most.
 
     One that a later outcome calls a success is none.
     """
@@ -29,7 +29,11 @@ def what_failed(views: Views, settings: Settings, now: int) -> list[Line]:
         recent = (at >= now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= now)
         seqs = view.rows["seq"][rows[recent]].tolist()
     failed = [event for event in views.journal.read(seqs=seqs) if not event.erased]
-    newest = sorted(failed, key=lambda event: (event.at, event.seq), reverse=True)
+    failed.sort(key=lambda event: (event.at, event.seq))
+    once = {
+        (event.agent, event.body["source"], event.body["decision"], event.body["result"]): event for event in failed
+    }
+    newest = sorted(once.values(), key=lambda event: (event.at, event.seq), reverse=True)
     trusted = [event for event in newest if _is_trusted(event)][:MOST_FAILURES]
     heard = [event for event in newest if not _is_trusted(event)][:MOST_FAILURES]
     return [_line(event, now) for event in [*trusted, *heard]]
