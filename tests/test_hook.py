@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import hook
-from theorex_lab.hook import MASK, mask
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.lab import DEFAULT_HOME
 from theorex_lab.memory.context_file import CONTEXT_FILE
+from theorex_lab.text.masking import MASK, mask
 
 Run = Callable[[object], None]
 TOOL = {
@@ -175,7 +175,7 @@ def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert roots - sys.stdlib_module_names == {"theorex_lab"}
     assert not roots & {"asyncio", "subprocess", "logging", "tempfile", "email", "http"}
     floors = {name.split(".")[1] for name in modules if name.startswith("theorex_lab.")}
-    assert floors <= {"hook", "ids", "clock", "errors", "journal"}
+    assert floors <= {"hook", "ids", "clock", "errors", "journal", "text"}
 
 
 @pytest.mark.parametrize(
