@@ -33,7 +33,9 @@ def drawn(kind: str, length: int, seed: str) -> str:
 
 def filled(line: str) -> str:
     """The line with drawn characters in the place of ‹…›."""
-    return re.sub("‹([ahubdl])([0-9]+)›", lambda match: drawn(match[1], int(match[2]), f"{line[:40]}{match.start()}"), line)
+    return re.sub(
+        "‹([ahubdl])([0-9]+)›", lambda match: drawn(match[1], int(match[2]), f"{line[:40]}{match.start()}"), line
+    )
 
 
 def parted(line: str) -> tuple[str, list[str], list[str]]:
@@ -283,6 +285,236 @@ _auth=«bWU6c2VjcmV0cGFzcw==»
 gh auth login --with-token <<< «ghp_‹a36›»
 svn co --username me --password «‹l9›» https://x.org
 AccountKey=«‹b86›==»
-signature: «‹h64›»
+AWS4-HMAC-SHA256 Credential=x, Signature=«‹h64›»
 """
-HARMLESS = ""
+HARMLESS = r"""
+password = getpass()
+password = getpass.getpass("Password: ")
+token = tokens[i]
+token = next(tokens)
+token = self.tokens[0]
+def mask(secret: str) -> str:
+def login(user: str, password: str) -> bool:
+def login(password: str | None = None):
+password: Optional[str] = None
+password: SecretStr
+os.environ["API_KEY"]
+api_key = os.environ["API_KEY"]
+api_key = os.getenv("OPENAI_API_KEY")
+token = os.environ.get("TOKEN", "")
+const token = process.env.GITHUB_TOKEN;
+apiKey: process.env.API_KEY
+PASSWORD=${PASSWORD}
+PASSWORD=$PASSWORD
+export TOKEN=$(cat token.txt)
+password: {{ secret }}
+password: "{{ vault_password }}"
+password: ${{ secrets.DB_PASSWORD }}
+token: <your token>
+Authorization: Bearer <token>
+Authorization: Bearer $TOKEN
+Authorization: Bearer ${TOKEN}
+-H "Authorization: Bearer {token}"
+password: str
+the password is wrong
+the password is required
+The password is invalid.
+the password is too short
+the password is stored as a hash
+the password is not optional
+the password is 12 characters long
+the password is base64-encoded
+the password is hashed with argon2id
+passwords are hashed with SHA256
+the token is expired
+the token is a JWT
+The token is valid for 30 days
+the token is 32 bytes
+the token is one of three
+the token is refreshed every 15 minutes
+the secret is out
+the secret is in the vault
+the secret of caching: invalidate
+the key is pressed
+the API key is missing
+my API key is not working
+the access token is revoked
+use the password from the vault
+use a token with read scope
+with password authentication
+reset your password to continue
+set the password to something else
+change the password for bob
+forgot password? click here
+das Passwort ist falsch
+das Passwort lautet anders
+Das Passwort wurde geändert.
+пароль неверный
+пароль: неверный ввод
+le mot de passe est incorrect
+la contraseña es incorrecta
+commit 2842e6c0f5b1d9a7e3c4b8d6f0a1e2c3b4d5e6f7
+git checkout 2842e6c0f5b1
+0191b7c2-5e7f-7abc-8def-0123456789ab
+sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+md5 d41d8cd98f00b204e9800998ecf8427e
+data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==
+integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==
+https://example.org/a?page=2
+https://example.org:8080/a@b
+https://github.com/me/repo/blob/main/token.py#L12
+https://example.org/reset?lang=de
+https://x.org/?code=200
+https://x.org/?key=value
+https://x.org/?sort=key&token_type=bearer
+git@github.com:me/repo.git
+ssh://git@github.com/me/repo.git
+https://bob@example.org/
+user@host
+me@example.org
+mailto:me@example.org
+ssh -i ~/.ssh/id_ed25519 user@host
+scp a user@host:/tmp
+key: value
+key=value
+keyboard: qwertz
+monkey=1
+max_tokens=4096
+tokens: 12
+token: 500
+token_count = 12
+num_tokens: 2048
+token budget is 2000
+--token-budget 2000
+--max-tokens 4096
+the --token option
+use --password to be asked
+--password-file /run/secrets/db
+PASSWORD_FILE=/run/secrets/db
+TOKEN_PATH=~/.token
+password policy: at least 12 characters
+password_min_length = 12
+password_hash = hash_password(password)
+password=password
+password = user_password
+connect(password=password, user=user)
+token=access_token
+client.login(user, password)
+set_password(password)
+user.setPassword(newPassword)
+secretName: db
+secret_name = "db-credentials"
+kind: Secret
+secrets.token_hex(16)
+import secrets
+from secrets import token_urlsafe
+keys = ["password", "token", "secret"]
+("password", "email")
+fields: password, token, secret
+"password": {"type": "string"}
+{"type": "password", "name": "pass"}
+<input type="password" name="password">
+<label>Password</label>
+<password></password>
+password: required
+Password: ********
+password: '***'
+token: [redacted]
+password: null
+"password": null,
+password: true
+token: None
+secret = None
+if token == 'abc':
+if password != confirm:
+assert token is not None
+Token::Plus
+match token { Token::Plus => 1 }
+token => tokens.push(token)
+for token in tokens:
+class Token:
+return token
+print(token)
+log.info("token %s", token)
+printf("password: %s", password)
+echo "password: $PASSWORD"
+echo $TOKEN | docker login --password-stdin
+curl -u "$USER:$PASS" https://x.org
+curl -u bob https://x.org
+curl https://example.org/a.json
+mysql -u root -p shop
+mysql -uroot -p$PASS shop
+docker run -p 8080:80 nginx
+docker run -u 1000:1000 nginx
+mkdir -p a/b
+cp -p a b
+psql -p 5432 shop
+ssh -p 2222 host
+redis-cli -p 6379 ping
+mongo -p
+sshpass -p "$PASS" ssh host
+unzip -p a.zip b
+zip -r a.zip b
+openssl req -x509 -newkey rsa:2048
+openssl enc -pass env:PASS
+htpasswd -c users bob
+net use
+vault login -method=oidc
+kubectl get secret db
+Cookie: theme=dark
+cookie = request.cookies.get("sid")
+cookie consent banner
+Bearer authentication
+the bearer of news
+Basic authentication
+basic usage of it
+Authorization: required
+authorization: the server decides
+--- PASS: TestFoo (0.00s)
+bypass=true
+pass: 5, fail: 0
+passed=12 failed=0
+PWD=/home/me
+OLDPWD=/tmp
+-----BEGIN PUBLIC KEY-----
+-----BEGIN CERTIFICATE-----
+ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ me@host
+sk-learn-compatible
+task-oriented-planning-2024-notes
+disk-0123456789abcdef0123
+hf_hub_download
+npm_config_registry
+pypi-simple
+secret_santa
+"sessionId": "468a327a-3a67-4489-aa5d-93c1c4b1cd8e"
+primary_key=True
+foreign_key: user_id
+cache_key = f"{user}:{page}"
+sort_key: name
+public_key = load()
+api_key: str = Field(...)
+apiKey: string;
+private readonly token: string;
+password?: string
+VITE_API_KEY=your-api-key-here
+API_KEY=changeme
+GITHUB_TOKEN=xxxx
+the seed phrase is shown once
+seed: 42
+seed = 12345
+mnemonic: LDA
+credentials: include
+credentials: same-origin
+credentials are read from the environment
+login: required
+user: bob
+machine learning default password rules
+/etc/passwd
+signature: (a, b) -> c
+code: 404
+exit code is 1
+error code: E1234
+the pin is on the map
+pinned: true
+OTP is sent by mail
+"""

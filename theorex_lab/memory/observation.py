@@ -12,6 +12,7 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.text.doors import kept_text
 
 if TYPE_CHECKING:
     from theorex_lab.memory.extract import Mention
@@ -50,6 +51,8 @@ class Written(NamedTuple):
 
     event_id: str
     concepts: list[str]  # canonical forms
+    masked: int = 0  # secrets that were taken out of the text
+    kept_secrets: bool = False  # whether the call asked for them to stay
 
 
 def check_text(text: str, max_bytes: int) -> str:
@@ -78,7 +81,7 @@ def check_text(text: str, max_bytes: int) -> str:
 
 
 def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, list[Mention]]:
-    """The event of one observation, and the concepts found in its text.
+    """The event of one observation, its secrets masked, and the concepts found in its text.
 
     `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
@@ -92,13 +95,14 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
         )
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
+    text = kept_text(text)
     # A fix is usually announced as one; the announcement is no concept.
     mentions = [] if entry.observation_type == AVOID_TYPE else extract(text.removeprefix(f"{FIX_TYPE}:"))
     body = {
         "text": text,
         "type": entry.observation_type,
         "source": source,
-        "tags": check_tags(entry.tags),
+        "tags": [kept_text(tag) for tag in check_tags(entry.tags)],
         "concepts": [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in mentions],
         "extractor": EXTRACTOR_VERSION,
         "sentiment": sentiment(text),

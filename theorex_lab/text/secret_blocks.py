@@ -21,10 +21,18 @@ _BODY = re.compile(
 _LINES_BEFORE = re.compile(r"(?:(?:\s|n\\+|r\\+){0,8}[A-Za-z0-9+/=]{4,}(?=\s|n\\|r\\|\Z))*(?:\s|n\\+)*")
 _PUTTY = re.compile(r"Private-Lines: ?[0-9]{1,4}.*?(?:Private-MAC: ?[0-9a-f]{1,80}|\Z)", re.DOTALL)
 _AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}")
-_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])(?=[^\s]{0,39}[0-9])(?=[^\s]{0,39}[A-Z])(?=[^\s]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_SECRET = re.compile(
+    r"(?<![A-Za-z0-9/+=])(?=[^\s]{0,39}[0-9])(?=[^\s]{0,39}[A-Z])(?=[^\s]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
+)
 _NEAR_CHARACTERS = 400
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/]{60,76}\s{1,2}(?=[A-Za-z0-9+/]{4,}))*[A-Za-z0-9+/_-]{16,}={0,2}")
+_BASE64 = re.compile(
+    r"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/]{60,76}\s{1,2}(?=[A-Za-z0-9+/]{4,}))*[A-Za-z0-9+/_-]{16,}={0,2}"
+)
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x|\\x)?(?:[0-9a-fA-F]{2}){12,}(?![0-9A-Za-z])")
+# Tokens of bots and tables: no sign of theirs is rare enough to look for it first.
+_DOTTED = re.compile(
+    r"(?<![A-Za-z0-9_.-])(?:[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])|pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})"
+)
 _LARGEST_DECODED_CHARACTERS = 1 << 20
 _PRINTABLE_SHARE = 0.97
 
@@ -76,9 +84,9 @@ def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
 
     def masked(match: Match[str]) -> str:
         decoded = _decoded(match[0])
-        return MASK if decoded and mask(decoded) != decoded else match[0]
+        return MASK if decoded and _DOTTED.sub(MASK, mask(decoded)) != decoded else match[0]
 
-    return _HEX.sub(masked, _BASE64.sub(masked, text))
+    return _HEX.sub(masked, _BASE64.sub(masked, _DOTTED.sub(MASK, text)))
 
 
 def _decoded(encoded: str) -> str:
@@ -97,4 +105,10 @@ def _decoded(encoded: str) -> str:
         return ""
     text = found.decode("utf-8", "ignore")
     printable = sum(map(len, re.findall(r"[ -~\n\r\t\u00a0-\uffff]+", text)))
-    return text if len(text) > 7 and len(text) >= _PRINTABLE_SHARE * len(found) * 0.5 and printable >= _PRINTABLE_SHARE * len(text) else ""
+    return (
+        text
+        if len(text) > 7
+        and len(text) >= _PRINTABLE_SHARE * len(found) * 0.5
+        and printable >= _PRINTABLE_SHARE * len(text)
+        else ""
+    )

@@ -25,7 +25,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop", _AFTER_P),
     ("ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare", rf"(?P<keep>(?<!\S)-[ws][ ]?{_Q})(?!base|sub|one)(?![-$<{{])(?P<value>{_UNQUOTED})"),
     ("smbclient rpcclient net smbmap smbget smbcacls wmic winexe pth-smbclient", rf"(?P<keep>(?<!\S)(?:-U|--user)[ =]?{_Q}[^\s%\"'\\]{{1,128}}%)(?P<value>{_END})"),
-    ("mount mount.cifs sshfs", rf"(?P<keep>(?:pass|password)=)(?P<value>[^\s,\"'\\]{{1,256}})"),
+    ("mount mount.cifs sshfs", r"(?P<keep>(?:pass|password)=)(?P<value>[^\s,\"'\\]{1,256})"),
     ("openssl", rf"(?P<keep>(?<!\S)(?:-pass(?:in|out)?|-pwd)[ =]{_Q}pass:)(?![$<{{])(?P<value>{_END})"),
     ("openssl", rf"(?P<keep>(?<!\S)-k[ ]{_Q})(?![-$<{{])(?P<value>{_END})"),
     ("htpasswd", rf"(?P<keep>(?<!\S)-[A-Za-z]*b[A-Za-z]*[ ](?:-\S+[ ])*(?:\S+[ ])?\S+[ ]{_Q})(?![$<{{])(?P<value>{_END})(?=[\"'\\]*\s*$)"),
@@ -66,7 +66,9 @@ _ARGUMENTS = r"(?P<arguments>[ \t](?:[^\n;|\\\"'&]|\\[\s\S]|\"[^\"\n]{0,500}\"|'
 def mask_commands(text: str, lowered: str) -> str:
     """Mask what a program takes as a password on its command line."""
     if "echo" in lowered or "printf" in lowered or "<<<" in lowered:
-        text = re.sub(_PIPED, lambda match: match[0] if MASK in match["value"] else f"{match['keep']}{MASK}{match['after']}", text)
+        text = re.sub(
+            _PIPED, lambda match: match[0] if MASK in match["value"] else f"{match['keep']}{MASK}{match['after']}", text
+        )
         text = re.sub(_HERE, lambda match: match["keep"] + MASK, text)
     tokens = {program for programs, _ in COMMANDS for program in programs.split() if program in lowered}
     if not tokens:

@@ -12,20 +12,22 @@ PREFIXED: tuple[tuple[str, str], ...] = (
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glft- glcbt- glimt- glsoat- glptt- glagent- gloas- "
         "GR1348941 sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ whsec_ ya29. GOCSPX- xkeysib- xsmtpsib- AIza "
         "sq0atp- sq0csp- sq0idp- lin_api_ lin_oauth_ figd_ figo_ figor_ PMAK- PMAT- glsa_ glc_ dckr_pat_ dckr_oat_ "
-        "CFPAT- sntrys_ sntryu_ nvapi- pplx- xai- tskey- rubygems_ clojars_ CLOJARS_ pscale_tkn_ pscale_oauth_ pscale_pw_ "
-        "shippo_live_ shippo_test_ duffel_live_ duffel_test_ rzp_live_ rzp_test_ sbp_ sb_secret_ lsv2_pt_ lsv2_sk_ tgp_v1_ "
-        "pcsk_ ops_ napi_ ddp_ ddw_ bkua_ bkpt_ sgp_ CCIPAT_ CCIPRJ_ rdme_ tfp_ pnu_ FLWSECK_TEST- FLWSECK- FLWPUBK- "
-        "doo_v1_ dop_v1_ dor_v1_ HRKU- FlyV1- fm1r_ fm1a_ fm2_ fo1_ nfp_ nfc_ nfo_ nfu_ nfb_ sha256~ fio-u- ico- "
+        "CFPAT- sntrys_ sntryu_ nvapi- tskey- rubygems_ clojars_ CLOJARS_ pscale_tkn_ pscale_oauth_ pscale_pw_ "
+        "shippo_live_ shippo_test_ duffel_live_ duffel_test_ rzp_live_ rzp_test_ sb_secret_ lsv2_pt_ lsv2_sk_ tgp_v1_ "
+        "pcsk_ ddp_ ddw_ bkua_ bkpt_ sgp_ CCIPAT_ CCIPRJ_ rdme_ tfp_ pnu_ FLWSECK_TEST- FLWSECK- FLWPUBK- "
+        "doo_v1_ dop_v1_ dor_v1_ HRKU- FlyV1- fm1r_ fm1a_ fm2_ fo1_ nfp_ nfc_ nfo_ nfu_ nfb_ sha256~ fio-u- "
         "s-s4t2ud- s-s4t2af- hvs. hvb. hvr. dt0c01. dt0s16. dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. amzn.mws. "
-        "cmVmdGtu AKCp sm_aat_ sm_pat_ sm_sat_ dckr_ access_token$production$ gsk_ whpk_ ngrok_ cio_ pat_ "
-        "patat. apify_api_ secret-token: EAACEdEose0cBA ELAK- CFAT- tk-us- phc_ phx_ rpa_ csk- nvs_ jina_ tvly- "
-        "fc- sess- lf_sk_ brv_ atp_ hfp_ ctx7sk- e2b_ cal_live_ cal_ ctp_ whk_ nntp_ ntn_ snk_ mt_live_ ak_live_".replace(
-            " cal_ ", " "
-        ),
+        "cmVmdGtu AKCp sm_aat_ sm_pat_ sm_sat_ dckr_ access_token$production$ gsk_ ngrok_ "
+        "apify_api_ secret-token: EAACEdEose0cBA "
+        "cal_live_ cal_ ntn_ ak_live_".replace(" cal_ ", " "),
     ),
     (
         rf"{_DIGIT}[A-Za-z0-9_-]{{16,}}",
         "sk- sk_ key- rk- rnd_ fw_ api_org_ vcp_ vci_ vca_ vcr_ vck_ sdk- mob- pul- uk- gr_ ops- pat- pk- ak- sl.",
+    ),
+    (
+        r"(?=[A-Za-z]{0,30}[0-9])[A-Za-z0-9-]{20,}",
+        "pplx- xai- csk- fc- sess- jina_ tvly- phc_ phx_ rpa_ atp_ snk_ brv_ e2b_ nvs_ ctp_ nntp_ whk_ whpk_ hfp_ pat_ ops_ ico- tk-us- napi_ sbp_ ctx7sk- cio_ lf_sk_ ELAK- CFAT- patat. mt_live_ ak_live_",
     ),
     (r"[A-Za-z0-9]{30,}", "npm_ hf_ r8_ secret_ EAA oy2 cio SK_ re_"),
     (r"(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9_]{16,}", "squ_ sqp_ sqa_ re_ EZAK EZTK LTAI AKID AQVN"),
@@ -47,7 +49,7 @@ PREFIXED: tuple[tuple[str, str], ...] = (
 # How the rest of a vendor's token may go on after a dot.
 MORE = r"(?:\.[A-Za-z0-9_=-]{6,})*"
 
-_PASSWORD_IN_URL = r"(?!\d{1,5}(?:[/?#]|$))(?!\$|%s|\{|<|\*{2})"
+_PASSWORD_IN_URL = r"(?!\d{1,5}(?:[/?#]|$))(?!\$|%s|\{|<|\*{2}|\)?\[)"
 # (hints, pattern): a pattern is compiled once one of its hints is in the lower-case text. What stands in group
 # `keep` stays before the mask. Every repetition is bounded or cannot be entered twice, so that the time is linear.
 PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -81,21 +83,25 @@ PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"""[^\s"'<>&#;\\)\]`]{12,}""",
     ),
     (("sig=",), r"(?P<keep>(?<![A-Za-z0-9])sig=)[A-Za-z0-9%+/=_-]{20,}"),
-    (("signature",), r"""(?i)(?P<keep>signature\\*["']?[=:][ ]?\\*["']?)(?=[a-z+/%=_-]{0,40}[0-9])[A-Za-z0-9+/%=_-]{32,}"""),
-    (("eyj",), r"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))eyJ[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){0,4}={0,2}"),
+    (("signature",), r"""(?i)(?P<keep>signature=\\*["']?)(?=[a-z+/%=_-]{0,40}[0-9])[A-Za-z0-9+/%=_-]{32,}"""),
+    (
+        ("eyj",),
+        r"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))eyJ[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){0,4}={0,2}",
+    ),
     (("flyv1 ",), r"FlyV1 [A-Za-z0-9_,+/=-]{20,}"),
-    ((":aa",), rf"{EDGE}(?:(?<=bot)|)[0-9]{{6,12}}:AA[A-Za-z0-9_-]{{30,40}}|(?<=bot)[0-9]{{6,12}}:AA[A-Za-z0-9_-]{{30,40}}"),
+    (
+        (":aa",),
+        rf"{EDGE}(?:(?<=bot)|)[0-9]{{6,12}}:AA[A-Za-z0-9_-]{{30,40}}|(?<=bot)[0-9]{{6,12}}:AA[A-Za-z0-9_-]{{30,40}}",
+    ),
     (("-us",), rf"{EDGE}[0-9a-f]{{32}}-us[0-9]{{1,2}}(?![0-9])"),
     (("fffnral",), r"(?<![A-Za-z0-9])[0-9a-f]{30,36}FFFFNRAL"),
     ((".atlasv1.",), r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"),
     (("q~",), r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,36}"),
-    (("pat",), r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
     (("1000.",), r"(?<![0-9A-Za-z.])1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
     (("a3-",), r"(?<![A-Za-z0-9])A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
     (("00d",), r"(?<![A-Za-z0-9])00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{40,}"),
     (("v1.0-",), r"(?<![A-Za-z0-9])v1\.0-[0-9a-f]{20,}-[0-9a-f]{40,}"),
     (("t1.",), r"(?<![A-Za-z0-9])t1\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{40,}={0,2}"),
-    (("discord", "bot ", "bot_", "token"), r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])"),
     (
         ("$1$", "$2", "$5$", "$6$", "$y$", "$argon", "$apr1"),
         r"""\$(?:1|2[abxy]|5|6|y|argon2(?:i|d|id)|apr1)\$[^\s:,;"'`<>$]{1,80}(?:\$[^\s:,;"'`<>$]{4,}){1,3}""",
@@ -127,12 +133,15 @@ PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("machine", "default"),
-        r"""(?i)(?P<keep>(?<![\w-])(?:machine(?:[ \t\n]|\\n){1,8}[^\s\\]{1,255}|default)(?:(?:[ \t\r\n]|\\[rnt]){1,8}(?:login|account)(?:[ \t]|\\t){1,8}[^\s\\]{1,255}){0,2}"""
+        r"""(?i)(?P<keep>(?<![\w-])(?:machine(?:[ \t\n]|\\n){1,8}[^\s\\]{1,255}|default(?=(?:[ \t\r\n]|\\[rnt]){1,8}(?:login|account)\b))(?:(?:[ \t\r\n]|\\[rnt]){1,8}(?:login|account)(?:[ \t]|\\t){1,8}[^\s\\]{1,255}){0,2}"""
         r"""(?:[ \t\r\n]|\\[rnt]){1,8}password(?:[ \t]|\\t){1,8})[^\s\\"']{1,255}""",
     ),
     (
         ("login",),
         r"""(?i)(?P<keep>(?<![\w-])login[ \t]{1,4}[^\s]{1,128}[ \t\n]{1,8}password[ \t]{1,4})(?=[^\s]{0,40}[0-9@#$%^&*!])[^\s"']{4,255}""",
     ),
-    ((":5432:", ":5433:", ":*:"), r"(?m)(?P<keep>^[\w.*-]{1,255}:(?:543[0-9]|6432|\*):[\w*-]{1,64}:[\w*.-]{1,64}:)\S{1,255}$"),
+    (
+        (":5432:", ":5433:", ":*:"),
+        r"(?m)(?P<keep>^[\w.*-]{1,255}:(?:543[0-9]|6432|\*):[\w*-]{1,64}:[\w*.-]{1,64}:)\S{1,255}$",
+    ),
 )
