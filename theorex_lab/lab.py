@@ -19,6 +19,7 @@ from theorex_lab.memory import lifecycle
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
 from theorex_lab.memory.lifecycle import Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
+from theorex_lab.text.doors import door
 
 if TYPE_CHECKING:
     import tempfile
@@ -176,9 +177,8 @@ class Lab:
 
         What looks like a secret is masked, unless `keep_secrets` is given.
         """
-        return lifecycle.write_all(
-            self.journal, self.settings, self.clock, entries, imported=imported, keep_secrets=keep_secrets
-        )
+        with door(keep_secrets=keep_secrets):
+            return lifecycle.write_all(self.journal, self.settings, self.clock, entries, imported=imported)
 
     def search(
         self,
@@ -513,7 +513,8 @@ class Agent:
         Raises InvalidInput, and then nothing was written.
         """
         entry = Entry(text, self.name, at, observation_type, source, tags, session)
-        return lifecycle.write(self.lab.journal, self.lab.settings, self.lab.clock, entry, keep_secrets=keep_secrets)
+        with door(keep_secrets=keep_secrets):
+            return lifecycle.write(self.lab.journal, self.lab.settings, self.lab.clock, entry)
 
     def search(
         self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False

@@ -19,8 +19,7 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.context_file import write_context
-from theorex_lab.memory.observation import Entry, Written, new_observation
-from theorex_lab.text.doors import door
+from theorex_lab.memory.observation import Entry, Written, observed
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.journal.view import View, Views
@@ -46,29 +45,21 @@ class Promoted(NamedTuple):
     links: int
 
 
-def write(journal: Journal, settings: Settings, clock: Clock, entry: Entry, *, keep_secrets: bool = False) -> Written:
+def write(journal: Journal, settings: Settings, clock: Clock, entry: Entry) -> Written:
     """Write one text; it is on disk when this returns. Raises InvalidInput, and then nothing was written."""
-    return write_all(journal, settings, clock, [entry], keep_secrets=keep_secrets)[0]
+    return write_all(journal, settings, clock, [entry])[0]
 
 
 def write_all(
-    journal: Journal,
-    settings: Settings,
-    clock: Clock,
-    entries: Sequence[Entry],
-    *,
-    imported: bool = False,
-    keep_secrets: bool = False,
+    journal: Journal, settings: Settings, clock: Clock, entries: Sequence[Entry], *, imported: bool = False
 ) -> list[Written]:
     """Write many texts in one transaction: all or none. An import may bear dates of the future."""
     now = clock.now()
     events, written = [], []
     for entry in entries:
-        with door(keep_secrets=keep_secrets) as here:
-            event, mentions = new_observation(entry, settings, now)
+        event, done = observed(entry, settings, now)
         events.append(event)
-        labels = [mention.label for mention in mentions]
-        written.append(Written(event.id, labels, here.masked, here.keeps_secrets))
+        written.append(done)
     journal.append(events, allow_future=imported)
     return written
 

@@ -12,7 +12,7 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.text.doors import kept_text
+from theorex_lab.text.doors import door, kept_text
 
 if TYPE_CHECKING:
     from theorex_lab.memory.extract import Mention
@@ -111,6 +111,13 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
     moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
     event = new_event("observation", body, agent=entry.agent, session=entry.session, at=moment)
     return event, mentions
+
+
+def observed(entry: Entry, settings: Settings, now: int) -> tuple[Event, Written]:
+    """The event of one observation, and what is told of it once it is appended; as `new_observation`."""
+    with door() as here:
+        event, mentions = new_observation(entry, settings, now)
+    return event, Written(event.id, [mention.label for mention in mentions], here.masked, here.keeps_secrets)
 
 
 def check_tags(tags: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ _SHORTEST_ENCODED_CHARACTERS = 20
 HINTS = tuple(
     (
         "$1$|$2|$5$|$6$|$apr1|$argon|$y$|-us|.atlasv1.|/hooks/|00d|1//0|1000.|2fa|4/0a|7z|:*:|://|:5432:|:5433:|:aa|"
-        "<<<|a3-|a3t|aaaaaaaaaaaaaaaaaaaaa|abia|acca|access code|access-development-|access-production-|"
+        "<<<|a3-|a3t|aaaaaaaaaaaaaaaaaaaaa|abia|absk|acca|access code|access-development-|access-production-|"
         "access-sandbox-|age-plugin-|aiza|ak-|ak_live_|akcp|akia|akid|amzn.mws.|anmeldung|ansible|api-|api_org_|"
         "apify_api_|aqvn|asia|atatt3x|atbb|atctt3x|atoa|atp_|atstt|auth|az -|backup code|basic |bcp |bearer|bkpt_|"
         "bkua_|bot |bot_|brv_|buildah|cal_live_|cciprj_|cf -|cfat-|chave|cio|clave|clef|clickhouse|clojars_|clé|"
@@ -33,7 +33,7 @@ HINTS = tuple(
         "kinit|kubectl|ldap|lftp|lin_api_|log in|log-in|login|lsv2_pt_|ltai|lösenord|maker.ifttt|maria|mfa|mnemonic|"
         "mob-|mongo|mosh -|mosquitto|mot de|mot-de|mot_de|motde|mt_live_|mycli|mysql|napi_|ncftp|nerdctl|net use|"
         "netexec|nfb_|nfc_|nfo_|nfp_|nfu_|ngrok_|nmcli|nntp_|npm_|nraa-|nrii-|nriq-|nrjs-|nrra-|nsec1|ntn_|nvs_|nxc|"
-        'oc -|one-time|openssl|ops-|ops_|elak-|oras |otp|oy2|parola|pass|pat-|pat_|patat|phc_|phrase|phx_|pin |pin:|pin=|pin-|pin_|pin"|pk-|pk_live_|'
+        'oc -|one-time|openssl|ops-|ops_|elak-|oras |otp|oy2|parola|pass|pat-|pat_|patat|phc_|phrase|phx_|pin |pincode|pin:|pin=|pin-|pin_|pin"|pk-|pk_live_|'
         "pk_test_|pmat-|pnu_|podman|pplx-|private-|pscale_pw_|pscale_tkn_|psk|pul-|pwd|pypi-|q~|r8_|rabbitmqctl|rar |"
         'rclone|rdme_|re_|recovery code|redis|response="|response=\\"|rk-|rk_live_|rk_test_|rnd_|rpa_|rpcclient|'
         "rubygems_|rzp_live_|rzp_test_|s-s4t2af-|s-s4t2ud-|salasana|sbp_|schl|sdk-|secret|securestring|security code|"

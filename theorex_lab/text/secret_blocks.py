@@ -31,7 +31,7 @@ _BASE64 = re.compile(
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x|\\x)?(?:[0-9a-fA-F]{2}){12,}(?![0-9A-Za-z])")
 # Tokens of bots and tables: no sign of theirs is rare enough to look for it first.
 _DOTTED = re.compile(
-    r"(?<![A-Za-z0-9_.-])(?:[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])|pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})"
+    r"(?:(?<![A-Za-z0-9_.-])|(?<=%3D)|(?<=%20)|(?<=\\n))(?:[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])|pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})"
 )
 _LARGEST_DECODED_CHARACTERS = 1 << 20
 _PRINTABLE_SHARE = 0.97
@@ -57,6 +57,8 @@ def mask_blocks(text: str) -> str:
             closed = ends and (len(begins) < 2 or ends[0][0] <= begins[1][0])
             body = _BODY.match(text, stop)
             end = ends[0][1] if closed else body.end() if body else stop
+            if len(begins) < 2 and not text[end:].strip():
+                end = len(text)
         else:
             before = _LINES_BEFORE.match(text[done : ends[0][0]][::-1])
             start, end = ends[0][0] - (before.end() if before else 0), ends[0][1]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MASK = "[masked]"
 _COOKIES = r"(?i)(?P<keep>(?:set-)?cookies?\\*[\"']?\]?(?:[ \t]{0,4}[:=][ \t]{0,4}|,[ ]{0,2})\\*[\"'`]?)(?P<pairs>[\w.%$-]{1,80}=[^\s;\"'`\\,<>()]{1,4096}(?:;[ \t]?[\w.%$-]{1,80}(?:=[^\s;\"'`\\]{0,4096})?){0,80})"
 _ATTRIBUTES = frozenset("path domain expires max-age samesite secure httponly priority version comment".split())
-_BASIC = r"(?i)(?P<keep>(?<![a-z])basic[ \t]{1,4}|\\*[\"']_?auth\\*[\"'][ \t]{0,2}:\s{0,8}\\*[\"']|(?<![\w])_auth[ \t]{0,2}=[ \t]{0,2})(?P<value>[A-Za-z0-9+/]{6,2000}={0,2})"
+_BASIC = r"(?i)(?P<keep>(?<![a-z])basic[ \t]{1,4}|[\"']_?auth\\*[\"'][ \t]{0,2}:\s{0,8}\\*[\"']|(?<![\w])_auth[ \t]{0,2}=[ \t]{0,2})(?P<value>[A-Za-z0-9+/]{6,2000}={0,2})"
 
 
 def mask_headers(text: str, lowered: str) -> str:

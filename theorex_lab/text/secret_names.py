@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 MASK = "[masked]"
 # (hint, pattern of the name): only names whose hint is in the text are compiled. A hint is in lower case.
-_PASSWORDS: tuple[tuple[str, str], ...] = (
+PASSWORDS: tuple[tuple[str, str], ...] = (
     ("pass", r"pass(?:word|wd|phrase|code|wrd|wort)|passw(?=\\*[\"']?[ \t]{0,4}[:=])"),
     ("pwd", "pwd"), ("kennwort", "kennwort"), ("парол", "парол[ьяюей]{1,2}"), ("contrase", "contrase[ñn]a"), ("senha", "senha"),
     ("mot", r"mot[ _-]?de[ _-]?passe"), ("has", "has[łl]o"), ("密", "密[码碼]"), ("パスワード", "パスワード"), ("비밀번호", "비밀번호"),
@@ -18,7 +18,7 @@ _PASSWORDS: tuple[tuple[str, str], ...] = (
     ("pass", r"(?<=[_.\"'-])pass(?=\\*[\"'\]]{0,2}[ \t]{0,4}(?:[:=,]|=>))|(?<=key)pass|(?<=store)pass|(?<=db)pass"),
     ("storepw", "storepw"), ("requirepass", "requirepass"), ("masterauth", "masterauth"), ("psk", r"(?<![a-z])psk"),
 )  # fmt: skip
-_TOKENS: tuple[tuple[str, str], ...] = (
+TOKENS: tuple[tuple[str, str], ...] = (
     ("secret", "secret(?:[_-]?id)?"), ("token", "token"), ("токен", "токен"), ("секрет", "секрет"), ("geheim", "geheimnis"), ("jeton", "jeton"),
     ("key", r"(?:api|access|account|private|signing|encryption|decryption|shared|subscription|storage|webhook|hmac|function|functions|service[_-]?role|"
             r"(?<=[_-])auth|(?<=x-)auth|license|licence|master|consumer|deploy|bot|rsa|ssh|anon|ingest|write|read|dsa|aes|crypto|cipher|app|application|client|gpg|jwt|admin)"
@@ -36,6 +36,7 @@ _WEAK = (
     r"jwt|admin|shared|service[_-]?role|storage|webhook|hmac|functions?|account|subscription)[_ -]?key|.*sess.*|cookie|dsn|connectionstring"
 )
 _SUFFIX = r"(?:[_-]?(?:key|base|hash|value|prod|production|dev|test|staging|live|old|new|current|plain|text|data|default|string|[a-f]|id(?=[\"']?:[ ]?[\"'][0-9a-f]{8}-))){0,2}[0-9]{0,2}"
+_A_PASSWORD = rf"(?i)(?:{'|'.join(pattern for _, pattern in PASSWORDS[:-6])}|pass|psk|storepw|requirepass){_SUFFIX}"
 _TYPE = r"(?:str(?:ing)?|bytes|text|secretstr|any|varchar|char|final|optional\[str\]|str[ ]?\|[ ]?none|final\[str\]|&?(?:'static[ ])?str|string\?)"
 _SIGN = rf"(?:[ \t]{{1,4}}(?:string|str|text|\[\]byte|char\[\]))?[ \t]{{0,20}}(?:=>|:=|\?=|\+=|=(?!=)|:[ \t]{{0,4}}{_TYPE}[ \t]{{0,4}}=(?!=)|:(?!:)|：|%3[AaDd])[ \t]{{0,20}}"
 _VALUE = r"(?:(?:[bfru@]{0,2}|\|[ \t]*\\?\n[ \t]*)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n\\]))*)|(?P<bare>[^\s\"'`,;&\\]+))"
@@ -57,9 +58,15 @@ _OWN_NAME = r"(?i)[a-z_.$]*(?:pass|pwd|secret|token|key|cred)[a-z_.]*[):,]*|self
 _RANDOM = r"(?=[^\n]{0,200}[0-9])(?=[^\n]{0,200}[A-Za-z])[^\s\"'<>{}()$\[\]]{8,}|[A-Za-z]{24,}"
 
 
+# What a text says that is shown to people, and no secret.
+_MESSAGE = (
+    r"[.:,;!?)][ ]|[:.!?]$|\{|%s|(?i:\b(?:is|the|your|must|for|not|required|invalid|enter|password|token|key|secret)\b)"
+)
+
+
 def names_in(lowered: str) -> str:
     """The pattern of the names whose hint is in the lower-case text, '' where there is none."""
-    found = [pattern for hint, pattern in (*_PASSWORDS, *_TOKENS) if hint in lowered]
+    found = [pattern for hint, pattern in (*PASSWORDS, *TOKENS) if hint in lowered]
     return f"(?:{'|'.join(found)}){_SUFFIX}" if found else ""
 
 
@@ -149,9 +156,7 @@ def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
     """Whether what is assigned to a name such as `token` is no secret: a type, a variable, a count, a word of prose."""
     if not value or re.fullmatch(_PLACEHOLDER, value):
         return True
-    is_password = any(
-        re.fullmatch(f"(?i)(?:{pattern}){_SUFFIX}", name) for _, pattern in _PASSWORDS[:-6]
-    ) or name.lower() in ("pass", "psk")
+    is_password = re.fullmatch(_A_PASSWORD, name) is not None
     if not is_password and re.fullmatch(r"[0-9.,_kKmM]{1,7}[)\]}]*", value) and not re.match("(?i)pin|t?otp", name):
         return True
     if re.fullmatch(_WEAK, name) and not (re.fullmatch(_RANDOM, value) and "/" not in value[:2]):
@@ -184,24 +189,13 @@ def _is_text(name: str, value: str, *, is_password: bool) -> bool:
         return True
     if re.match(r"[)\]},;]", value):
         return True  # the end of a quoted label, such as of input("Password: ")
-    if re.search(r"[ ]", value):
+    if " " in value and not re.search(r"[0-9\"]", value):
         # A sentence: a pass phrase has no punctuation before its spaces and is short.
-        return (
-            value[0] == " "
-            or len(value.split()) > 6
-            or re.search(
-                r"[.:,;!?)][ ]|[:.!?]$|\{|%s|(?i:\b(?:is|the|your|must|for|not|required|invalid|enter|password|token|key|secret)\b)",
-                value,
-            )
-            is not None
-        )
+        return value[0] == " " or len(value.split()) > 6 or re.search(_MESSAGE, value) is not None
     lowered = value.lower()
-    if lowered in _STATUS or (lowered in _PLAIN_WORDS and (not is_password or lowered != "password")):
-        return True
-    if is_password:
-        return lowered == name.lower()
-    # A token has digits or is long; `"token": "refresh"` and `"api_key_name"` are words.
-    return False
+    if lowered in _STATUS or (lowered in _PLAIN_WORDS and (not is_password or len(lowered) > 3)):
+        return not is_password or lowered != "password"
+    return is_password and lowered == name.lower()
 
 
 def is_secret_member(key: str, value: object) -> bool:
