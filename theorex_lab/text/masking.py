@@ -33,7 +33,7 @@ HINTS = tuple(
         "kinit|kubectl|ldap|lftp|lin_api_|log in|log-in|login|lsv2_pt_|ltai|lösenord|maker.ifttt|maria|mfa|mnemonic|"
         "mob-|mongo|mosh -|mosquitto|mot de|mot-de|mot_de|motde|mt_live_|mycli|mysql|napi_|ncftp|nerdctl|net use|"
         "netexec|nfb_|nfc_|nfo_|nfp_|nfu_|ngrok_|nmcli|nntp_|npm_|nraa-|nrii-|nriq-|nrjs-|nrra-|nsec1|ntn_|nvs_|nxc|"
-        'oc -|one-time|openssl|ops-|ops_|elak-|oras |otp|oy2|parola|pass|pat-|pat_|patat|phc_|phrase|phx_|pin |pincode|pin:|pin=|pin-|pin_|pin"|pk-|pk_live_|'
+        'oc -|one-time|openssl|ops-|ops_|elak-|oras |otp|oy2|parola|passw|passphrase|passcode|pass=|_pass|.pass|-pass|keypass|sshpass|storepass|dbpass|requirepass|smbpass|"pass|\'pass|pat-|pat_|patat|phc_|phrase|phx_|pin |pincode|pin:|pin=|pin-|pin_|pin"|pk-|pk_live_|'
         "pk_test_|pmat-|pnu_|podman|pplx-|private-|pscale_pw_|pscale_tkn_|psk|pul-|pwd|pypi-|q~|r8_|rabbitmqctl|rar |"
         'rclone|rdme_|re_|recovery code|redis|response="|response=\\"|rk-|rk_live_|rk_test_|rnd_|rpa_|rpcclient|'
         "rubygems_|rzp_live_|rzp_test_|s-s4t2af-|s-s4t2ud-|salasana|sbp_|schl|sdk-|secret|securestring|security code|"
@@ -45,6 +45,9 @@ HINTS = tuple(
         "xsmtpsib-|xtrabackup|ya29.|yprv|zip -|zprv|ключ|логин|парол|пин-код|секрет|токен|パスワード|密|비밀번호"
     ).split("|")
 )
+
+
+_PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
 
 
 def mask(text: str) -> str:
@@ -61,11 +64,16 @@ def mask(text: str) -> str:
     'the token budget is 2000, the password policy is in the wiki'
     """
     text = _mask_plain(text)
-    if any(len(word) >= _SHORTEST_ENCODED_CHARACTERS for word in text.split()):
+    if any(len(word) >= _SHORTEST_ENCODED_CHARACTERS and _is_drawn(word) for word in text.translate(_PARTING).split()):
         from theorex_lab.text.secret_blocks import mask_encoded
 
         text = mask_encoded(text, _mask_plain)
     return text
+
+
+def _is_drawn(word: str) -> bool:
+    """Whether a long word may be base64 or hex; paths and names are in lower case and have other signs."""
+    return word.isalnum() or not word.islower()
 
 
 def _mask_plain(text: str) -> str:
@@ -109,6 +117,9 @@ def is_secret_member(key: str, value: object) -> bool:
     >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
     (True, False)
     """
+    lowered = key.lower()
+    if lowered != "pass" and not any(hint in lowered for hint in HINTS):
+        return False
     from theorex_lab.text.secret_names import is_secret_member as named
 
     return named(key, value)

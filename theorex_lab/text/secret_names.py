@@ -187,7 +187,7 @@ def _is_text(name: str, value: str, *, is_password: bool) -> bool:
     """Whether a quoted value is a message, a name or a template rather than a secret."""
     if re.match(r"[$#]?\{|\$[A-Za-z_(]|%\(|<[\w -]+>$|\{\{", value) and not re.search(r"\}[^}]{6,}$", value):
         return True
-    if re.match(r"[)\]},;]", value):
+    if re.match(r"[)\]},; ]", value):
         return True  # the end of a quoted label, such as of input("Password: ")
     if " " in value and not re.search(r"[0-9\"]", value):
         # A sentence: a pass phrase has no punctuation before its spaces and is short.
