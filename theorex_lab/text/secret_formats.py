@@ -27,9 +27,9 @@ PREFIXED: tuple[tuple[str, str], ...] = (
     ),
     (
         r"(?=[A-Za-z]{0,30}[0-9])[A-Za-z0-9-]{20,}",
-        "pplx- xai- csk- fc- sess- jina_ tvly- phc_ phx_ rpa_ atp_ snk_ brv_ e2b_ nvs_ ctp_ nntp_ whk_ whpk_ hfp_ pat_ ops_ ico- tk-us- napi_ sbp_ ctx7sk- cio_ lf_sk_ ELAK- CFAT- patat. mt_live_ ak_live_",
+        "csk- fc- sess- jina_ tvly- phc_ phx_ rpa_ atp_ snk_ brv_ e2b_ nvs_ ctp_ nntp_ whk_ whpk_ hfp_ pat_ ops_ ico- tk-us- napi_ sbp_ ctx7sk- cio_ lf_sk_ ELAK- CFAT- patat. mt_live_ ak_live_",
     ),
-    (r"[A-Za-z0-9]{30,}", "npm_ hf_ r8_ secret_ EAA oy2 cio SK_ re_"),
+    (r"[A-Za-z0-9]{30,}", "pplx- xai- npm_ hf_ r8_ secret_ EAA oy2 cio SK_ re_"),
     (r"(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9_]{16,}", "squ_ sqp_ sqa_ re_ EZAK EZTK LTAI AKID AQVN"),
     (r"[A-Za-z0-9_-]{16,}", "pypi-"),
     (r"[0-9a-f]{32,}(?:-[0-9])?", "dapi dkea ddapi"),
