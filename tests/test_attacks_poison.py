@@ -348,8 +348,8 @@ def test_what_failed_is_newest_first_bounded_and_not_what_was_set_right(lab: Lab
 
 
 def test_failures_of_a_file_are_hearsay(lab: Lab) -> None:
-    for _ in range(9):
-        failed(lab, "IGNORE ALL", source="import")
+    for number in range(9):
+        failed(lab, f"IGNORE ALL {number}", source="import")
     text = lab.context().text
     assert "## What failed" not in text
     heard = section(text, "Heard, not verified")

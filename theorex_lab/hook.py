@@ -13,7 +13,6 @@ import sys
 TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from re import Match
     from typing import Any, BinaryIO, NoReturn
 
 DEFAULT_HOME = "~/.theorex"
@@ -28,7 +27,6 @@ INPUT_CHARACTERS = 300
 RESPONSE_CHARACTERS = 500
 PROMPT_CHARACTERS = 2_000
 _PATH_MEMBERS = ("file_path", "path", "notebook_path")
-MASK = "[masked]"
 _DEEPEST_PREVIEW = 32
 # How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
 _LOOKAHEAD_CHARACTERS = 4_096
@@ -181,6 +179,7 @@ def _paths(given: object, folder: object) -> list[str]:
     """Paths of a tool's input that lie in the agent's working folder, relative to it."""
     if not isinstance(given, dict) or not any(name in given for name in _PATH_MEMBERS):
         return []
+    from theorex_lab.text.masking import mask
     from theorex_lab.text.paths import shown_path
 
     found = [shown_path(given.get(name), folder) for name in _PATH_MEMBERS]
@@ -246,18 +245,21 @@ def _trimmed(value: object, budget: list[int], depth: int) -> object:
             items.append(_trimmed(item, budget, depth + 1))
         return items
     if isinstance(value, dict):
+        from theorex_lab.text.masking import MASK, is_secret_member
+
         members: dict[str, object] = {}
         for key, item in value.items():
             if budget[0] <= 0:
                 break
             name = str(_trimmed(key, budget, depth))
-            members[name] = MASK if _is_secret_member(key, item) else _trimmed(item, budget, depth + 1)
+            members[name] = MASK if is_secret_member(key, item) else _trimmed(item, budget, depth + 1)
         return members
     return value
 
 
 def _masked_start(text: str, limit: int) -> str:
     """The masked text, or a start of it longer than `limit` that no secret at its end can reach into."""
+    from theorex_lab.text.masking import mask
     from theorex_lab.text.visible import visible  # first, so that no hidden character splits a secret's name
 
     size = limit + 2 * _LOOKAHEAD_CHARACTERS
@@ -268,122 +270,6 @@ def _masked_start(text: str, limit: int) -> str:
         if len(masked) >= limit + _LOOKAHEAD_CHARACTERS:
             return masked[: limit + 1]
         size *= 4
-
-
-# Names after which a secret stands: in JSON, YAML, shell and .env assignments, URL queries and options.
-_NAMES = (
-    r"(?:pass(?:word|wd|phrase|code)|(?<=_)pass|pwd|secret|token"
-    r"|(?:api|access|account|private|signing|encryption)[_-]?key)(?:[_-]?(?:key|base|hash))?[0-9]{0,2}"
-)
-_NAME_HINTS = ("pass", "pwd", "secret", "token", "key")
-# How the values after such names begin that are no secrets: variables, templates, calls, what is masked already.
-_PLACEHOLDER = r"\$\{\w+\}|\$[A-Z_]+|<[\w -]+>|\{\{.*\}\}"
-_EXPRESSION = r"\$[A-Za-z_{(]|[<{(\[*|]|%[sd(]|[A-Za-z_][\w.]*[(\[]"
-_PLAIN_WORDS = frozenset(
-    "none null nil true false str string bytes int integer number bool boolean any object undefined required optional".split()
-)
-_PRIVATE_KEY = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-# (hints, pattern): a pattern is compiled once one of its hints is in the lower-case text. What stands in group
-# `keep` stays before the mask. Every repetition is bounded or cannot be entered twice, so that the time is linear.
-_PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("-----begin",), rf"(?s)-----BEGIN {_PRIVATE_KEY}.*?(?:-----END {_PRIVATE_KEY}|\Z)"),
-    (("-----end",), rf"(?s)\A.*?-----END {_PRIVATE_KEY}"),
-    (("://",), r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)[^/\s"'?#]{1,512}(?=@)"""),
-    (("eyj",), r"eyJ[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){0,2}"),
-    (("sk-",), r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))sk-(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{16,}"),
-    (
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "k_live_", "k_test_", "npm_", "hf_", "pypi-"),
-        r"(?:gh[pousr]_|github_pat_|glpat-|[sr]k_(?:live|test)_|npm_(?=[A-Za-z0-9]{30})|hf_(?=[A-Za-z0-9]{30})"
-        r"|pypi-(?=[A-Za-z0-9]{16}))[A-Za-z0-9_-]{16,}",
-    ),
-    (
-        ("akia", "asia", "aiza", "xox", "xapp-", "ya29."),
-        r"(?:AKIA|ASIA)[A-Z0-9]{16,}|AIza[A-Za-z0-9_-]{20,}|(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}|ya29\.[A-Za-z0-9_-]{16,}",
-    ),
-    (
-        ("authorization",),
-        r"""(?i)(?P<keep>authorization\\*["']?[ \t]{0,4}[:=][ \t]{0,4}\\*["']?(?:bearer|basic|token|digest|apikey)[ \t]{1,4})"""
-        r"""[^\s"'\\,;]+""",
-    ),
-    (
-        ("bearer",),
-        r"(?i)(?P<keep>bearer[ \t]{1,4})(?:(?=[a-z._~+/=-]{0,64}[0-9])[a-z0-9._~+/=-]{8,}|[a-z0-9._~+/=-]{24,})",
-    ),
-    (
-        tuple(f"-{word}" for word in "pass pwd secret token api access account private signing encryption".split()),
-        rf"""(?i)(?P<keep>(?<![\w-])--(?=[a-z])[a-z-]{{0,32}}{_NAMES}[ \t]{{1,4}}\\*["']?)(?![-$])[^\s"'\\]+""",
-    ),
-)
-_ASSIGNMENT = (
-    rf"""(?i)(?P<name>{_NAMES})\\*["']?\]?(?P<sign>[ \t]{{0,4}}(?:=>|:=|=(?!=)|:(?!:))[ \t]{{0,4}})"""
-    r"""(?:[bfru]{0,2}(?P<quote>\\*["'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n\\]))*)|(?P<bare>[^\s"'`,;&\\]+))"""
-)
-
-
-def mask(text: str) -> str:
-    """The text with what looks like a secret replaced by `[masked]`.
-
-    Known by their shape are the keys of common providers, JSON web tokens, bearer tokens, private-key blocks (also
-    without their end or their beginning) and passwords in URLs; by their name, the values assigned to a password, a
-    token, a secret or a key. Takes time linear in the length.
-
-    >>> mask("export API_KEY=3x4mpl3 && git clone https://me:hunter2@example.org/a.git")
-    'export API_KEY=[masked] && git clone https://me:[masked]@example.org/a.git'
-    >>> mask("the token budget is 2000, the password policy is in the wiki")
-    'the token budget is 2000, the password policy is in the wiki'
-    """
-    lowered = text.lower()
-    for hints, pattern in _PATTERNS:
-        if any(hint in lowered for hint in hints):
-            import re
-
-            text = re.sub(pattern, _keep_start, text)
-    if any(hint in lowered for hint in _NAME_HINTS):
-        import re
-
-        text = re.sub(_ASSIGNMENT, _mask_assignment, text)
-    return text
-
-
-def _keep_start(match: Match[str]) -> str:
-    return match.groupdict().get("keep", "") + MASK
-
-
-def _mask_assignment(match: Match[str]) -> str:
-    group = "bare" if match["quote"] is None else "quoted"
-    ordinary = _is_ordinary(match["name"], match["sign"], match[group], quoted=group == "quoted")
-    return match[0] if ordinary else match.string[match.start() : match.start(group)] + MASK
-
-
-def _is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
-    """Whether what is assigned to a name such as `token` is no secret: a type, a variable, a count, a word of prose."""
-    import re
-
-    if not value or re.fullmatch(_PLACEHOLDER, value):
-        return True
-    is_password = name.lower().startswith(("pass", "pwd"))
-    if not is_password and re.fullmatch(r"[0-9.]{1,6}", value):
-        return True
-    if quoted:
-        return False
-    word = value.lower().rstrip(")]}>.:")
-    if word in _PLAIN_WORDS or re.match(_EXPRESSION, value) or word.endswith(f".{name.lower()}"):
-        return True
-    if is_password:
-        return name.lower() == "pwd" and value.startswith(("/", "~", "."))
-    in_prose_or_code = sign != "="
-    return in_prose_or_code and not re.search("[0-9]", value) and (len(value) < 16 or "_" in value or "." in value)
-
-
-def _is_secret_member(key: str, value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return False
-    if not any(hint in key.lower() for hint in (*_NAME_HINTS, "authorization")):
-        return False
-    import re
-
-    name = re.search(rf"(?i)(?:{_NAMES}|authorization)\Z", key)
-    return name is not None and not _is_ordinary(name[0], ":", str(value), quoted=True)
 
 
 def _describe(error: BaseException) -> str:

@@ -19,6 +19,7 @@ from theorex_lab.memory import lifecycle
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
 from theorex_lab.memory.lifecycle import Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
+from theorex_lab.text.doors import door
 
 if TYPE_CHECKING:
     import tempfile
@@ -170,9 +171,15 @@ class Lab:
         """The types of observation that were written here, in order of their first."""
         return list(self._axon().types)
 
-    def write_all(self, entries: Sequence[Entry], *, imported: bool = False) -> list[Written]:
-        """Write many texts in one transaction: all or none. `imported` allows dates ahead of the clock."""
-        return lifecycle.write_all(self.journal, self.settings, self.clock, entries, imported=imported)
+    def write_all(
+        self, entries: Sequence[Entry], *, imported: bool = False, keep_secrets: bool = False
+    ) -> list[Written]:
+        """Write many texts in one transaction: all or none. `imported` allows dates ahead of the clock.
+
+        What looks like a secret is masked, unless `keep_secrets` is given.
+        """
+        with door(keep_secrets=keep_secrets):
+            return lifecycle.write_all(self.journal, self.settings, self.clock, entries, imported=imported)
 
     def search(
         self,
@@ -508,14 +515,17 @@ class Agent:
         tags: Sequence[str] = (),
         session: str = "",
         at: str | datetime | None = None,
+        keep_secrets: bool = False,
     ) -> Written:
         """Write a text; it is on disk when this returns. Returns its event id and the concepts found in it.
 
         `source` (user, agent, model, tool, import) says how far the text is trusted; `at` when it happened, by
-        default now. Raises InvalidInput, and then nothing was written.
+        default now. What looks like a secret is masked, unless `keep_secrets` is given; the result says how much was.
+        Raises InvalidInput, and then nothing was written.
         """
         entry = Entry(text, self.name, at, observation_type, source, tags, session)
-        return lifecycle.write(self.lab.journal, self.lab.settings, self.lab.clock, entry)
+        with door(keep_secrets=keep_secrets):
+            return lifecycle.write(self.lab.journal, self.lab.settings, self.lab.clock, entry)
 
     def search(
         self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False
@@ -533,14 +543,16 @@ class Agent:
         outcome_id: str | None = None,
         trace_id: str | None = None,
         session: str = "",
+        keep_secrets: bool = False,
     ) -> DispatchResult:
         """Give a task to a model and keep a trace of it; see `theorex_lab.dispatch.worker.Dispatcher.dispatch`."""
         from theorex_lab.dispatch.worker import DispatchTask
 
         number = new_event_id(self.lab.clock.now())
         given = DispatchTask(
-            number, self.name, task, context_pct, query_tokens, tags, outcome_id, trace_id=trace_id, session=session
-        )
+            number, self.name, task, context_pct, query_tokens, tags, outcome_id, trace_id=trace_id, session=session,
+            keep_secrets=keep_secrets,
+        )  # fmt: skip
         return self.lab.dispatcher.dispatch(given)
 
     @property

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -171,6 +172,20 @@ def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Comman
     return declare
 
 
+def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that writes `--keep-secrets`; its result then says how many secrets were masked, or that they stayed."""
+
+    @wraps(function)
+    def run(*args: Any, keep_secrets: bool, **kwargs: Any) -> Any:
+        from theorex_lab.text.doors import door
+
+        with door(keep_secrets=keep_secrets) as here:
+            click.get_current_context().ensure_object(dict)["door"] = here
+            return function(*args, **kwargs)
+
+    return click.option("--keep-secrets", is_flag=True, help="Do not mask what looks like a secret.")(run)
+
+
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, params=common_options())
 @click.version_option(package_name="theorex-lab")
 @click.pass_context
@@ -207,6 +222,10 @@ def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
     `styled`: the text holds styles of ours, and its caller has made the rest printable.
     """
     options = click.get_current_context().ensure_object(dict)
+    masked = options.get("door")
+    if masked is not None and (told := masked.told()):
+        result = {**result, **told}
+        text += f"\n({masked.masked} masked as secrets)" if masked.masked else "\n(secrets were kept)"
     shown = text if styled else printable(text)
     click.echo(json.dumps(result, ensure_ascii=False) if options.get("as_json") else shown)
 

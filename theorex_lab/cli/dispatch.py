@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, one_row, open_lab
+from theorex_lab.cli import command, emit, fail, keeps_secrets, one_row, open_lab
 from theorex_lab.cli.agents import agent_option, own_agent
 from theorex_lab.cli.number import PERCENT, TOKENS
 from theorex_lab.serve.signals import ended_in_order
@@ -33,6 +33,7 @@ from theorex_lab.serve.signals import ended_in_order
 )  # fmt: skip
 @click.option("--session", default="", help="The session it belongs to.")
 @click.argument("task", nargs=-1, required=True)
+@keeps_secrets
 def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     """Several words are one task. Exit code 1 where no model answered; 0 where one did, and where none was called since
     too little of the context is in use (then trace_id is null).

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, open_lab, printable
+from theorex_lab.cli import command, emit, fail, keeps_secrets, open_lab, printable
 from theorex_lab.cli.agents import agent_option
 from theorex_lab.clock import to_microseconds
 from theorex_lab.errors import FilesThere
@@ -60,6 +60,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path(path_type=Path))
+@keeps_secrets
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 

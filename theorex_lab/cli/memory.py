@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli import command, emit, keeps_secrets, open_lab
 from theorex_lab.cli.agents import agent_option, nearest, note, own_agent
 from theorex_lab.cli.number import RESULTS
 from theorex_lab.memory.observation import TYPES
@@ -22,6 +22,7 @@ _AGENT = agent_option("The agent's id; default: all agents.")
 @click.option("--session", default="", help="The session it belongs to.")
 @click.option("--tag", "tags", multiple=True, help="A tag; may be given several times.")
 @click.argument("text", nargs=-1, required=True)
+@keeps_secrets
 def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
     """Several words are one text. A text that begins with a dash goes after `--`."""
     lab, kind = open_lab(), str(details["observation_type"])
@@ -30,7 +31,7 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
     if kind not in known:
         note(f"the type {kind!r} is new here; the nearest that is known is {nearest(kind, known)!r}")
     concepts = ", ".join(written.concepts) or "none"
-    emit(written._asdict(), f"{written.event_id}\nconcepts: {concepts}")
+    emit({"event_id": written.event_id, "concepts": written.concepts}, f"{written.event_id}\nconcepts: {concepts}")
 
 
 @command("search")

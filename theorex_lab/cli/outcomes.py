@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, emit, one_row, open_lab
+from theorex_lab.cli import command, emit, keeps_secrets, one_row, open_lab
 from theorex_lab.cli.agents import agent_option, own_agent
 from theorex_lab.cli.number import PERCENT, Number
 from theorex_lab.errors import InvalidInput
@@ -39,6 +39,7 @@ _ANY_AGENT = agent_option("Only this agent's; default: all agents'.")
     "--trace-id", default=None, metavar="ID", help="The call that it is about, which no --outcome-id was given."
 )
 @click.option("--id", "outcome_id", default=None, metavar="ID", help="Set right, or score, this outcome of before.")
+@keeps_secrets
 def outcome(
     agent: str | None, decision: str | None, result: str | None, succeeded: bool, failed: bool, score: float | None,
     up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool, trace_id: str | None, outcome_id: str | None,
@@ -206,6 +207,7 @@ def context_monitor(agent: str | None, session: str, context_pct: float) -> None
 @click.option("--git", is_flag=True, help="Refer to the files that `git diff` names in this folder too.")
 @click.option("--session", default="", help="The session it belongs to.")
 @click.argument("story", nargs=-1, required=True)
+@keeps_secrets
 def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, story: tuple[str, ...]) -> None:
     """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`."""
     from theorex_lab.memory.moments import changed_files, check_refs, write_moment
@@ -216,7 +218,10 @@ def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, st
         lab.journal, lab.settings, lab.clock, " ".join(story), agent=own_agent(agent), refs=places, session=session
     )
     concepts = ", ".join(done.concepts) or "none"
-    emit({**done._asdict(), "refs": places}, f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}")
+    emit(
+        {"event_id": done.event_id, "concepts": done.concepts, "refs": places},
+        f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}",
+    )
 
 
 def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli import command, emit, keeps_secrets, open_lab
 from theorex_lab.cli.agents import agent_option, own_agent
 from theorex_lab.cli.number import LEASE_SECONDS
 
@@ -53,6 +53,7 @@ def _line(task: Task) -> str:
 @agent_option("The agent that is asked.", "--to", required=True)
 @click.option("--type", "task_type", required=True, help="Such as review or summary: a-z 0-9 _.")
 @click.argument("payload", nargs=-1, required=True)
+@keeps_secrets
 def a2a_send(sender: str | None, to: str, task_type: str, payload: tuple[str, ...]) -> None:
     """PAYLOAD is JSON, or else a text; several words are one text. One that begins with a dash goes after `--`."""
     task_id = open_lab().tasks.send(own_agent(sender), to, task_type, _json_or_text(payload))
@@ -84,6 +85,7 @@ def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> Non
 @_WORKER
 @_ID
 @click.argument("result", nargs=-1)
+@keeps_secrets
 def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> None:
     """RESULT is JSON, or else a text. Accepted from the worker who claimed it, unless another has claimed it since."""
     value = _json_or_text(result) if result else None
@@ -95,6 +97,7 @@ def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> N
 @_WORKER
 @_ID
 @click.argument("reason", nargs=-1, required=True)
+@keeps_secrets
 def a2a_fail(task_id: str, reason: tuple[str, ...], worker: str | None) -> None:
     """REASON says why; it becomes the task's result."""
     task = open_lab().tasks.fail(task_id, " ".join(reason), worker=_working(worker))

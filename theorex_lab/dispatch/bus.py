@@ -10,6 +10,7 @@ from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_session, derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.sqlite import Journal
+from theorex_lab.text.doors import kept_text
 from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 TASK_CHARACTERS = 4_000
 RESPONSE_CHARACTERS = 2_000
 ERROR_CHARACTERS = 1_000
+# How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
+_LOOKAHEAD_CHARACTERS = 8_192
 TOOL_CHARACTERS, TOOL_INPUT_CHARACTERS, TOOL_RESPONSE_CHARACTERS = 128, 300, 500
 
 
@@ -276,11 +279,12 @@ def clean(text: str) -> str:
 
 
 def preview(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, … at its cut, without what cannot be stored.
+    """At most `limit` characters of a text, … at its cut, without secrets and what cannot be stored.
 
     >>> preview("four letters", 6)
     'four …'
     """
+    text = kept_text(text[: limit + _LOOKAHEAD_CHARACTERS])
     return clean(text if len(text) <= limit else text[: limit - 1] + "…")
 
 

@@ -22,6 +22,7 @@ from theorex_lab.ids import check_agent, derived_event_id, new_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.view import ERASURE, View, Views
+from theorex_lab.text.doors import door, kept_value
 
 STATES = ("submitted", "working", "completed", "failed")
 SUBMITTED, WORKING, COMPLETED, FAILED = range(4)
@@ -217,17 +218,20 @@ class TaskBoard:
     def __init__(self, views: Views, settings: Settings, clock: Clock) -> None:
         self._views, self._settings, self._clock = views, settings, clock
 
-    def send(self, sender: str, to: str, task_type: str, payload: Any) -> str:
+    def send(self, sender: str, to: str, task_type: str, payload: Any, *, keep_secrets: bool = False) -> str:
         """Ask the agent `to` for work; the task is on disk when its id is returned.
 
         task_type: 1 to 32 of a-z 0-9 _ starting with a letter.  payload: a JSON value of up to maxTextBytes.
-        Raises InvalidInput for anything outside the rules, and then nothing was written.
+        What looks like a secret is masked, unless `keep_secrets` is given. Raises InvalidInput for anything outside the
+        rules, and then nothing was written.
         """
         if not isinstance(task_type, str) or not _TYPE.fullmatch(task_type):
             raise InvalidInput(
                 f"got the task type {task_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
             )
         self._check_json(payload, "payload")
+        with door(keep_secrets=keep_secrets):
+            payload = kept_value(payload)
         now = self._clock.now()
         task_id = new_event_id(now)
         body = {"from": check_agent(sender), "to": check_agent(to), "type": task_type, "payload": payload}
@@ -280,7 +284,9 @@ class TaskBoard:
 
         return self._follow(task_id, worker, "task_claimed", renewed)
 
-    def complete(self, task_id: str, result: Any = None, *, worker: str | None = None) -> Task:
+    def complete(
+        self, task_id: str, result: Any = None, *, worker: str | None = None, keep_secrets: bool = False
+    ) -> Task:
         """Report a task as done. result: a JSON value of up to maxTextBytes.  worker: by default the agent asked.
 
         After the end of the lease this is accepted as long as nobody has claimed the task anew: the work is done, and
@@ -288,17 +294,18 @@ class TaskBoard:
         hold the task; then nothing was written.
         """
         self._check_json(result, "result")
-        return self._end(task_id, worker, "completed", result)
+        return self._end(task_id, worker, "completed", result, keep_secrets)
 
-    def fail(self, task_id: str, reason: str, *, worker: str | None = None) -> Task:
+    def fail(self, task_id: str, reason: str, *, worker: str | None = None, keep_secrets: bool = False) -> Task:
         """Report a task as failed; the reason is its result. Otherwise as `complete`."""
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidInput(f"got the reason {reason!r}; allowed is a text that says why the task failed")
         self._check_json(reason, "reason")
-        return self._end(task_id, worker, "failed", reason)
+        return self._end(task_id, worker, "failed", reason, keep_secrets)
 
-    def _end(self, task_id: str, worker: str | None, state: str, result: Any) -> Task:
-        body = {"state": state, "result": result}
+    def _end(self, task_id: str, worker: str | None, state: str, result: Any, keep_secrets: bool) -> Task:
+        with door(keep_secrets=keep_secrets):
+            body = {"state": state, "result": kept_value(result)}
         return self._follow(task_id, worker, "task_ended", lambda _claim, _now: body)
 
     def _follow(self, task_id: str, worker: str | None, kind: str, body: Callable[[Event, int], Body]) -> Task:

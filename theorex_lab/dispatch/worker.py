@@ -29,6 +29,7 @@ from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.heuristic import estimated_tokens
+from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class DispatchTask:
     """A task for a model.
 
     `context_pct`: share of the agent's context in use, 0 to 100; `query_tokens`: length of the task, None to estimate it;
-    the tag `urgent` asks for a quick answer; `outcome_id`: the outcome that the trace is linked to, however it goes.
+    the tag `urgent` asks for a quick answer; `outcome_id`: the outcome that the trace is linked to, however it goes;
+    `keep_secrets`: neither what is sent nor what is kept is masked.
     """
 
     id: str
@@ -59,6 +61,7 @@ class DispatchTask:
     outcome_id: str | None = None
     trace_id: str | None = None
     session: str = ""
+    keep_secrets: bool = False
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,8 @@ class Dispatcher:
         now = self.clock.now()
         _check_numbers(task)
         _check_words(task)
+        with door(keep_secrets=task.keep_secrets) as here:  # the model is sent what the trace keeps
+            task = replace(task, task=kept_text(task.task), keep_secrets=here.keeps_secrets)
         if task.outcome_id is not None:
             check_outcome_id(task.outcome_id)
         # Refused now, not after the model has answered.
@@ -201,6 +206,10 @@ class Dispatcher:
         return task.context_pct >= self.settings.dispatch_context_pct
 
     def _run(self, task: DispatchTask) -> DispatchResult:
+        with door(keep_secrets=task.keep_secrets):
+            return self._run_checked(task)
+
+    def _run_checked(self, task: DispatchTask) -> DispatchResult:
         if not self._is_due(task):
             limit = self.settings.dispatch_context_pct
             error = (
@@ -270,7 +279,7 @@ class Dispatcher:
             decision.query_type,
             model=decision.model or "",
             session=task.session,
-            tags=tuple(task.tags),
+            tags=tuple(map(kept_text, task.tags)),
             reasons=reasons,
             context_pct=float(task.context_pct),
             query_tokens=_query_tokens(task),

@@ -58,6 +58,7 @@ from theorex_lab.memory.exchange_read import Importing
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.traces import Traces, trace
+from theorex_lab.text.doors import door, kept_value
 
 TRACES, OUTCOMES = "traces", "outcomes"
 # Neither what begins with a dot or differs only in case from another.
@@ -116,6 +117,7 @@ def import_home(
     *,
     agent: str = "main",
     trust_own: bool = False,
+    keep_secrets: bool = False,
 ) -> list[FileReport]:
     """Import the files of memory, see `import_files`, then outcomes/*.json and traces/*.json, or one such file.
 
@@ -124,8 +126,22 @@ def import_home(
 
     The outcomes together, and then the traces, are one transaction; a damaged file is reported and the others are
     imported. Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the
-    outcome that names it, where the two are imported together.
+    outcome that names it, where the two are imported together. What looks like a secret is masked, unless
+    `keep_secrets` is given.
     """
+    with door(keep_secrets=keep_secrets):
+        return _import_home(views, settings, clock, searcher, path, agent, trust_own)
+
+
+def _import_home(
+    views: Views,
+    settings: Settings,
+    clock: Clock,
+    searcher: Callable[[], Searcher],
+    path: Path | None,
+    agent: str,
+    trust_own: bool,
+) -> list[FileReport]:
     how = Importing(settings, clock.now(), check_agent(agent), trust_own)
     if path is not None:
         outcomes, traces = _run_files(path)
@@ -291,7 +307,7 @@ def _document(file: Path) -> Record:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
     encode(record)  # refuses numbers and texts that no event can hold
-    return object_of(record)
+    return object_of(kept_value(record))
 
 
 def _outcome(record: Record, how: Importing) -> Event:

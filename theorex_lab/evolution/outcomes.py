@@ -21,6 +21,7 @@ from theorex_lab.memory.extract import extract
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.memory.traces import outcome_id_of, trace
 from theorex_lab.routing.evidence import Coded, EvidenceTable
+from theorex_lab.text.doors import door, kept_text
 
 WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
 SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0
@@ -243,12 +244,13 @@ def outcome_event(
     decision, result = (check_text(text, settings.max_text_bytes) for text in (decision, result))
     if not isinstance(success, bool):
         raise InvalidInput(f"got the success {success!r}; allowed are True and False")
+    decision, result = kept_text(decision), kept_text(result)
     found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]
     body = {
         "decision": decision,
         "result": result,
         "success": success,
-        "tags": check_tags(tags),
+        "tags": [kept_text(tag) for tag in check_tags(tags)],
         "concepts": list(dict.fromkeys([*map(int, concept_ids), *found])),
         "explicit": check_score(explicit_score, "explicit score"),
         "thumbs": None if thumbs_up is None else float(bool(thumbs_up)),
@@ -279,17 +281,23 @@ class OutcomeLog:
     def __init__(self, views: Views, settings: Settings, clock: Clock) -> None:
         self.views, self.settings, self.clock = views, settings, clock
 
-    def record(self, agent: str, decision: str, result: str, *, success: bool, **more: Any) -> Outcome:
-        """Record one outcome and return it; see `outcome_event` for `more`. Raises InvalidInput."""
-        event = outcome_event(
-            agent=agent,
-            decision=decision,
-            result=result,
-            success=success,
-            settings=self.settings,
-            at=self.clock.now(),
-            **more,
-        )
+    def record(
+        self, agent: str, decision: str, result: str, *, success: bool, keep_secrets: bool = False, **more: Any
+    ) -> Outcome:
+        """Record one outcome and return it; see `outcome_event` for `more`. Raises InvalidInput.
+
+        What looks like a secret is masked, unless `keep_secrets` is given.
+        """
+        with door(keep_secrets=keep_secrets):
+            event = outcome_event(
+                agent=agent,
+                decision=decision,
+                result=result,
+                success=success,
+                settings=self.settings,
+                at=self.clock.now(),
+                **more,
+            )
         self.views.journal.append([event])
         return self.get(event.id)
 
@@ -301,6 +309,7 @@ class OutcomeLog:
         success: bool,
         agent: str | None = None,
         decision: str | None = None,
+        keep_secrets: bool = False,
         **more: Any,
     ) -> Outcome:
         """Record how a call went that has ended and was made for no outcome, and return it; as evidence it counts so.
@@ -318,15 +327,16 @@ class OutcomeLog:
         if call.success is None:
             raise InvalidInput(f"the call {trace_id} has not ended; record how it went once it has")
         (end,) = self.views.journal.read(ids=[derived_event_id("trace ended", trace_id)])
-        event = outcome_event(
-            agent=call.agent_id,
-            decision=call.task if decision is None else decision,
-            result=result,
-            success=success,
-            settings=self.settings,
-            at=self.clock.now(),
-            **more,
-        )
+        with door(keep_secrets=keep_secrets):
+            event = outcome_event(
+                agent=call.agent_id,
+                decision=call.task if decision is None else decision,
+                result=result,
+                success=success,
+                settings=self.settings,
+                at=self.clock.now(),
+                **more,
+            )
         body = {**event.body, "trace_id": trace_id}
         answered = [attempt["model"] for attempt in call.attempts if attempt["success"]]
         if answered:
@@ -364,7 +374,7 @@ class OutcomeLog:
             "explicit": check_score(explicit_score, "explicit score"),
             "thumbs": None if thumbs_up is None else float(thumbs_up),
             "judge": check_score(judge_score, "judge's score"),
-            "reason": reason[:500],
+            "reason": kept_text(reason)[:500],
             "model": model,
         }
         event = new_event("outcome_scored", body, agent=known.agent_id, at=self.clock.now(), lineage=[outcome_id])

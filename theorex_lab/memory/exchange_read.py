@@ -35,6 +35,7 @@ from theorex_lab.memory.exchange_fields import (
 from theorex_lab.memory.extract import extract
 from theorex_lab.memory.moments import check_refs
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
+from theorex_lab.text.doors import kept_text
 
 LABEL_CHARACTERS = 128
 _AHEAD_MICROSECONDS = 300_000_000
@@ -251,8 +252,8 @@ def _tier(attributes: Record) -> str:
 def _concept(record: Record, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
     limit = how.settings.max_text_bytes
-    label = text_of(record, "canonical_form", "")
-    surface = check_text(text_of(record, "surface_form", label), limit)
+    label = kept_text(text_of(record, "canonical_form", ""))
+    surface = check_text(kept_text(text_of(record, "surface_form", label)), limit)
     _check_label(surface)
     label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
     _check_label(label)
@@ -353,7 +354,10 @@ def _contributions(attributes: Record) -> list[Record]:
 
 def _observation(line: Record | InvalidInput, stated: Collection[str], how: Importing) -> Event:
     record = _sound(line)
-    text = check_text(record.get("text", ""), how.settings.max_text_bytes)
+    given = check_text(record.get("text", ""), how.settings.max_text_bytes)
+    text = kept_text(given)
+    if text != given:  # what was found in the text may be of its secrets
+        record = {key: value for key, value in record.items() if key != "concepts"}
     tags = record.get("tags", [])
     if not isinstance(tags, list):
         raise InvalidInput(f"tags is {tags!r}; allowed is a list of texts")
@@ -378,7 +382,7 @@ def _observation(line: Record | InvalidInput, stated: Collection[str], how: Impo
     if record.get("refused"):
         body["refused"] = concept_ids_of(record["refused"])
     if "refs" in record:
-        body["refs"] = check_refs(record["refs"])
+        body["refs"] = [kept_text(ref) for ref in check_refs(record["refs"])]
     if agent in stated:
         body |= {"counted": False, "faded": concept_ids_of(record.get("faded", []))}
     own = str(record.get("id"))

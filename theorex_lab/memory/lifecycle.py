@@ -19,7 +19,7 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.context_file import write_context
-from theorex_lab.memory.observation import Entry, Written, new_observation
+from theorex_lab.memory.observation import Entry, Written, observed
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.journal.view import View, Views
@@ -57,9 +57,9 @@ def write_all(
     now = clock.now()
     events, written = [], []
     for entry in entries:
-        event, mentions = new_observation(entry, settings, now)
+        event, done = observed(entry, settings, now)
         events.append(event)
-        written.append(Written(event.id, [mention.label for mention in mentions]))
+        written.append(done)
     journal.append(events, allow_future=imported)
     return written
 

@@ -13,6 +13,7 @@ from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.observation import TRUST, Entry, Written, new_observation
+from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
@@ -44,15 +45,18 @@ def write_moment(
     refs: Sequence[str] = (),
     session: str = "",
     source: str = "agent",
+    keep_secrets: bool = False,
 ) -> Written:
     """Write a moment: an observation of type `moment` whose body holds `refs` too; its concepts are the agent's anchors.
 
     Raises InvalidInput for anything outside the rules, and then nothing was written.
     """
     entry = Entry(story, agent, None, MOMENT_TYPE, source, (), session)
-    event, mentions = new_observation(entry, settings, clock.now())
-    journal.append([event._replace(body={**event.body, "refs": check_refs(refs)})])
-    return Written(event.id, [mention.label for mention in mentions])
+    with door(keep_secrets=keep_secrets) as here:
+        event, mentions = new_observation(entry, settings, clock.now())
+        places = [kept_text(ref) for ref in check_refs(refs)]
+    journal.append([event._replace(body={**event.body, "refs": places})])
+    return Written(event.id, [mention.label for mention in mentions], here.masked, here.keeps_secrets)
 
 
 def check_refs(refs: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Written(NamedTuple):
 
     event_id: str
     concepts: list[str]  # canonical forms
+    masked: int = 0  # secrets that were taken out of the text
+    kept_secrets: bool = False  # whether the call asked for them to stay
 
 
 def check_text(text: str, max_bytes: int) -> str:
@@ -80,7 +83,7 @@ def check_text(text: str, max_bytes: int) -> str:
 
 
 def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, list[Mention]]:
-    """The event of one observation, and the concepts found in its text.
+    """The event of one observation, its secrets masked, and the concepts found in its text.
 
     `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
@@ -95,13 +98,14 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
         )
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
+    text = kept_text(text)
     # A fix is usually announced as one; the announcement is no concept.
     mentions = [] if entry.observation_type == AVOID_TYPE else extract(text.removeprefix(f"{FIX_TYPE}:"))
     body = {
         "text": text,
         "type": entry.observation_type,
         "source": source,
-        "tags": check_tags(entry.tags),
+        "tags": [kept_text(tag) for tag in check_tags(entry.tags)],
         "concepts": [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in mentions],
         "extractor": EXTRACTOR_VERSION,
         "sentiment": sentiment(text),
@@ -112,6 +116,13 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
     moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
     event = new_event("observation", body, agent=entry.agent, session=entry.session, at=moment)
     return event, mentions
+
+
+def observed(entry: Entry, settings: Settings, now: int) -> tuple[Event, Written]:
+    """The event of one observation, and what is told of it once it is appended; as `new_observation`."""
+    with door() as here:
+        event, mentions = new_observation(entry, settings, now)
+    return event, Written(event.id, [mention.label for mention in mentions], here.masked, here.keeps_secrets)
 
 
 def check_tags(tags: Sequence[str]) -> list[str]:
