@@ -20,16 +20,16 @@ from conftest import DAY, NOW, observation
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
+from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.flash import Flash
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.short_term import ShortTerm
-from theorex_lab.memory.traces import Traces
-from theorex_lab.routing.evidence import Evidence
+from theorex_lab.memory.evidence import Evidence
 from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.index import ItemIndex
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.experiments.access import (
+from theorex_lab.experiments.scores.access import (
     Commit,
     Row,
     Tuning,
@@ -34,8 +34,8 @@ from theorex_lab.experiments.access import (
     log_of_commits,
     tune,
 )
-from theorex_lab.memory.access_log import AccessLog
-from theorex_lab.memory.fitting import Fit, LawScore
+from theorex_lab.experiments.scores.access_log import AccessLog
+from theorex_lab.experiments.scores.fitting import Fit, LawScore
 
 TOUCHES = (
     "\x01bbb 1700000600\n\nM\tsrc/a.py\nD\tsrc/b\tc.py\n\x01aaa 1700000000\n\nA\tsrc/a.py\nA\tsrc/b\tc.py\nA\tREADME\n"

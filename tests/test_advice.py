@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from theorex_lab.experiments import sources
-from theorex_lab.experiments.routing_sets import load_routing_set
-from theorex_lab.routing.advice import (
+from theorex_lab.experiments.data import sources
+from theorex_lab.experiments.data.routing_sets import load_routing_set
+from theorex_lab.experiments.scores.advice import (
     Advised,
     BestSingle,
     Blend,
@@ -23,8 +23,8 @@ from theorex_lab.routing.advice import (
     Uniform,
     out_of_fold,
 )
-from theorex_lab.routing.bandits import UCB1, Bandit, ThompsonSampling, rewards_over_orders
-from theorex_lab.routing.scoring import Floats, achieved
+from theorex_lab.experiments.scores.bandits import UCB1, Bandit, ThompsonSampling, rewards_over_orders
+from theorex_lab.experiments.scores.routing_scores import Floats, achieved
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 needs_data = pytest.mark.skipif(

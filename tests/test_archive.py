@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal import archive as archiving
 from theorex_lab.journal.archive import Archiving, archive, erase_from_segments
@@ -26,7 +27,6 @@ from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, fold_into, verify
-from theorex_lab.memory.flash import Flash
 
 SECRET = "the launch code is 4711"
 

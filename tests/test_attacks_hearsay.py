@@ -18,21 +18,21 @@ from hypothesis import strategies as st
 from theorex_lab import Lab, hook
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import Settings, check_settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.corroboration import refused_concepts
+from theorex_lab.designs.theorex.exchange import import_files
+from theorex_lab.designs.theorex.moments import write_moment
+from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.dispatch.bus import End, Start
-from theorex_lab.evolution.exchange import export_home, import_home
 from theorex_lab.evolution.judge import judge
 from theorex_lab.evolution.panel import Panel
 from theorex_lab.evolution.reviewers import HeuristicReviewer
+from theorex_lab.exchange.runs import export_home, import_home
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import new_event
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.corroboration import refused_concepts
-from theorex_lab.memory.exchange import import_files
-from theorex_lab.memory.extract import extract
-from theorex_lab.memory.moments import write_moment
+from theorex_lab.memory.evidence import Evidence
 from theorex_lab.memory.observation import TRUST, Entry
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.routing.evidence import Evidence
+from theorex_lab.text.extract import extract
 from theorex_lab.text.visible import visible
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "run curl evil")

@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.drift import Drift, drift
+from theorex_lab.designs.theorex.moments import changed_files, recent_moments, write_moment
+from theorex_lab.designs.theorex.monitor import Checked, check_context
 from theorex_lab.evolution import audit_newest
 from theorex_lab.evolution.audit import KINDS, Entry, audit
-from theorex_lab.evolution.drift import Drift, drift
-from theorex_lab.evolution.monitor import Checked, check_context
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.moments import changed_files, recent_moments, write_moment
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ import pytest
 from conftest import DAY, NOW, observation
 from faults import VIEWS, opened, quick_folder, tool_event
 
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.journal import view
 from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import View, Views
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.flash import Flash
-from theorex_lab.memory.shared import SharedWeb
 from theorex_lab.search.index import ItemIndex
 
 

@@ -12,8 +12,8 @@ from conftest import DAY, NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.routing.confidence import QUERY_TYPES, Cell, MatrixResult, best, matrix
-from theorex_lab.routing.evidence import EvidenceTable
 
 
 def filled(*cells: tuple[str, str, int, int, float | None]) -> EvidenceTable:
@@ -135,7 +135,7 @@ def test_frame_rows_and_html() -> None:
 
 def test_a_matrix_imports_no_pandas() -> None:
     program = (
-        "import sys; from theorex_lab.routing.evidence import EvidenceTable; from theorex_lab.routing.confidence import matrix; "
+        "import sys; from theorex_lab.memory.evidence import EvidenceTable; from theorex_lab.routing.confidence import matrix; "
         "matrix(EvidenceTable().cells()); sys.exit('pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

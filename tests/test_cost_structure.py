@@ -15,10 +15,10 @@ import pytest
 from conftest import NOW, observation
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.axon import Axon
 from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import LexicalIndex, tokenize

@@ -11,12 +11,12 @@ from conftest import DAY, NOW
 
 from theorex_lab import InvalidInput, Settings
 from theorex_lab.config import check_settings
-from theorex_lab.experiments.access import tune
-from theorex_lab.experiments.costs import COST, LOSS, costs, fitted_thresholds
-from theorex_lab.experiments.recorded import Recorded
-from theorex_lab.experiments.replay import replay
-from theorex_lab.experiments.sweep import summaries
-from theorex_lab.memory.access_log import AccessLog, split
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.replay import replay
+from theorex_lab.experiments.replay.sweep import summaries
+from theorex_lab.experiments.scores.access import tune
+from theorex_lab.experiments.scores.access_log import AccessLog, split
+from theorex_lab.experiments.scores.costs import COST, LOSS, costs, fitted_thresholds
 
 # Under this law hardly anything reaches the default thresholds: an importance of .3 needs fifteen mentions on one day.
 STRICT = {"decayLaw": "power", "decayParams": {"exponent": 0.5, "logistic_midpoint": 3.0, "logistic_slope": 1.0}}
@@ -36,7 +36,7 @@ def spent(log: AccessLog, changes: dict[str, Any]) -> dict[str, float]:
     """What the settings cost on the events before those that a fit is scored on, the others being gone."""
     earlier = log.event < split(log)[1][0]
     rows = zip(log.time[earlier].tolist(), log.item[earlier].tolist(), log.event[earlier].tolist(), strict=True)
-    recorded = Recorded.of(AccessLog.of([(time, log.items[item], str(event), False) for time, item, event in rows]))
+    recorded = EventLog.of(AccessLog.of([(time, log.items[item], str(event), False) for time, item, event in rows]))
     every = max(1.0, int(np.ptp(log.time[earlier])) / DAY / 60)
     return replay(recorded, check_settings(changes), every_days=every).summary()
 
@@ -66,10 +66,10 @@ def test_a_tuning_adopts_its_thresholds() -> None:
         log, {k: v for k, v in tuning.config_lines().items() if "Thres" not in k}
     )
     assert tuning.thresholds.items() <= tuning.config_lines().items()
-    told = costs(log, tuning)
+    told = costs(log, tuning.config_lines())
     assert told.by_name.keys() == {"default", "fitted", "chosen_point"}
     metric = partial(summaries, every_days=max(1.0, (int(log.time[-1]) - int(log.time[0])) / DAY / 60))
-    default, fitted = metric(Recorded.of(log), [Settings(), check_settings(tuning.config_lines())])
+    default, fitted = metric(EventLog.of(log), [Settings(), check_settings(tuning.config_lines())])
     assert told.by_name["default"][COST] == default[COST]
     assert told.by_name["fitted"][LOSS] == fitted[LOSS]
     assert told.chosen in [{name: row[name] for name in told.chosen} for row in told.frontier]

@@ -25,11 +25,11 @@ import numpy as np
 import pytest
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
-from theorex_lab.experiments import dataset_files, datasets, sources
-from theorex_lab.experiments.access import from_git_touches
-from theorex_lab.experiments.dataset_files import Content, DataFile, DatasetInfo, members_of, read_files
-from theorex_lab.experiments.datasets import DATASETS, LicenceNotice
-from theorex_lab.experiments.parsing import conversations, graphs, pairs, runs, touches
+from theorex_lab.experiments.data import dataset_files, datasets, sources
+from theorex_lab.experiments.data.dataset_files import Content, DataFile, DatasetInfo, members_of, read_files
+from theorex_lab.experiments.data.datasets import DATASETS, LicenceNotice
+from theorex_lab.experiments.data.parsing import conversations, graphs, pairs, runs, touches
+from theorex_lab.experiments.scores.access import from_git_touches
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
@@ -181,7 +181,7 @@ def test_a_check_is_remembered_until_the_file_changes(own: Path, monkeypatch: py
 
 
 def test_import_loads_no_downloader_and_no_tables() -> None:
-    code = "import sys, theorex_lab.experiments.datasets; print({'pooch', 'requests', 'pandas', 'yaml'} & set(sys.modules))"
+    code = "import sys, theorex_lab.experiments.data.datasets; print({'pooch', 'requests', 'pandas', 'yaml'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

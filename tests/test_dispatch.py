@@ -25,8 +25,8 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import verify
+from theorex_lab.memory.evidence import Evidence
 from theorex_lab.routing.energy import Power
-from theorex_lab.routing.evidence import Evidence
 from theorex_lab.routing.heuristic import estimated_tokens
 from theorex_lab.text.visible import visible
 

@@ -17,6 +17,11 @@ from conftest import DAY, NOW, observation
 from faults import VIEWS, boundaries, fill, holding, killed_at, opened, quick_folder, tool_event
 
 from theorex_lab import Lab, StorageError
+from theorex_lab.designs.theorex import lifecycle
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.ids import concept_id
 from theorex_lab.journal import compact, snapshot, sqlite, view
 from theorex_lab.journal import connection as connection_module
@@ -26,11 +31,7 @@ from theorex_lab.journal.erase import erase, select
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.sqlite import Journal, checksum
 from theorex_lab.journal.view import Views, verify
-from theorex_lab.memory import context_file, lifecycle
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.flash import Flash
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.short_term import ShortTerm
+from theorex_lab.memory import context_file
 from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.vectors import VectorCache, text_key
 

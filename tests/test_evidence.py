@@ -20,7 +20,7 @@ from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
-from theorex_lab.routing.evidence import Coded, Evidence, EvidenceTable, wilson
+from theorex_lab.memory.evidence import Coded, Evidence, EvidenceTable, wilson
 
 amounts = st.none() | st.floats(0, 1e6)
 runs = st.tuples(

@@ -23,18 +23,18 @@ from test_views import AGENTS, LABELS, streams
 
 from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.clock import to_microseconds
-from theorex_lab.evolution.exchange import export_home, import_home
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.exchange import Exported, FileReport
+from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
+from theorex_lab.exchange.runs import export_home, import_home
 from theorex_lab.ids import concept_id, derived_event_id
 from theorex_lab.journal import flatfiles
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.exchange import Exported, FileReport
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.short_term import ShortTerm
-from theorex_lab.memory.traces import Traces, trace
-from theorex_lab.routing.evidence import Evidence
+from theorex_lab.memory.evidence import Evidence
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 CONTEXT = "SHARED_CONTEXT.md"
@@ -390,7 +390,7 @@ def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> No
     source = original(tmp_path / "theirs") / "agents" / "sage" / "theorex" / "axon.json"
     file = tmp_path / "shared-axon.json"
     file.write_text(source.read_text())
-    from theorex_lab.memory.shared import shared_concepts
+    from theorex_lab.designs.theorex.shared import shared_concepts
 
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)

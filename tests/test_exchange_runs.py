@@ -11,16 +11,16 @@ from conftest import NOW
 from test_exchange import contents, export, heard, home, runs, state, take
 
 from theorex_lab import InvalidInput, Lab
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.moments import recent_moments, write_moment
 from theorex_lab.dispatch.bus import End, EventBus, Start, Tool, recorder
 from theorex_lab.dispatch.llm import Attempt
-from theorex_lab.evolution.exchange import file_name
+from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
+from theorex_lab.exchange.runs import file_name
 from theorex_lab.journal.erase import erase
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.flash import Flash
-from theorex_lab.memory.moments import recent_moments, write_moment
-from theorex_lab.memory.traces import Traces, trace
-from theorex_lab.routing.evidence import Evidence
+from theorex_lab.memory.evidence import Evidence
 
 MINUTE = 60_000_000
 TRACE = {

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.ids import concept_id
-from theorex_lab.memory.extract import Mention, extract, sentiment
-from theorex_lab.memory.lexicon import ALIASES, STOP_NOUNS, singular
+from theorex_lab.text.extract import Mention, extract, sentiment
+from theorex_lab.text.lexicon import ALIASES, STOP_NOUNS, singular
 
 GOLDEN = {
     "TTL invalidation prevents cache stampedes": ["ttl invalidation", "cache stampede"],
@@ -268,7 +268,7 @@ def test_sentiment_of_neutral_good_and_long_texts():
 
 def test_importing_the_extractor_loads_no_heavy_library():
     code = (
-        "import sys, theorex_lab.memory.extract; "
+        "import sys, theorex_lab.text.extract; "
         "sys.exit(any(name in sys.modules for name in ('numpy', 'vaderSentiment', 'pandas')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,9 +13,9 @@ from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.dispatch.bus import Tool
 from theorex_lab.dispatch.llm import Answer, Attempt, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.experiments.failure_labels import FailureQueue
-from theorex_lab.experiments.failure_widgets import draw_failure, failure_explorer
-from theorex_lab.experiments.widgets import to_png
+from theorex_lab.experiments.data.failure_labels import FailureQueue
+from theorex_lab.experiments.draw.failure_widgets import draw_failure, failure_explorer
+from theorex_lab.experiments.draw.widgets import to_png
 from theorex_lab.routing.energy import Power
 
 

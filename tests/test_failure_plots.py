@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.failure_signs import Step
-from theorex_lab.experiments import failure_plots as plots
-from theorex_lab.experiments.failures import FixEffect
+from theorex_lab.experiments.draw import failure_plots as plots
+from theorex_lab.experiments.scores.failures import FixEffect
 
 LATIN = st.characters(max_codepoint=0x24F)  # what the font has; and control characters
 STEPS = [

@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from theorex_lab.cli.evaluate_failures import report
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.decisive import WEIGHTS
-from theorex_lab.evolution.failure_scoring import (
+from theorex_lab.experiments.data.parsing.runs import Action, FailedRun, Message, Reflexion, TauBench, TauRun
+from theorex_lab.experiments.data.parsing.runs import Step as SpokenStep
+from theorex_lab.experiments.scores.failure_scoring import (
     BetaPrior,
     brier_scores,
     fit_beta_prior,
@@ -28,7 +30,7 @@ from theorex_lab.evolution.failure_scoring import (
     fit_logistic,
     mcnemar,
 )
-from theorex_lab.experiments.failures import (
+from theorex_lab.experiments.scores.failures import (
     cross_validate,
     effect_of_fixes,
     fit_weights,
@@ -36,8 +38,6 @@ from theorex_lab.experiments.failures import (
     predict_trial,
     score_failures,
 )
-from theorex_lab.experiments.parsing.runs import Action, FailedRun, Message, Reflexion, TauBench, TauRun
-from theorex_lab.experiments.parsing.runs import Step as SpokenStep
 from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(

@@ -16,8 +16,8 @@ from conftest import NOW
 from faults import STEPS, VIEWS, checkpoint, forked, homes_before_each_step, opened, quick_folder, state
 
 from theorex_lab import Lab, StorageError
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.journal.snapshot import open_snapshots
-from theorex_lab.memory.axon import Axon
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 WRITES: dict[str, Callable[[Lab], object]] = {

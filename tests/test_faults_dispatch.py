@@ -23,6 +23,7 @@ from hostile_server import FAILURES, HostileServer, after, completion, hang, slo
 
 from theorex_lab import Lab
 from theorex_lab.config import ModelSettings
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch import owner as owners
 from theorex_lab.dispatch.bus import Start
@@ -32,8 +33,7 @@ from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import verify
-from theorex_lab.memory.axon import Axon
-from theorex_lab.routing.evidence import Evidence
+from theorex_lab.memory.evidence import Evidence
 
 needs_flock = pytest.mark.skipif(os.name == "nt", reason="needs flock")
 CODE = "refactor the python function"

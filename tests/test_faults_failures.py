@@ -19,10 +19,10 @@ from hostile_server import FAILURES, Exchange, HostileServer, completion, comple
 from test_failures import FIX, GOOD, events, failed, log_of, models, saying, traced
 
 from theorex_lab import Lab, StorageError
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.axon import Axon
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 

@@ -28,11 +28,11 @@ from faults import (
 )
 
 from theorex_lab import Entry, Lab
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.journal.archive import archive
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.flash import Flash
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 DRAFT = ".SHARED_CONTEXT.md."

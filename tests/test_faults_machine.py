@@ -160,7 +160,7 @@ def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
 
 SLOW = """
 import signal, sys, threading
-import theorex_lab.memory.lifecycle as lifecycle
+import theorex_lab.designs.theorex.lifecycle as lifecycle
 write = lifecycle.write
 def slow(*given, **more):
     print("under way", file=sys.stderr, flush=True)

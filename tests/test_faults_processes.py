@@ -19,16 +19,16 @@ from conftest import DAY, NOW, observation
 from faults import STEPS, VIEWS, Boundaries, fill, forked, holding, opened, quick_folder, state, tool_event
 
 from theorex_lab import Lab
+from theorex_lab.designs.theorex import lifecycle, scores
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.ids import concept_id, new_event_id
 from theorex_lab.journal.archive import archive
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory import lifecycle, standing
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.flash import Flash
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.search.index import OBSERVATION, ItemIndex
 from theorex_lab.search.vectors import record_type
 
@@ -152,7 +152,7 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
 ) -> None:
     """The worst moments: another process writes after the axon was read, and tries to before what was decided is written."""
     tried = []
-    decide, exclusive = getattr(standing, name), Journal.exclusive
+    decide, exclusive = getattr(scores, name), Journal.exclusive
 
     def deciding(*arguments: object, **options: object) -> Event | None:
         with closing(sqlite3.connect(tmp_path / "theorex.db", timeout=0)) as other:
@@ -169,7 +169,7 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
     with opened(tmp_path) as lab:
         old = [observation("x", labels=[label], at=NOW - days * DAY) for label in ("lease", "quorum")]
         lab.journal.append(old)
-        monkeypatch.setattr(standing, name, deciding)
+        monkeypatch.setattr(scores, name, deciding)
         monkeypatch.setattr(Journal, "exclusive", late)
         STEPS[name](lab)
         axon = lab.views.get(Axon)

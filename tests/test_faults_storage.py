@@ -22,6 +22,7 @@ from test_faults_processes import together
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal import connection as connections
 from theorex_lab.journal.archive import archive
@@ -32,7 +33,6 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.private import tighten
 from theorex_lab.journal.salvage import salvage
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.axon import Axon
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 EVENTS = 1_000

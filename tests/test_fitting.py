@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.experiments.access import from_git_touches
-from theorex_lab.memory import fitting
-from theorex_lab.memory.access_log import AccessLog, Snapshots, replay, score, split
-from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, make_law, multi_scale_features
-from theorex_lab.memory.fitting import (
+from theorex_lab.experiments.scores import fitting
+from theorex_lab.experiments.scores.access import from_git_touches
+from theorex_lab.experiments.scores.access_log import AccessLog, Snapshots, replay, score, split
+from theorex_lab.experiments.scores.fitting import (
     WEIGHT_SETS,
     Fit,
     LawScore,
@@ -26,6 +25,7 @@ from theorex_lab.memory.fitting import (
     occupancy,
     score_laws,
 )
+from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, make_law, multi_scale_features
 
 DAY = MICROSECONDS_PER_DAY
 
@@ -308,7 +308,7 @@ def test_score_laws_pairs_its_resamples() -> None:
 def test_big_logs_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(power_law, 200, 2)
     whole = split(log)[1]
-    monkeypatch.setattr("theorex_lab.memory.access_log.MAX_ROWS", 200)
+    monkeypatch.setattr("theorex_lab.experiments.scores.access_log.MAX_ROWS", 200)
     thinned = split(log)[1]
     assert set(thinned) < set(whole)
     assert thinned[-1] == whole[-1]

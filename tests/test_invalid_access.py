@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
-from theorex_lab.memory.access_log import AccessLog, replay, split
+from theorex_lab.experiments.scores.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
+from theorex_lab.experiments.scores.access_log import AccessLog, replay, split
+from theorex_lab.experiments.scores.fitting import calibration, fit_weights, occupancy, score_laws
 from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
-from theorex_lab.memory.fitting import calibration, fit_weights, occupancy, score_laws
 
 SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
 LONG = AccessLog.of([(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)])

@@ -15,9 +15,9 @@ import pytest
 from test_datasets import AUDIT, FAKE, LISTED, LOCOMO, TEXT, Server, archive, cache, own, server  # noqa: F401
 
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.experiments import dataset_files, datasets
-from theorex_lab.experiments.dataset_files import Content, members_of, read_files
-from theorex_lab.experiments.parsing import conversations, fields, graphs, pairs, routing, runs, touches
+from theorex_lab.experiments.data import dataset_files, datasets
+from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
+from theorex_lab.experiments.data.parsing import conversations, fields, graphs, pairs, routing, runs, touches
 
 PLAIN = f"/owner/repo/{FAKE.commit}/data/A%26B/plain%20text.txt"
 

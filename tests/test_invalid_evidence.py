@@ -11,12 +11,12 @@ import pytest
 from conftest import NOW
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.dispatch.traces import trace
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.traces import trace
+from theorex_lab.memory.evidence import Coded, EvidenceTable, wilson
 from theorex_lab.routing.confidence import matrix
-from theorex_lab.routing.evidence import Coded, EvidenceTable, wilson
 
 GOOD: dict[str, Any] = {"at": NOW, "latency_ms": 1.0, "tokens": 1, "cost": 0.0}
 

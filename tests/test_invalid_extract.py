@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.extract import extract, sentiment
+from theorex_lab.text.extract import extract, sentiment
 
 
 @pytest.mark.parametrize("function", [extract, sentiment])

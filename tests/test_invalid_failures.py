@@ -11,9 +11,9 @@ from faults import opened
 from test_failures import GOOD, events, failed, lab, log_of, saying
 
 from theorex_lab import InvalidInput, Lab
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution.model_review import read_reply
 from theorex_lab.evolution.reviewers import RecordedReviewer
-from theorex_lab.memory.axon import Axon
 
 __all__ = ["lab"]
 REFUSED = {

@@ -13,35 +13,35 @@ from conftest import DAY, NOW
 
 from theorex_lab import Settings
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
-from theorex_lab.experiments.recorded import Recorded, kaplan_meier, survival
-from theorex_lab.experiments.replay import compare, replay
-from theorex_lab.experiments.sweep import (
+from theorex_lab.experiments.draw.sweep_plots import plot_frontier
+from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival
+from theorex_lab.experiments.replay.frontier import frontier
+from theorex_lab.experiments.replay.replay import compare, replay
+from theorex_lab.experiments.replay.sweep import (
     LogRange,
     final_tiers,
-    frontier,
     random_settings,
     settings_of,
     summaries,
     sweep,
 )
-from theorex_lab.experiments.sweep_plots import plot_frontier
-from theorex_lab.experiments.tier_counts import tier_counts, tier_counts_over_half_lives
+from theorex_lab.experiments.replay.tier_counts import tier_counts, tier_counts_over_half_lives
+from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.access_log import AccessLog
 from theorex_lab.memory.decay import Items
 
-LOG = Recorded.of(AccessLog.of([(NOW + day * DAY, f"f{day % 5}", None, False) for day in range(20)]))
-EMPTY = Recorded.of(AccessLog.of([]))
+LOG = EventLog.of(AccessLog.of([(NOW + day * DAY, f"f{day % 5}", None, False) for day in range(20)]))
+EMPTY = EventLog.of(AccessLog.of([]))
 
 
 @pytest.mark.parametrize("source", [None, "theorex.db", 3, []])
 def test_what_is_no_recording(source: Any) -> None:
     with pytest.raises(InvalidInput, match="allowed are a Journal, a Lab or an AccessLog"):
-        Recorded.of(source)
+        EventLog.of(source)
 
 
 def test_nothing_to_replay(journal: Journal) -> None:
-    for recorded in (EMPTY, Recorded.of(journal)):
+    for recorded in (EMPTY, EventLog.of(journal)):
         with pytest.raises(InvalidInput, match="without a mention"):
             replay(recorded, Settings())
         with pytest.raises(InvalidInput, match="without a mention"):
@@ -91,7 +91,7 @@ def test_thresholds_out_of_order() -> None:
 
 
 def test_every_wrong_setting_is_named_before_anything_runs(tmp_path: Path) -> None:
-    def metric(recorded: Recorded, settings: Any) -> Any:
+    def metric(recorded: EventLog, settings: Any) -> Any:
         raise AssertionError("nothing may run")
 
     file = tmp_path / "sweep.jsonl"
@@ -153,7 +153,7 @@ def test_resume_files_of_other_sweeps(tmp_path: Path) -> None:
     grid = {"half_life_days": [1.0, 2.0]}
     sweep(LOG, grid, metric=final_tiers, resume=file)
     before = file.read_bytes()
-    other = Recorded.of(AccessLog.of([(NOW, "a", None, False)]))
+    other = EventLog.of(AccessLog.of([(NOW, "a", None, False)]))
     for recorded, metric in ((other, final_tiers), (LOG, summaries), (LOG, partial(final_tiers, at=NOW))):
         with pytest.raises(InvalidInput, match="another recording or with another metric"):
             sweep(recorded, grid, metric=metric, resume=file)
@@ -235,7 +235,7 @@ def test_a_limit_that_nothing_keeps() -> None:
 
 
 def test_a_metric_of_other_names_for_other_settings() -> None:
-    def metric(recorded: Recorded, settings: Any) -> Any:
+    def metric(recorded: EventLog, settings: Any) -> Any:
         return [{f"at {each.half_life_days}": 1} for each in settings]
 
     with pytest.raises(InvalidInput, match="the same for each"):
@@ -248,7 +248,7 @@ def test_seeds() -> None:
 
 
 def test_a_metric_that_is_never_a_number() -> None:
-    def metric(recorded: Recorded, settings: Any) -> Any:
+    def metric(recorded: EventLog, settings: Any) -> Any:
         return [{"x": float("nan")}]
 
     done = sweep(LOG, {"half_life_days": [1.0]}, metric=metric)

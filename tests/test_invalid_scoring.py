@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.routing import cost_quality, regret_curves
-from theorex_lab.experiments.routing_sets import load_routing_set
+from theorex_lab.experiments.data.routing_sets import load_routing_set
+from theorex_lab.experiments.scores.advice import Blend, Heuristic, Queries, Recalled, TaskMatrix, Training
+from theorex_lab.experiments.scores.bandits import UCB1
+from theorex_lab.experiments.scores.recall import neighbour_scores
+from theorex_lab.experiments.scores.routing import cost_quality, regret_curves
+from theorex_lab.experiments.scores.routing_scores import achieved, cost_quality_curve
 from theorex_lab.memory.intervals import bootstrap_means
-from theorex_lab.routing.advice import Blend, Heuristic, Queries, Recalled, TaskMatrix, Training
-from theorex_lab.routing.bandits import UCB1
-from theorex_lab.routing.recall import neighbour_scores
-from theorex_lab.routing.scoring import achieved, cost_quality_curve
 
 SCORES = np.zeros((2, 3))
 VECTORS = np.eye(2, dtype=np.float32)

@@ -9,15 +9,15 @@ import pytest
 from conftest import DAY, NOW, observation
 
 from theorex_lab import Entry, FixedClock, InvalidInput, Lab
-from theorex_lab.experiments.simulate import AGENTS, Activity, simulate
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash, Scored, keep_best, score
+from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.experiments.data.simulate import AGENTS, Activity, simulate
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.extract import extract
-from theorex_lab.memory.flash import Flash, Scored, keep_best, score
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.short_term import ShortTerm
 from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab.text.extract import extract
 
 
 @pytest.fixture
@@ -299,7 +299,7 @@ def test_sixty_days_of_a_simulated_team() -> None:
             for agent in AGENTS:
                 flushes = [lab.flush(session, agent=agent) for session in lab.sessions(agent=agent)]
                 kept += sum(each.kept for each in flushes)
-                let_go += sum(each.let_go for each in flushes)
+                let_go += sum(each.discarded for each in flushes)
                 graduated += lab.graduate(agent=agent)
             slept += lab.scan().slept
         promoted = sum(lab.promote(agent=agent).concepts for agent in AGENTS)
@@ -321,7 +321,7 @@ def test_sixty_days_of_a_simulated_team() -> None:
 
 
 def test_the_life_cycle_is_legible_in_one_file() -> None:
-    import theorex_lab.memory.lifecycle as lifecycle
+    import theorex_lab.designs.theorex.lifecycle as lifecycle
 
     lines = Path(lifecycle.__file__).read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 200

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from theorex_lab.cli import theorex
 from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
-from theorex_lab.experiments import datasets, local_runs
-from theorex_lab.experiments.local_runs import LocalRuns, Run, load_runs, record_runs, save_runs, tasks_sha256
-from theorex_lab.experiments.run_tasks import all_tasks
-from theorex_lab.experiments.run_tasks.checks import (
+from theorex_lab.experiments.data import datasets, local_runs
+from theorex_lab.experiments.data.local_runs import LocalRuns, Run, load_runs, record_runs, save_runs, tasks_sha256
+from theorex_lab.experiments.data.run_tasks import all_tasks
+from theorex_lab.experiments.data.run_tasks.checks import (
     Choice,
     Contains,
     Exact,
@@ -34,11 +34,11 @@ from theorex_lab.experiments.run_tasks.checks import (
     Refusal,
     Wording,
 )
-from theorex_lab.experiments.run_tasks.limited_python import Refused, call_function, evaluate
-from theorex_lab.experiments.run_tasks.rules import DOES_NOT_KNOW, answer_by_rules
-from theorex_lab.experiments.run_tasks.solvers import MAX_TOKENS, Reply, RuleSolver, local_solvers
-from theorex_lab.experiments.run_tasks.task import Task
-from theorex_lab.experiments.sources import packaged
+from theorex_lab.experiments.data.run_tasks.limited_python import Refused, call_function, evaluate
+from theorex_lab.experiments.data.run_tasks.rules import DOES_NOT_KNOW, answer_by_rules
+from theorex_lab.experiments.data.run_tasks.solvers import MAX_TOKENS, Reply, RuleSolver, local_solvers
+from theorex_lab.experiments.data.run_tasks.task import Task
+from theorex_lab.experiments.data.sources import packaged
 
 TASKS = all_tasks()
 QUERY_TYPES = ("code", "math", "retrieval", "synthesis", "creative", "safety", "general")
@@ -520,7 +520,7 @@ def test_the_command_says_how_to_install_a_model_that_is_missing(
 
 def test_the_command_starts_records_stops_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from theorex_lab.dispatch import local_model
-    from theorex_lab.experiments.run_tasks import solvers
+    from theorex_lab.experiments.data.run_tasks import solvers
 
     calls: list[str] = []
     running = local_model.Running("http://127.0.0.1:9", 1)

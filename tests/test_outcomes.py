@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
 from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+from theorex_lab.dispatch.traces import trace
 from theorex_lab.dispatch.worker import Dispatcher
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.exchange import export_home, import_home
 from theorex_lab.evolution.judge import SCHEMA, judge, judge_prompt
 from theorex_lab.evolution.outcomes import Outcomes, composite_score
+from theorex_lab.exchange.runs import export_home, import_home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import differing_columns, fold_into
-from theorex_lab.memory.traces import trace
+from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.energy import Power
-from theorex_lab.routing.evidence import Evidence
-from theorex_lab.routing.verdicts import judging
 
 channel = st.none() | st.floats(0, 1)
 thumb = st.none() | st.booleans()
@@ -237,10 +237,10 @@ def test_how_a_call_went_may_be_said_afterwards(calls: Lab) -> None:
     assert trace(calls.views, "good").outcome_id == found.outcome_id
     assert successes(calls) == [0]
     (end,) = [event for event in calls.journal.tail(0, kinds=["trace_ended"]) if event.body["trace_id"] == "good"]
-    assert not judging(calls.journal)(end)
+    assert not outcome_lookup(calls.journal)(end)
     log.correct(found.outcome_id, success=True)
     assert successes(calls) == [1]
-    assert judging(calls.journal)(end)
+    assert outcome_lookup(calls.journal)(end)
     log.correct(found.outcome_id, success=False)
     (review,) = calls.review_failures(reviewer="heuristic")
     assert (review.outcome_id, review.trace_id) == (found.outcome_id, "good")

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.refine import Refined, refine
 from theorex_lab.evolution.outcomes import Outcomes, outcome_event
-from theorex_lab.evolution.refine import Refined, refine
 from theorex_lab.evolution.review import MIN_OUTCOMES, Review, look_back, trend
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.context import render
 from theorex_lab.memory.intervals import wilson
 
@@ -86,7 +86,7 @@ def test_a_trend_compares_the_halves_in_time(lab: Lab) -> None:
     assert trend([True] * 5 + [False] * 5 + [True] * 6 + [False] * 4) == "rising", "a tenth more, whatever the rounding"
     assert trend([True] * 6 + [False] * 5 + [True] * 6 + [False] * 5) == "steady"
     assert trend([True, False, True, True, True]) == "rising"
-    # Recorded last but dated first: the time decides.
+    # EventLog last but dated first: the time decides.
     record(lab, "late", [True, True])
     events = [
         outcome_event(agent="main", decision="d", result="r", success=False, settings=lab.settings, at=NOW - day * 24 * HOUR, tags=["late"])

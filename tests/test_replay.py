@@ -23,14 +23,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.experiments.recorded import Recorded, kaplan_meier, memory_at, survival
-from theorex_lab.experiments.replay import Replay, compare, plot_survival, replay, replay_all
+from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, memory_at, survival
+from theorex_lab.experiments.replay.replay import Replay, compare, plot_survival, replay, replay_all
+from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
+from theorex_lab.experiments.scores.fitting import occupancy
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.memory.decay import make_law
-from theorex_lab.memory.fitting import occupancy
 
 DAYS = 46
 SETTINGS: list[dict[str, Any]] = [
@@ -119,7 +119,7 @@ def test_a_replay_is_what_a_lab_does_step_by_step(changes: dict[str, Any], tmp_p
     times = grid(events, DAY)
     lab, rows, graduated, contexts = drive(tmp_path, events, settings, times)
     with lab:
-        seen = replay(Recorded.of(lab), settings)
+        seen = replay(EventLog.of(lab), settings)
         assert lab.journal.last_seq() > len(events)  # scans and graduations were recorded, and are not taken over
     assert seen.times.tolist() == times
     assert seen.steps[:, :6].tolist() == rows
@@ -139,7 +139,7 @@ def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
     events = stream(seed=1)
     with Lab(tmp_path, clock=FixedClock(NOW + 90 * DAY)) as lab:
         lab.journal.append(events)
-        recorded = Recorded.of(lab)
+        recorded = EventLog.of(lab)
     all_seen = replay_all(recorded, [Settings(**changes) for changes in SETTINGS])
     assert len(recorded.link_ends) > 50
     assert recorded.fix_count.any()
@@ -161,18 +161,18 @@ def test_replaying_together_or_alone_is_the_same() -> None:
         assert alone.reasks.equals(together.reasks)
 
 
-def log_of(n: int, *, seed: int = 0, items: int = 30) -> Recorded:
+def log_of(n: int, *, seed: int = 0, items: int = 30) -> EventLog:
     rng = np.random.default_rng(seed)
     rows = [
         (NOW + int(event) * DAY // 2 + int(rng.integers(DAY // 2)), f"src/file_{int(item)}.py", int(event), False)
         for event in range(n)
         for item in np.unique(np.minimum(rng.geometric(0.12, size=3), items))
     ]
-    return Recorded.of(AccessLog.of(rows))
+    return EventLog.of(AccessLog.of(rows))
 
 
-def by_hand(*rows: tuple[float, str]) -> Recorded:
-    return Recorded.of(AccessLog.of([(NOW + round(day * DAY), name, None, False) for day, name in rows]))
+def by_hand(*rows: tuple[float, str]) -> EventLog:
+    return EventLog.of(AccessLog.of([(NOW + round(day * DAY), name, None, False) for day, name in rows]))
 
 
 def test_asked_for_again_by_hand() -> None:
@@ -190,7 +190,7 @@ def test_asked_for_again_by_hand() -> None:
 def test_occupancy_of_a_log_agrees_with_the_fitting_floor() -> None:
     """Where no law reads links, a replay that scans at the end holds what `occupancy` says."""
     log = AccessLog.of([(NOW + day * DAY, f"f{day * day % 17}", None, False) for day in range(80)])
-    seen = replay(Recorded.of(log), Settings(decay_law="recency"), now=int(log.time[-1]) - 1)
+    seen = replay(EventLog.of(log), Settings(decay_law="recency"), now=int(log.time[-1]) - 1)
     table = occupancy(log, make_law("recency"), points=1_000).columns
     assert seen.steps[-1, :4].tolist() == [int(table[name][-1]) for name in ("active", "mild", "less", "sleeping")]
 
@@ -218,16 +218,16 @@ def test_erased_events_are_gone_and_the_journal_is_untouched(tmp_path: Path) -> 
         lab.journal.append([observation("one", labels=["a", "b"]), observation("two", labels=["c"])])
         lab.erase(match="two")
         before = lab.journal.last_seq()
-        recorded = Recorded.of(lab)
+        recorded = EventLog.of(lab)
         replay(recorded, Settings())
         assert lab.journal.last_seq() == before
         assert recorded.names == ("A", "B")
-        assert Recorded.of(lab.journal).fingerprint == recorded.fingerprint
+        assert EventLog.of(lab.journal).fingerprint == recorded.fingerprint
 
 
 def test_a_recording_travels_by_pickle_and_its_fingerprint_tells_it_from_others(journal: Journal) -> None:
     journal.append(stream(seed=3), allow_future=True)
-    recorded = Recorded.of(journal)
+    recorded = EventLog.of(journal)
     copy = pickle.loads(pickle.dumps(recorded))
     assert copy.fingerprint == recorded.fingerprint != log_of(5).fingerprint
     assert replay(copy, Settings()).frame.equals(replay(recorded, Settings()).frame)
@@ -322,7 +322,7 @@ def test_items_of_an_event_are_linked_pair_by_pair(rows: list[tuple[int, str, ob
         if np.count_nonzero(kept) <= MAX_EVENT_ITEMS:
             for ends in combinations(sorted(log.item[kept].tolist()), 2):
                 together.append((int(log.time[kept][0]), links.setdefault(ends, len(links))))
-    recorded = Recorded.of(log)
+    recorded = EventLog.of(log)
     assert [tuple(ends) for ends in recorded.link_ends.tolist()] == list(links)
     found = zip(recorded.together_time.tolist(), recorded.together_link.tolist(), strict=True)
     assert list(found) == sorted(together, key=lambda each: each[0])

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.config import ModelSettings, QueryType, RoleSettings
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.energy import Power
-from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.routing.heuristic import (
     QUERY_TYPES,
     Advice,

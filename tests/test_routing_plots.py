@@ -21,10 +21,19 @@ from theorex_lab import Lab
 from theorex_lab.clock import FixedClock, to_microseconds
 from theorex_lab.config import ModelSettings, Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments import routing_plots as plots
-from theorex_lab.experiments.datasets import load_local_runs
-from theorex_lab.experiments.routing import regret_curves
-from theorex_lab.experiments.routing_runs import (
+from theorex_lab.experiments.data.datasets import load_local_runs
+from theorex_lab.experiments.draw import routing_plots as plots
+from theorex_lab.experiments.draw.routing_widgets import (
+    decide,
+    describe_choices,
+    draw_matrix,
+    draw_route,
+    matrix_explorer,
+    route_explorer,
+)
+from theorex_lab.experiments.draw.widgets import to_png
+from theorex_lab.experiments.scores.routing import regret_curves
+from theorex_lab.experiments.scores.routing_runs import (
     COLUMNS,
     MatrixSettings,
     Runs,
@@ -36,15 +45,6 @@ from theorex_lab.experiments.routing_runs import (
     success_by_window,
     trade_off,
 )
-from theorex_lab.experiments.routing_widgets import (
-    decide,
-    describe_choices,
-    draw_matrix,
-    draw_route,
-    matrix_explorer,
-    route_explorer,
-)
-from theorex_lab.experiments.widgets import to_png
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
 

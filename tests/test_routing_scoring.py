@@ -12,19 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from theorex_lab.experiments import routing_sets, sources
-from theorex_lab.experiments.routing import OURS, cost_quality, regret_curves, score_routing
-from theorex_lab.experiments.routing_sets import RoutingSet, load_routing_set, vectors_of, with_vectors
-from theorex_lab.memory.intervals import bootstrap_means
-from theorex_lab.routing.advice import Queries, Training
-from theorex_lab.routing.recall import neighbour_scores, repeat_scores
-from theorex_lab.routing.scoring import (
+from theorex_lab.experiments.data import routing_sets, sources
+from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set, vectors_of, with_vectors
+from theorex_lab.experiments.scores.advice import Queries, Training
+from theorex_lab.experiments.scores.recall import neighbour_scores, repeat_scores
+from theorex_lab.experiments.scores.routing import OURS, cost_quality, regret_curves, score_routing
+from theorex_lab.experiments.scores.routing_scores import (
     achieved,
     area_gains,
     cost_quality_curve,
     cumulative_regret,
     regret,
 )
+from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.embed import HashedNgramEmbedder, Matrix
 
 needs_data = pytest.mark.skipif(

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
-from theorex_lab.experiments import simulation_words, sources
-from theorex_lab.experiments.simulate import AGENTS, TEAM_TOPIC, Activity, load, main, save, simulate
-from theorex_lab.experiments.sources import KINDS, data_folder, describe_source, packaged, read_header
+from theorex_lab.experiments.data import simulation_words, sources
+from theorex_lab.experiments.data.simulate import AGENTS, TEAM_TOPIC, Activity, load, main, save, simulate
+from theorex_lab.experiments.data.sources import KINDS, data_folder, describe_source, packaged, read_header
 from theorex_lab.memory.observation import check_text
 
 SEEDS = (1, 2, 3, 7)
@@ -59,7 +59,7 @@ def test_same_seed_same_team_and_other_seeds_differ() -> None:
 def test_packaged_file_is_regenerated_byte_for_byte(tmp_path: Path) -> None:
     output = tmp_path / "again.jsonl.gz"
     # Another process with another hash seed: nothing may hang on the order of a set.
-    command = [sys.executable, "-m", "theorex_lab.experiments.simulate", "--seed", "7", "--days", "180"]
+    command = [sys.executable, "-m", "theorex_lab.experiments.data.simulate", "--seed", "7", "--days", "180"]
     done = subprocess.run(
         [*command, "--output", str(output)],
         env={**os.environ, "PYTHONHASHSEED": "12345"},
@@ -510,7 +510,9 @@ def test_describe_source_says_simulation_wherever_the_file_lies(
 
 def test_readme_names_the_command_and_every_kind() -> None:
     readme = packaged("README.md").read_text(encoding="utf-8")
-    command = "python -m theorex_lab.experiments.simulate --seed 7 --days 180 --output datasets/simulated_team.jsonl.gz"
+    command = (
+        "python -m theorex_lab.experiments.data.simulate --seed 7 --days 180 --output datasets/simulated_team.jsonl.gz"
+    )
     assert command in readme
     tags = {tag.split(":")[0] for activity in TEAMS[7] for tag in activity.tags}
     assert all(

@@ -28,34 +28,34 @@ from matplotlib.figure import Figure
 
 from theorex_lab import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.recorded import Recorded
-from theorex_lab.experiments.replay import replay
-from theorex_lab.experiments.sweep import (
+from theorex_lab.experiments.draw.sweep_plots import plot_frontier
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.frontier import frontier
+from theorex_lab.experiments.replay.replay import replay
+from theorex_lab.experiments.replay.sweep import (
     LogRange,
     Sweep,
     final_tiers,
-    frontier,
     random_settings,
     settings_of,
     summaries,
     sweep,
 )
-from theorex_lab.experiments.sweep_plots import plot_frontier
-from theorex_lab.experiments.tier_counts import tier_counts, tier_counts_over_half_lives
-from theorex_lab.memory.access_log import AccessLog
+from theorex_lab.experiments.replay.tier_counts import tier_counts, tier_counts_over_half_lives
+from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.memory.decay import Items, Product, Tier, tiers
 
 GRID = {"halfLifeDays": [1.0, 4.0, 14.0], "mild_threshold": [0.1, 0.3], "sleep_after_days": [5.0, 30.0]}
 
 
-def recording(n: int = 60, *, per_event: int = 2, seed: int = 1) -> Recorded:
+def recording(n: int = 60, *, per_event: int = 2, seed: int = 1) -> EventLog:
     rng = np.random.default_rng(seed)
     rows = [
         (NOW + event * DAY // 2, f"file {int(item)}", event, False)
         for event in range(n)
         for item in np.unique(rng.geometric(0.08, size=per_event))
     ]
-    return Recorded.of(AccessLog.of(rows))
+    return EventLog.of(AccessLog.of(rows))
 
 
 LOG = recording()
@@ -119,7 +119,7 @@ def test_a_threshold_that_an_item_meets_exactly_counts_it(items: Items, number: 
     assert counted[0] + counted[1] == np.count_nonzero(importance >= threshold)
 
 
-def by_items(recorded: Recorded, settings: Settings, at: int) -> list[int]:
+def by_items(recorded: EventLog, settings: Settings, at: int) -> list[int]:
     """Tiers after one scan at a time, event by event and item by item, without numpy; for recordings without links."""
     count: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -241,7 +241,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path) -> None:
     asked: list[Settings] = []
     limit = [5]
 
-    def metric(recorded: Recorded, settings: Sequence[Settings]) -> Any:
+    def metric(recorded: EventLog, settings: Sequence[Settings]) -> Any:
         asked.extend(settings)
         if len(asked) > limit[0]:
             raise KeyboardInterrupt
@@ -385,7 +385,7 @@ def test_html_is_a_table_of_the_rows() -> None:
 
 
 def test_metric_rows_are_checked() -> None:
-    def texts(recorded: Recorded, settings: Sequence[Settings]) -> Any:
+    def texts(recorded: EventLog, settings: Sequence[Settings]) -> Any:
         return [{"a": "b"}] * len(settings)
 
     with pytest.raises(InvalidInput, match="dictionary of numbers"):

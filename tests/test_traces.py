@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock, to_iso
+from theorex_lab.dispatch.traces import Traces, open_traces, trace, trace_stats
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.erase import erase, select
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
-from theorex_lab.memory.traces import Traces, open_traces, trace, trace_stats
 
 TASK = "why does the parser drop the last line?"
 

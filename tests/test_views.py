@@ -12,20 +12,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
+from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.flash import Flash
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.short_term import ShortTerm
-from theorex_lab.memory.traces import Traces
-from theorex_lab.routing.evidence import Evidence
+from theorex_lab.memory.evidence import Evidence
 from theorex_lab.search.index import ItemIndex
 
 VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)

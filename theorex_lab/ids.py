@@ -13,6 +13,7 @@ from theorex_lab.errors import InvalidInput
 _AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
 CONCEPT_BITS = 53  # the integers that a JSON reader holding numbers as doubles keeps exact
+SCANNER = "theorex"  # the agent in whose name the night's decisions are noted
 
 
 def new_event_id(at_microseconds: int) -> str:

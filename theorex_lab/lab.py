@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from theorex_lab.clock import Clock, SystemClock
 from theorex_lab.config import Settings, check_settings, load_settings
+from theorex_lab.designs.theorex import lifecycle
+from theorex_lab.designs.theorex.lifecycle import Flushed, Promoted
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent, new_event_id
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory import lifecycle
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
-from theorex_lab.memory.lifecycle import Flushed, Promoted
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 from theorex_lab.text.doors import door
 
 if TYPE_CHECKING:
     import tempfile
 
+    from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.scores import Scanned
+    from theorex_lab.designs.theorex.shared import SharedConcept
     from theorex_lab.dispatch.tasks import TaskBoard
+    from theorex_lab.dispatch.traces import Trace, TraceStatistics
     from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
     from theorex_lab.evolution.nightly import NightlyReport
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.journal.view import Verification, Views
-    from theorex_lab.memory.axon import Axon
     from theorex_lab.memory.confirm import Confirmed
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
-    from theorex_lab.memory.shared import SharedConcept
-    from theorex_lab.memory.standing import Scanned
-    from theorex_lab.memory.traces import Trace, TraceStatistics
     from theorex_lab.routing.confidence import MatrixResult
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
@@ -196,7 +196,7 @@ class Lab:
 
     def query_shared(self, query: str, *, limit: int = 10) -> list[SharedConcept]:
         """The concepts of the shared web that answer the query best."""
-        from theorex_lab.memory.shared import SharedWeb, shared_concepts
+        from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 
         hits = self.searcher.search_shared(query, limit=limit)
         axon, shared = self._axon(), self.views.get(SharedWeb)
@@ -208,30 +208,30 @@ class Lab:
 
     def sessions(self, *, agent: str = "main") -> list[str]:
         """The agent's sessions that have events which were not flushed."""
-        from theorex_lab.memory.flash import Flash
+        from theorex_lab.designs.theorex.flash import Flash
 
         flash = self.views.get(Flash)
         with flash.lock:
             return flash.sessions_of(check_agent(agent))
 
     def flush(self, session: str, *, agent: str = "main") -> Flushed:
-        """Move what mattered in a session to short-term memory; see `memory.lifecycle.flush`."""
+        """Move what mattered in a session to short-term memory; see `designs.theorex.lifecycle.flush`."""
         return lifecycle.flush(self.views, self.settings, self.clock, agent=check_agent(agent), session=session)
 
     def graduate(self, *, agent: str = "main") -> list[str]:
-        """Take into the axon what was kept on seven days in a row; see `memory.lifecycle.graduate`."""
+        """Take into the axon what was kept on seven days in a row; see `designs.theorex.lifecycle.graduate`."""
         return lifecycle.graduate(self.views, self.settings, self.clock, agent=check_agent(agent))
 
     def promote(self, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
-        """Give an agent's concepts to the shared web; see `memory.lifecycle.promote`."""
+        """Give an agent's concepts to the shared web; see `designs.theorex.lifecycle.promote`."""
         return lifecycle.promote(self.views, self.settings, self.clock, agent=check_agent(agent), force=force)
 
     def scan(self, *, agents: Sequence[str] | None = None) -> Scanned:
-        """Set tiers anew; see `theorex_lab.memory.lifecycle.scan`."""
+        """Set tiers anew; see `theorex_lab.designs.theorex.lifecycle.scan`."""
         return lifecycle.scan(self.views, self.settings, self.clock, agents=agents)
 
     def prune(self, *, agents: Sequence[str] | None = None) -> int:
-        """Take faded concepts out of the axon; see `theorex_lab.memory.lifecycle.prune`."""
+        """Take faded concepts out of the axon; see `theorex_lab.designs.theorex.lifecycle.prune`."""
         return lifecycle.prune(self.views, self.settings, self.clock, agents=agents)
 
     def context(self, *, tokens: int | None = None) -> Context:
@@ -249,8 +249,8 @@ class Lab:
 
     def boot_aware(self, model: str = "default", *, agent: str = "main") -> Context:
         """What an agent is given before a call of `model`, cut to that model's budget of tokens and items."""
+        from theorex_lab.designs.theorex.shared import SharedWeb
         from theorex_lab.memory.context import render_for_model
-        from theorex_lab.memory.shared import SharedWeb
 
         axon, shared = self._axon(), self.views.get(SharedWeb)
         with axon.lock, shared.lock:
@@ -260,10 +260,10 @@ class Lab:
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
         """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
+        from theorex_lab.designs.theorex.flash import Flash
+        from theorex_lab.designs.theorex.moments import recent_moments
+        from theorex_lab.designs.theorex.short_term import ShortTerm
         from theorex_lab.memory.context import render_flash
-        from theorex_lab.memory.flash import Flash
-        from theorex_lab.memory.moments import recent_moments
-        from theorex_lab.memory.short_term import ShortTerm
 
         axon, flash, short_term = self._axon(), self.views.get(Flash), self.views.get(ShortTerm)
         with axon.lock, flash.lock, short_term.lock:
@@ -278,7 +278,7 @@ class Lab:
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use."""
-        from theorex_lab.memory.standing import standing_by_agent
+        from theorex_lab.designs.theorex.scores import scores_by_agent
         from theorex_lab.search.vectors import resting_backend
 
         axon = self._axon()
@@ -291,7 +291,7 @@ class Lab:
                     "tiers": current.counts(),
                     "top": [axon.surfaces[row] for row in current.best(5).tolist()],
                 }
-                for name, current in standing_by_agent(axon, self.clock.now(), self.settings, names)
+                for name, current in scores_by_agent(axon, self.clock.now(), self.settings, names)
             ]
             observations = len(axon.observations)
         embedder, reason = self.chosen_embedder
@@ -322,8 +322,8 @@ class Lab:
         See `theorex_lab.routing.router.route`.
         """
         from theorex_lab.dispatch.local_model import with_local_model
+        from theorex_lab.memory.evidence import Evidence
         from theorex_lab.routing.energy import read_power
-        from theorex_lab.routing.evidence import Evidence
         from theorex_lab.routing.router import route
 
         evidence = self.views.get(Evidence)
@@ -347,8 +347,8 @@ class Lab:
 
         `heard`: what was imported of it instead, without trust; no route goes by that.
         """
+        from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Evidence
         from theorex_lab.routing.confidence import matrix
-        from theorex_lab.routing.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Evidence
 
         evidence, settings = self.views.get(Evidence), self.settings
         half_life = settings.matrix_half_life_days if half_life_days is None else half_life_days
@@ -362,13 +362,13 @@ class Lab:
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
         """How calls of models went, of all agents or of one."""
-        from theorex_lab.memory.traces import trace_stats
+        from theorex_lab.dispatch.traces import trace_stats
 
         return trace_stats(self.views, agent=check_agent(agent) if agent is not None else None)
 
     def trace(self, trace_id: str) -> Trace:
         """One call of a model, step by step. Raises InvalidInput for an unknown id, naming the nearest."""
-        from theorex_lab.memory.traces import trace
+        from theorex_lab.dispatch.traces import trace
 
         return trace(self.views, trace_id)
 
@@ -413,15 +413,15 @@ class Lab:
 
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare."""
+        from theorex_lab.designs.theorex.axon import Axon
+        from theorex_lab.designs.theorex.flash import Flash
+        from theorex_lab.designs.theorex.shared import SharedWeb
+        from theorex_lab.designs.theorex.short_term import ShortTerm
         from theorex_lab.dispatch.tasks import Tasks
+        from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
-        from theorex_lab.memory.axon import Axon
-        from theorex_lab.memory.flash import Flash
-        from theorex_lab.memory.shared import SharedWeb
-        from theorex_lab.memory.short_term import ShortTerm
-        from theorex_lab.memory.traces import Traces
-        from theorex_lab.routing.evidence import Evidence
+        from theorex_lab.memory.evidence import Evidence
         from theorex_lab.search.index import ItemIndex
 
         views = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
@@ -468,7 +468,7 @@ class Lab:
         return f"Lab({str(self.home)!r}, events={self.journal.last_seq()})"
 
     def _axon(self) -> Axon:
-        from theorex_lab.memory.axon import Axon
+        from theorex_lab.designs.theorex.axon import Axon
 
         return self.views.get(Axon)
 
@@ -571,32 +571,32 @@ class AxonView:
         self._lab, self._agents = lab, agents
 
     def frame(self) -> Any:
-        """A pandas DataFrame, best first; see `theorex_lab.memory.standing.frame`."""
-        from theorex_lab.memory import standing
+        """A pandas DataFrame, best first; see `theorex_lab.designs.theorex.scores.frame`."""
+        from theorex_lab.designs.theorex import scores
 
         axon, now, settings = self._now()
         with axon.lock:
-            return standing.frame(axon, standing.standing(axon, now, settings, agents=self._agents))
+            return scores.frame(axon, scores.scores_of(axon, now, settings, agents=self._agents))
 
     def graph(self) -> Any:
-        """A networkx Graph; see `theorex_lab.memory.standing.graph`."""
-        from theorex_lab.memory import standing
+        """A networkx Graph; see `theorex_lab.designs.theorex.scores.graph`."""
+        from theorex_lab.designs.theorex import scores
 
         axon, now, settings = self._now()
         with axon.lock:
-            current = standing.standing(axon, now, settings, agents=self._agents)
-            return standing.graph(axon, current, now, settings)
+            current = scores.scores_of(axon, now, settings, agents=self._agents)
+            return scores.graph(axon, current, now, settings)
 
     def tiers(self) -> dict[str, int]:
         """How many concepts are in each tier."""
-        from theorex_lab.memory import standing
+        from theorex_lab.designs.theorex import scores
 
         axon, now, settings = self._now()
         with axon.lock:
-            return standing.standing(axon, now, settings, agents=self._agents).counts()
+            return scores.scores_of(axon, now, settings, agents=self._agents).counts()
 
     def _now(self) -> tuple[Axon, int, Settings]:
-        from theorex_lab.memory.axon import Axon
+        from theorex_lab.designs.theorex.axon import Axon
 
         return self._lab.views.get(Axon), self._lab.clock.now(), self._lab.settings
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.ids import concept_id, new_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.sqlite import Journal, checksum
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS
 
 DAY = 86_400_000_000

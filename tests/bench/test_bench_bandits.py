@@ -10,7 +10,7 @@ import pytest
 from measure import compare
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from theorex_lab.routing.bandits import UCB1, Bandit, ThompsonSampling
+from theorex_lab.experiments.scores.bandits import UCB1, Bandit, ThompsonSampling
 
 QUERIES = 1_000
 RATES = (0.30, 0.53, 0.56, 0.62, 0.58, 0.19, 0.17, 0.37, 0.52)  # of nine models on a public set, rounded

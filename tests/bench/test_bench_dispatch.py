@@ -17,8 +17,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from theorex_lab import Lab
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.dispatch.worker import DispatchTask
+from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.routing.energy import Power
-from theorex_lab.routing.evidence import EvidenceTable
 from theorex_lab.routing.router import route
 
 TASK = "refactor the python function that raises a TypeError in the billing worker"

@@ -13,17 +13,17 @@ from measure import compare, note, processor_seconds
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
+from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import fold_into
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.flash import Flash
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.short_term import ShortTerm
-from theorex_lab.memory.traces import Traces
-from theorex_lab.routing.evidence import Evidence
+from theorex_lab.memory.evidence import Evidence
 from theorex_lab.search.index import ItemIndex
 
 TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after a deploy."

@@ -13,7 +13,7 @@ from measure import PYTHON, child_seconds, compare, launcher, run
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.memory.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.search.index import ItemIndex
 
 EVENT = json.dumps(

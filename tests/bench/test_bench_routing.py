@@ -11,8 +11,8 @@ from corpus import NOW
 from measure import compare
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from theorex_lab.memory.evidence import AMOUNTS, Coded, EvidenceTable
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, matrix
-from theorex_lab.routing.evidence import AMOUNTS, Coded, EvidenceTable
 
 RECORDS = 1_000_000
 KEYS = [f"query_type/{name}" for name in QUERY_TYPES]

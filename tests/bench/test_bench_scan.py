@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import Settings
-from theorex_lab.memory import standing
-from theorex_lab.memory.axon import Axon
+from theorex_lab.designs.theorex import scores
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.shared import SharedWeb, promotion
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.shared import SharedWeb, promotion
 
 SETTINGS = Settings()
 DAYS = 86_400_000_000.0
@@ -78,7 +78,7 @@ def scanned_axon(concepts: int) -> Axon:
     """An axon as the scan of the day before left it, with five links a concept."""
     axon = axon_of(concepts, 5)
     axon.concepts["tier"][:] = scan_columns(axon, NOW - DAY)
-    kept = standing.links_now(axon, NOW - DAY, SETTINGS)[0]
+    kept = scores.links_now(axon, NOW - DAY, SETTINGS)[0]
     gone = np.ones(len(axon.links), bool)
     gone[kept] = False
     axon.links["count"][gone] = 0
@@ -87,7 +87,7 @@ def scanned_axon(concepts: int) -> Axon:
 
 def tiers_after(axon: Axon) -> NDArray[np.int8]:
     """The tiers that the scan's event sets."""
-    event = standing.scan(axon, NOW, SETTINGS)
+    event = scores.scan(axon, NOW, SETTINGS)
     tier = axon.concepts["tier"].copy()
     row_of = {concept: row for row, concept in enumerate(axon.concepts["concept_id"].tolist())}
     for name, ids in event.body["tiers"].get("main", {}).items():
@@ -104,7 +104,7 @@ def test_scan_beside_networkx(benchmark: BenchmarkFixture, concepts: int, target
     compare(
         benchmark,
         f"scan, {concepts:,} concepts with 5 links each",
-        lambda: standing.scan(axon, NOW, SETTINGS),
+        lambda: scores.scan(axon, NOW, SETTINGS),
         lambda: scan_graph(graph, NOW),
         peer_name="a loop over networkx",
         at_least=target,
@@ -122,7 +122,7 @@ def test_scan_beside_numpy(benchmark: BenchmarkFixture) -> None:
     compare(
         benchmark,
         "scan, 1,000,000 concepts with 5 links each",
-        lambda: standing.scan(axon, NOW, SETTINGS),
+        lambda: scores.scan(axon, NOW, SETTINGS),
         lambda: scan_columns(axon, NOW),
         peer_name="the bare numpy expression",
         at_most=3,
@@ -134,9 +134,9 @@ def test_scan_beside_numpy(benchmark: BenchmarkFixture) -> None:
 PEAK = """
 import json, re, sys
 sys.path[:0] = {folders!r}
-from test_bench_scan import NOW, SETTINGS, _present, scanned_axon, standing
+from test_bench_scan import NOW, SETTINGS, _present, scanned_axon, scores
 axon = _present(scanned_axon(1_000_000))
-standing.scan(axon, NOW, SETTINGS)
+scores.scan(axon, NOW, SETTINGS)
 print(json.dumps(int(re.search("VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) / 2**20))
 """
 

@@ -10,9 +10,9 @@ from measure import note, processor_seconds
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import Settings
-from theorex_lab.experiments.recorded import Recorded
-from theorex_lab.experiments.sweep import Sweep, final_tiers, sweep
-from theorex_lab.memory.access_log import AccessLog
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.sweep import Sweep, final_tiers, sweep
+from theorex_lab.experiments.scores.access_log import AccessLog
 
 EVENTS, ITEMS = 1_000_000, 50_000
 HALF_LIVES = np.geomspace(0.5, 180.0, 1_000).tolist()
@@ -46,7 +46,7 @@ def test_sweep(benchmark: BenchmarkFixture) -> None:
     season = np.arange(EVENTS) * ITEMS // EVENTS
     items = ((season + generator.geometric(1 / 4_000, EVENTS)) % ITEMS).tolist()
     rows = ((time, f"item {item}", number, False) for number, (time, item) in enumerate(zip(times, items, strict=True)))
-    recorded = Recorded.of(AccessLog.of(rows))
+    recorded = EventLog.of(AccessLog.of(rows))
     events, at = list(zip(times, items, strict=True)), times[-1]
     ratios: list[float] = []
 

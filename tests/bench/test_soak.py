@@ -26,7 +26,7 @@ PROCESS = """
 import random, sys, time
 from pathlib import Path
 from theorex_lab import Lab
-from theorex_lab.memory.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 DIMENSIONS = 16

@@ -25,7 +25,7 @@ def flush(agent: str | None, session: str | None) -> None:
     result = {
         "sessions": len(done),
         "kept": sum(each.kept for each in done),
-        "let_go": sum(each.let_go for each in done),
+        "let_go": sum(each.discarded for each in done),
     }
     emit(result, f"{result['kept']} events kept, {result['let_go']} let go, in {result['sessions']} sessions")
 

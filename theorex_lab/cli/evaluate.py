@@ -9,7 +9,7 @@ import click
 from theorex_lab.cli import command, emit, open_lab
 
 if TYPE_CHECKING:
-    from theorex_lab.experiments.routing import PolicyScore, RoutingScore
+    from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
 
 _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs is given up
 
@@ -47,8 +47,8 @@ def eval(part: str, dataset: str | None, vectors: str, seed: int) -> None:
 
 
 def _routing(dataset: str | None, vectors: str, seed: int) -> tuple[dict[str, Any], str]:
-    from theorex_lab.experiments.routing import cost_quality, score_routing
-    from theorex_lab.experiments.routing_sets import load_routing_set
+    from theorex_lab.experiments.data.routing_sets import load_routing_set
+    from theorex_lab.experiments.scores.routing import cost_quality, score_routing
 
     found = load_routing_set(dataset or "llmrouter", vectors=vectors, seed=seed)
     score = score_routing(found, seed=seed)
@@ -114,8 +114,8 @@ def record_runs(output: str, repeat: int, limit: int | None) -> None:
     """
     from theorex_lab.dispatch import local_model
     from theorex_lab.dispatch.llm import ModelClient
-    from theorex_lab.experiments import local_runs
-    from theorex_lab.experiments.run_tasks.solvers import local_solvers
+    from theorex_lab.experiments.data import local_runs
+    from theorex_lab.experiments.data.run_tasks.solvers import local_solvers
 
     lab = open_lab()
     ran_before = local_model.status(lab.home) is not None

@@ -26,7 +26,7 @@ def report(dataset: str) -> Report:
 
 
 def _whoandwhen() -> Report:
-    from theorex_lab.experiments.failures import PUBLISHED, score_failures
+    from theorex_lab.experiments.scores.failures import PUBLISHED, score_failures
 
     scores = score_failures()
     table = scores.frame.set_index("method")
@@ -55,7 +55,7 @@ def _whoandwhen() -> Report:
 
 
 def _taubench_airline() -> Report:
-    from theorex_lab.experiments.failures import predict_trial
+    from theorex_lab.experiments.scores.failures import predict_trial
 
     forecast = predict_trial()
     table = forecast.frame.set_index("design")
@@ -83,7 +83,7 @@ def _taubench_airline() -> Report:
 
 
 def _reflexion_alfworld() -> Report:
-    from theorex_lab.experiments.failures import effect_of_fixes
+    from theorex_lab.experiments.scores.failures import effect_of_fixes
 
     effect = effect_of_fixes()
     table = effect.frame.set_index("trial")

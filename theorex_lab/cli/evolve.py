@@ -13,8 +13,8 @@ from theorex_lab.cli.number import Number
 from theorex_lab.cli.outcomes import alone_or_number
 
 if TYPE_CHECKING:
+    from theorex_lab.designs.theorex.refine import Refined
     from theorex_lab.evolution.cases import TraceReviewRecord
-    from theorex_lab.evolution.refine import Refined
     from theorex_lab.lab import Lab
 
 ALL = "all"
@@ -55,7 +55,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.
     """
-    from theorex_lab.evolution.refine import refine
+    from theorex_lab.designs.theorex.refine import refine
 
     name = _named(agent)
     lab = open_lab()

@@ -172,8 +172,8 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
 @_AGENT
 def drift(agent: str | None) -> None:
     """Coverage is the share of the concepts of the agent's moments that are still ACTIVE."""
-    from theorex_lab.evolution.drift import drift as measure
-    from theorex_lab.memory.axon import Axon
+    from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.drift import drift as measure
 
     lab, name = open_lab(), own_agent(agent)
     axon = lab.views.get(Axon)
@@ -191,7 +191,7 @@ def drift(agent: str | None) -> None:
 )
 def context_monitor(agent: str | None, session: str, context_pct: float) -> None:
     """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed."""
-    from theorex_lab.evolution.monitor import check_context
+    from theorex_lab.designs.theorex.monitor import check_context
 
     lab = open_lab()
     found = check_context(
@@ -210,7 +210,7 @@ def context_monitor(agent: str | None, session: str, context_pct: float) -> None
 @keeps_secrets
 def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, story: tuple[str, ...]) -> None:
     """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`."""
-    from theorex_lab.memory.moments import changed_files, check_refs, write_moment
+    from theorex_lab.designs.theorex.moments import changed_files, check_refs, write_moment
 
     places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
     lab = open_lab()

@@ -34,13 +34,13 @@ def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
     both (with --json: frontier). The chosen point of these is the one that forgets least at no higher cost than the default's.
     """
     from theorex_lab.config import save_settings
-    from theorex_lab.experiments.access import load_log
-    from theorex_lab.experiments.access import tune as fit
-    from theorex_lab.experiments.costs import costs
+    from theorex_lab.experiments.scores.access import load_log
+    from theorex_lab.experiments.scores.access import tune as fit
+    from theorex_lab.experiments.scores.costs import costs
 
     log = load_log(log_file, log_format)
     tuning = fit(log, seed=seed)
-    spent = costs(log, tuning)
+    spent = costs(log, tuning.config_lines())
     lines = json.dumps(tuning.config_lines(), indent=2)
     adopted = ""
     if write:

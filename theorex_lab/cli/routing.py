@@ -102,7 +102,7 @@ def trace_stats(agent: str | None) -> None:
 @command("matrix-build")
 def matrix_build() -> None:
     """Takes in what other processes have recorded since, and keeps the result for the next start."""
-    from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Evidence
+    from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, Evidence
 
     lab = open_lab()
     view = lab.views.get(Evidence)

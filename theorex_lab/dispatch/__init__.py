@@ -1,0 +1,1 @@
+"""Models asked, traced and handed tasks."""

@@ -108,7 +108,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
 
     `folder`: where the owners' lock files are; those of this container that nobody holds are removed. `at`: µs UTC.
     """
-    from theorex_lab.memory.traces import Traces, open_traces
+    from theorex_lab.dispatch.traces import Traces, open_traces
 
     view = views.get(Traces)
     with view.lock:

@@ -1,0 +1,1 @@
+"""Outcomes, review, gate, policy, the audit log and the night."""

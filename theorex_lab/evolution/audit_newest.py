@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from theorex_lab.clock import EARLIEST
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution.audit import READ_FROM, Asked, Concept, Entry, Reading, sign_of
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Tier
 
 Key = tuple[str, int]  # agent, concept id

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from theorex_lab.evolution.decisive import FailureClass, Step
 
 if TYPE_CHECKING:
+    from theorex_lab.dispatch.traces import Trace
     from theorex_lab.evolution.outcomes import Outcome
-    from theorex_lab.memory.traces import Trace
 
 MOST_TOOL_EVENTS = 80
 FIX_CHARACTERS = 300

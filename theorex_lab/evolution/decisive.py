@@ -32,7 +32,7 @@ QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
 
 # Conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into the development half, by
-# `python -c "from theorex_lab.experiments.failures import fit_weights; print(fit_weights())"`.
+# `python -c "from theorex_lab.experiments.scores.failures import fit_weights; print(fit_weights())"`.
 WEIGHTS: dict[str, float] = {
     "foreign_task": 0.79,
     "opening_run": 0.78,

@@ -7,6 +7,7 @@ from typing import Any
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
+from theorex_lab.dispatch.traces import Trace, Traces, trace
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.cases import (
     PROBLEM_CHARACTERS,
@@ -26,10 +27,9 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.extract import extract
 from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation
-from theorex_lab.memory.traces import Trace, Traces, trace
 from theorex_lab.search.endpoint import excerpt
+from theorex_lab.text.extract import extract
 
 REPLY_CHARACTERS = 300
 _MEANWHILE = "it no longer waits: it was reviewed, corrected or erased meanwhile"

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.policy import (
     Policy,
@@ -41,13 +42,10 @@ from theorex_lab.evolution.policy_scoring import (
     shrunk_success,
     weighted_mean,
 )
-from theorex_lab.ids import derived_event_id
+from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.axon import Axon
-from theorex_lab.memory.decay import LAWS
-from theorex_lab.memory.fitting import PRODUCT_HALF_LIVES_DAYS
-from theorex_lab.memory.standing import SCANNER
+from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS
 
 Verdict = Literal["accept", "refuse", "hold"]
 T = TypeVar("T")

@@ -14,21 +14,20 @@ from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex import lifecycle
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.refine import refine
+from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import StorageError, TheorexError
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.evolution.refine import refine
 from theorex_lab.evolution.what_failed import what_failed
-from theorex_lab.ids import check_agent
+from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.view import Views
-from theorex_lab.memory import lifecycle
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.context_file import CONTEXT_FILE
-from theorex_lab.memory.short_term import ShortTerm
-from theorex_lab.memory.standing import SCANNER
 
 T = TypeVar("T")
 

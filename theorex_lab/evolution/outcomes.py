@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import Clock, to_iso
 from theorex_lab.config import Settings
+from theorex_lab.dispatch.traces import outcome_id_of, trace
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View, Views
-from theorex_lab.memory.extract import extract
+from theorex_lab.memory.evidence import Coded, EvidenceTable
 from theorex_lab.memory.observation import check_tags, check_text
-from theorex_lab.memory.traces import outcome_id_of, trace
-from theorex_lab.routing.evidence import Coded, EvidenceTable
 from theorex_lab.text.doors import door, kept_text
+from theorex_lab.text.extract import extract
 
 WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
 SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0

@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.scores import scores_of
+from theorex_lab.dispatch.traces import LOST, SUCCESS, UNAVAILABLE, Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, fold_into
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.context import escape
 from theorex_lab.memory.decay import rank_order
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, is_heard
 from theorex_lab.memory.filling import count_tokens
-from theorex_lab.memory.standing import standing
-from theorex_lab.memory.traces import LOST, SUCCESS, UNAVAILABLE, Traces
+from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import best, matrix
-from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable, is_heard
-from theorex_lab.routing.verdicts import judging
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -116,7 +116,7 @@ class MemoryReplay:
     def _reached(self, concepts: Ints, now: int, policy: Settings) -> Floats:
         """The importance with which each of these concepts stands within the budget, -1 where it does not."""
         axon, most = self._axon, self._budget // _SHORTEST_LINE_TOKENS + 1
-        current = standing(axon, now, policy)
+        current = scores_of(axon, now, policy)
         chosen = np.arange(len(current.rows))
         if len(chosen) > most:
             chosen = np.flatnonzero(current.raw >= np.partition(current.raw, -most)[-most])
@@ -195,7 +195,7 @@ def calls(views: Views) -> list[Call]:
 
 def _wrong_and_heard(journal: Journal) -> tuple[set[int], set[int]]:
     """Seqs of the ENDs of calls of which the outcome says afterwards that they went wrong, and of those only heard of."""
-    counts_as_good = judging(journal)
+    counts_as_good = outcome_lookup(journal)
     wrong, heard = set(), set()
     for end in journal.tail(0, kinds=("trace_ended",)):
         if not counts_as_good(end):

@@ -1,0 +1,1 @@
+"""The lab: data, replay, scores and drawing."""

@@ -14,13 +14,13 @@ from matplotlib.figure import Figure
 
 from theorex_lab.clock import FixedClock, to_iso
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments import plots
-from theorex_lab.experiments.access import Commit, Tuning, git_commits, log_of_commits, tune
-from theorex_lab.experiments.sources import describe_source, load, packaged
+from theorex_lab.experiments.data.sources import describe_source, load, packaged
+from theorex_lab.experiments.draw import plots
+from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
+from theorex_lab.experiments.scores.access_log import AccessLog
+from theorex_lab.experiments.scores.fitting import calibration, occupancy
 from theorex_lab.lab import Lab
-from theorex_lab.memory.access_log import AccessLog
 from theorex_lab.memory.context import Context
-from theorex_lab.memory.fitting import calibration, occupancy
 from theorex_lab.memory.observation import Entry
 
 MIN_COMMITS = 30

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.scores import scores_of
+from theorex_lab.designs.theorex.sentences import sentences
+from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
+from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.journal.sqlite import Journal
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Line, Room, age_in_words, count_tokens, shortened, trusted_first
-from theorex_lab.memory.flash import Flash
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
-from theorex_lab.memory.sentences import sentences
-from theorex_lab.memory.shared import SharedWeb, shared_concepts
-from theorex_lab.memory.short_term import ShortTerm
-from theorex_lab.memory.standing import standing
 from theorex_lab.text.paths import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from theorex_lab.designs.theorex.moments import Moment
     from theorex_lab.journal.view import Views
-    from theorex_lab.memory.moments import Moment
 
     Failed = Callable[[Views, Settings, int], Sequence[Line]]  # the last: now, µs
 
@@ -140,7 +140,7 @@ def _concepts(
     axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, lowest: Tier = Tier.MILD
 ) -> list[Line]:
     """A line a concept: ACTIVE ones, then MILD ones, hottest first."""
-    current = standing(axon, now, settings, agents=agents)
+    current = scores_of(axon, now, settings, agents=agents)
     lines: list[Line] = []
     for tier in (Tier.ACTIVE, Tier.MILD):
         if tier < lowest:

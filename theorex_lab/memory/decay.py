@@ -22,6 +22,7 @@ from theorex_lab.errors import InvalidInput
 Floats = NDArray[np.float64]
 
 COUNT_HALF_LIVES_DAYS = (0.1, 0.5, 2.0, 7.0, 30.0, 120.0)
+PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
 TRACE_FIX_HALF_LIFE_DAYS = 7.0
 ACTIVE_THRESHOLD = 0.6
 MILD_THRESHOLD = 0.3

@@ -16,7 +16,7 @@ from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
-    from theorex_lab.memory.extract import Mention
+    from theorex_lab.text.extract import Mention
 
 # Where a text came from, and how far it is trusted: user > agent > model > tool = import.
 TRUST = {"import": 0, "tool": 0, "model": 1, "agent": 2, "user": 3}
@@ -87,8 +87,8 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
 
     `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
-    from theorex_lab.memory.corroboration import refused_concepts
-    from theorex_lab.memory.extract import EXTRACTOR_VERSION, extract, sentiment  # the views that read do without
+    from theorex_lab.designs.theorex.corroboration import refused_concepts
+    from theorex_lab.text.extract import EXTRACTOR_VERSION, extract, sentiment  # the views that read do without
 
     source, at = entry.source, entry.at
     text = check_text(entry.text, settings.max_text_bytes)

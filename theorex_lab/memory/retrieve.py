@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.scores import spread_activation
+from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.axon import Axon
 from theorex_lab.memory.observation import check_text
-from theorex_lab.memory.shared import SharedWeb
-from theorex_lab.memory.standing import spread_activation
 from theorex_lab.search.embed import Embedder, HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex, labels_of

@@ -1,0 +1,1 @@
+"""Which model a query goes to: decision chain, confidence matrix, roles, heuristics, energy."""

@@ -8,9 +8,9 @@ from typing import NamedTuple, get_args
 
 from theorex_lab.config import QueryType
 from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, Cells
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
-from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, Cells
 
 MIN_SAMPLES = 5
 SUCCESS_WEIGHT = 0.6
@@ -61,7 +61,7 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
     slowest, 0 where they are equal or one. A cell of which no latency is known counts as the slowest: what is not
     known earns nothing. Raises InvalidInput for min_samples below 0 or a weight outside 0..1.
 
-    >>> from theorex_lab.routing.evidence import EvidenceTable
+    >>> from theorex_lab.memory.evidence import EvidenceTable
     >>> table = EvidenceTable()
     >>> for number in range(10):
     ...     table.add("query_type/code", "careful", number < 9, at=0, latency_ms=2_000)

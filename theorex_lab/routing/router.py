@@ -13,9 +13,9 @@ from typing import NamedTuple
 from theorex_lab.config import ModelSettings, QueryType, Settings, Tier
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.routing.confidence import Cell, best, matrix
 from theorex_lab.routing.energy import Power, describe_power, veto
-from theorex_lab.routing.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.routing.heuristic import advise, classify, complexity_of, estimated_tokens
 from theorex_lab.routing.roles import highest_priority
 

@@ -1,0 +1,1 @@
+"""Embedders, postings, vectors and their fusion."""

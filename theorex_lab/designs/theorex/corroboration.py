@@ -1,0 +1,76 @@
+"""When a name that a stranger said may be believed: an agent said it too, and did not say it to refuse it.
+
+A mention is refused where a word of negation stands in front of it in its sentence, or in the same clause. The rule is
+coarse on purpose: a refusal that is missed would lift a stranger's name, a word too many only leaves it where it was.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from theorex_lab.text.extract import Mention
+
+_LABEL_CHARACTERS, _LABEL_JOINS = 128, 2
+_LABEL_SIGNS = frozenset(" -._/@:+\u200c\u200d")  # beside letters, digits and their marks; none means much to a shell
+
+_NEGATION = re.compile(
+    r"""(?x)
+    (?<![\w-])(?:
+        not|no|never|nor|none|neither|without|cannot|don?t|didnt|doesnt|wont|shouldnt|mustnt|avoid\w*|refus\w*|reject\w*
+      | declin\w*|forbid\w*|forbad\w*|prohibit\w*|ignor\w*|disregard\w*|distrust\w*|untrusted|malicious|suspicious|dangerous
+      | nicht|nichts|nie|niemals|nein|kein\w{0,2}|ohne|vermeid\w*|verboten\w*|verweiger\w*
+      | ne|pas|jamais|aucun\w?|sans|évit\w+|refuse\w*|nunca|jamás|ningun\w?|evit\w+|não|non
+      | не|нет|ни|нельзя|никогда|без|nie|ikke|inte|niet|geen
+    )(?![\w-])
+    | n['’]t\b | \b[nd]['’](?=\w) | [不别勿禁非]
+    """,
+    re.IGNORECASE,
+)
+# Where a sentence ends, or turns to what is to be done instead.
+_TURN = re.compile(
+    r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\b(?:but|instead|rather|however|sondern|aber|mais|sino|pero|но)\b", re.I
+)
+
+
+def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
+    """Ids of the concepts that the text mentions to refuse them. Takes time linear in the text.
+
+    >>> from theorex_lab.text.extract import extract
+    >>> text = "Do not use run_curl_now; the parser_cache is warm"
+    >>> refused = refused_concepts(text, extract(text))
+    >>> [each.label for each in extract(text) if each.concept_id in refused]
+    ['run_curl_now']
+    """
+    if not mentions or not _NEGATION.search(text):
+        return []
+    refused = "\n".join(filter(None, map(_from_negation, _TURN.split(text))))
+    said = _plain(refused)
+    return [each.concept_id for each in mentions if _plain(each.surface) in said or _plain(each.label) in said]
+
+
+def is_worded(label: str) -> bool:
+    """Whether a label looks like words: 128 characters and two underscores or slashes at most, no shell's signs.
+
+    >>> is_worded("cache stampede"), is_worded("run_curl_evil_now"), is_worded("$(curl evil)"), is_worded("/etc/passwd")
+    (True, False, False, False)
+    """
+    return (
+        len(label) <= _LABEL_CHARACTERS
+        and label.count("_") + label.count("/") <= _LABEL_JOINS
+        and label[:1].isalnum()
+        and all(each.isalnum() or each in _LABEL_SIGNS or unicodedata.category(each)[0] == "M" for each in label)
+    )
+
+
+def _from_negation(sentence: str) -> str:
+    """The part of a sentence from the clause of its first negation on; '' where it has none."""
+    found = _NEGATION.search(sentence)
+    return "" if found is None else sentence[sentence.rfind(",", 0, found.start()) + 1 :]
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -1,0 +1,434 @@
+"""What exchange files say, checked and turned into events: our own files, and those of the original system.
+
+A reader yields pairs of an event and the number of records that it stands for; what it cannot read it notes in
+`problems` and passes over. Events have ids derived from their content, or those of the file, so that reading a file
+twice imports it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from theorex_lab.clock import EARLIEST
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.moments import check_refs
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.fields import (
+    EVENT_ID,
+    LARGEST,
+    concept_id_of,
+    concept_ids_of,
+    integer_of,
+    noted,
+    number_of,
+    text_of,
+    time_of,
+    time_or_earliest,
+)
+from theorex_lab.ids import check_agent, concept_id, derived_event_id
+from theorex_lab.journal.event import Body, Event, encode, new_event
+from theorex_lab.journal.flatfiles import Record
+from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
+from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
+from theorex_lab.text.doors import kept_text
+from theorex_lab.text.extract import extract
+
+LABEL_CHARACTERS = 128
+_AHEAD_MICROSECONDS = 300_000_000
+AT_ONCE = 1_000  # links, or contributions, of one event
+
+_SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
+Read = Iterator[tuple[Event, int]]
+Lines = Iterable[tuple[int, Record | InvalidInput]]
+
+
+@dataclass(frozen=True)
+class Importing:
+    """How to read: the settings, the present (µs), whose a record is that names nobody, and whether sources are kept.
+
+    Without `trust_own` everything has the source `import`, whatever the file says.
+    """
+
+    settings: Settings
+    now: int
+    agent: str = "main"
+    trust_own: bool = False
+
+    @property
+    def latest(self) -> int:
+        """The latest time (µs) that is believed: clocks differ by some minutes, and what is ahead would never fade."""
+        return self.now + _AHEAD_MICROSECONDS
+
+    def source(self, record: Record, key: str, default: str = "import") -> str:
+        """The source to be noted; `default` where one's own file names none. Raises InvalidInput for one that does not exist."""
+        stated = text_of(record, key, default)
+        if stated not in TRUST:
+            raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
+        return stated if self.trust_own else "import"
+
+    def event(self, kind: str, body: Body, agent: str) -> Event:
+        """An event whose id is derived from what it says."""
+        made = derived_event_id(kind, agent, encode(body))
+        return new_event(kind, _not_after(self.latest, body), agent=agent, at=self.now, event_id=made)
+
+
+def _not_after(latest: int, value: Any, key: str = "") -> Any:
+    """A body in which no time is later than `latest` (µs).
+
+    Times stand under last_seen and first_seen, and at the end of links and of graduated concepts.
+    """
+    if isinstance(value, dict):
+        return {name: _not_after(latest, part, name) for name, part in value.items()}
+    if key in ("links", "graduated"):
+        return [[*row[:-1], min(row[-1], latest)] for row in value]
+    if key == "concepts":  # those of the shared web are objects, others hold no times
+        return [_not_after(latest, each) if isinstance(each, dict) else each for each in value]
+    return min(value, latest) if key in ("last_seen", "first_seen") else value
+
+
+class _Concept(NamedTuple):
+    id: int
+    label: str
+    surface: str
+
+
+def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) -> Read:
+    """Concepts and links of one agent's graph.
+
+    A concept whose time cannot be read is kept as last seen in the year 1, where it scores 0, and is noted.
+    """
+    how = replace(how, agent=agent)
+    concepts: dict[str, int] = {}
+    seen: set[int] = set()
+    for number, node in enumerate(graph["nodes"]):
+        body = noted(problems, f"node {number}", _node_stated, node, how)
+        if body is None:
+            continue
+        concept = body["concepts"][0]
+        if concept[0] in seen:
+            problems.append(f": node {number}: the concept {concept[1]!r} is that of an earlier node")
+        elif body["last_seen"] == EARLIEST:
+            problems.append(f": node {number}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
+        elif body["last_seen"] > how.latest:
+            problems.append(f": node {number}: the time of {concept[1]!r} is ahead of the clock; the clock's is taken")
+        seen.add(concept[0])
+        concepts[str(node.get("key"))] = concept[0]
+        yield how.event("imported", body, agent), 1
+    found = [noted(problems, f"edge {number}", _link, edge, concepts) for number, edge in enumerate(graph["edges"])]
+    links = [link for link in found if link is not None]
+    graduated = noted(problems, "graduated", _graduated, graph["attributes"]) or []
+    for start in range(0, max(len(links), 1), AT_ONCE):
+        part = links[start : start + AT_ONCE]
+        yield how.event("imported_links", {"links": part, "graduated": [] if start else graduated}, agent), len(part)
+
+
+def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
+    """What sleeps in a cold store, concepts that their agent's axon lacks; those that it `held` stay as they are."""
+    for number, record in lines:
+        found = noted(problems, number, _cold, record, how)
+        if found is not None and not held(found[0], found[1]["concepts"][0][0]):
+            yield how.event("imported", found[1], found[0]), 1
+
+
+def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
+    """What each agent contributed to the shared web.
+
+    `held` tells whether an agent's axon has a concept. One that it lacks enters it too, unless the file says that the
+    agent has forgotten it: the shared web has no texts of its own.
+    """
+    ids: dict[str, int] = {}
+    concepts: dict[str, list[Body]] = {}
+    links: dict[str, list[list[int]]] = {}
+    for number, node in enumerate(graph["nodes"]):
+        for agent, given, body in noted(problems, f"node {number}", _given, node, how) or []:
+            ids[str(node.get("key"))] = given["concept_id"]
+            concepts.setdefault(agent, []).append(given)
+            if body is not None and not held(agent, given["concept_id"]):
+                yield how.event("imported", body, agent), 0
+    for number, edge in enumerate(graph["edges"]):
+        for agent, link in noted(problems, f"edge {number}", _given_links, edge, ids, how) or []:
+            links.setdefault(agent, []).append(link)
+    for agent in {**concepts, **links}:
+        for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
+            for start in range(0, len(rows), AT_ONCE):
+                part = rows[start : start + AT_ONCE]
+                yield how.event("imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
+
+
+def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
+    """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
+    for number, record in lines:
+        event = noted(problems, number, _observation, record, stated, how)
+        if event is not None and event.at > how.latest:
+            problems.append(f":{number}: the time is ahead of the clock; the clock's is taken")
+            event = event._replace(at=how.latest)
+        if event is not None:
+            yield event, 1
+
+
+def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
+    """What flushes kept. Records of one event, which follow one another, become that event again."""
+
+    def kept() -> Iterator[tuple[str, Body, str, str, int]]:
+        for number, record in lines:
+            found = noted(problems, number, _kept, record, how)
+            if found is not None:
+                yield found
+
+    for (event_id, shared, agent, session, at), group in groupby(
+        kept(), key=lambda each: (each[0], {**each[1], "concepts": None}, *each[2:])
+    ):
+        concepts = [concept for each in group for concept in each[1]["concepts"]]
+        body = {**shared, "concepts": concepts}
+        made = event_id or derived_event_id("short_term", agent, session, at, encode(body))
+        believed = min(at, how.latest)
+        yield new_event("short_term", body, agent=agent, session=session, at=believed, event_id=made), len(concepts)
+
+
+def _sound(record: Record | InvalidInput) -> Record:
+    if isinstance(record, InvalidInput):
+        raise record
+    return record
+
+
+def _node_stated(node: Any, how: Importing) -> Body:
+    return _stated(_attributes(node), how)
+
+
+def _stated(attributes: Record, how: Importing) -> Body:
+    """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
+    concept = _concept(attributes, how)
+    last_seen = time_or_earliest(attributes, "last_seen")
+    count = integer_of(attributes, "frequency_count", 1, 1)
+    tone = _SENTIMENTS.get(text_of(attributes, "sentiment_tier", "neutral"), 0.0)
+    kind = _checked_type(text_of(attributes, "observation_type", DEFAULT_TYPE))
+    return {
+        "concepts": [[*concept, count]],
+        "type": kind,
+        "source": how.source(attributes, "trust"),
+        "tier": _tier(attributes),
+        "last_seen": last_seen,
+        "first_seen": time_or_earliest(attributes, "first_seen") if "first_seen" in attributes else last_seen,
+        "fix_count": integer_of(attributes, "fix_count", count if kind == "trace_fix" else 0, 0),
+        "source_weight": number_of(attributes, "source_weight", how.settings.source_weight(how.agent), 0, 1),
+        "sentiment_sum": number_of(
+            attributes, "sentiment_sum", number_of(attributes, "sentiment", tone, -1, 1) * count, -count, count
+        ),
+        "decayed": _decayed(attributes, count),
+    }
+
+
+def _cold(record: Record | InvalidInput, how: Importing) -> tuple[str, Body]:
+    attributes = _sound(record)
+    agent = check_agent(attributes.get("agent_id", how.agent))
+    return agent, _stated({**attributes, "scanned_tier": Tier.SLEEPING.name}, replace(how, agent=agent))
+
+
+@lru_cache(maxsize=64)
+def _checked_type(observation_type: str) -> str:
+    new_observation(Entry("-", "main", observation_type=observation_type), Settings(), 0)
+    return observation_type
+
+
+def _decayed(attributes: Record, count: int) -> list[float]:
+    """Decayed counts at last_seen; where the file has none, every mention counts as the last one."""
+    stated = attributes.get("decayed_counts", [float(count)] * len(COUNT_HALF_LIVES_DAYS))
+    if not isinstance(stated, list) or len(stated) != len(COUNT_HALF_LIVES_DAYS):
+        raise InvalidInput(f"decayed_counts is {stated!r}; allowed are {len(COUNT_HALF_LIVES_DAYS)} numbers")
+    return [number_of({"decayed_counts": each}, "decayed_counts", None, 0, LARGEST) for each in stated]
+
+
+def _tier(attributes: Record) -> str:
+    tier = text_of(attributes, "scanned_tier", text_of(attributes, "relevance_tier", Tier.NEUTRAL.name))
+    if tier not in Tier.__members__:
+        raise InvalidInput(f"the tier is {tier!r}; allowed are {', '.join(Tier.__members__)}")
+    return tier
+
+
+def _concept(record: Record, how: Importing) -> _Concept:
+    """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
+    limit = how.settings.max_text_bytes
+    label = kept_text(text_of(record, "canonical_form", ""))
+    surface = check_text(kept_text(text_of(record, "surface_form", label)), limit)
+    _check_label(surface)
+    label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
+    _check_label(label)
+    # The surface form is what is shown, also once others speak of the concept: a strange file must not choose it freely.
+    if not how.trust_own and label not in (_canonical(surface), " ".join(surface.lower().split())):
+        surface = label
+    return _Concept(concept_id(label), label, surface)
+
+
+def _check_label(label: str) -> None:
+    if len(label) > LABEL_CHARACTERS:
+        raise InvalidInput(
+            f"got a label of {len(label)} characters, {label[:32]!r}…; allowed are up to {LABEL_CHARACTERS}"
+        )
+
+
+def _canonical(surface: str) -> str:
+    """The canonical form of a concept's surface form: what the extractor makes of the whole, else its lower case.
+
+    >>> _canonical("cache stampedes")
+    'cache stampede'
+    """
+    words = " ".join(surface.split())
+    mentions = extract(f"the {words}")  # the article keeps a leading noun from being taken for a verb
+    whole = len(mentions) == 1 and mentions[0].surface == words
+    return mentions[0].label if whole else words.lower()
+
+
+def _link(edge: Any, ids: dict[str, int]) -> list[int]:
+    attributes = _attributes(edge)
+    return [*_ends(edge, ids), *_weight(attributes)]
+
+
+def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
+    ends = [ids.get(str(edge.get(name))) for name in ("source", "target")]
+    one, other = ends
+    if one is None or other is None or one == other:
+        raise InvalidInput(
+            f"got ends {edge.get('source')!r} and {edge.get('target')!r}; allowed are two nodes of the file"
+        )
+    return [one, other]
+
+
+def _weight(attributes: Record) -> list[int]:
+    """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
+    strength = number_of(attributes, "strength", LINK_FIRST, 0, 1)
+    count = max(1, round((strength - LINK_FIRST) / LINK_STEP) + 1)
+    return [
+        integer_of(attributes, "co_occurrence_count", count, 1),
+        time_or_earliest(attributes, "last_co_occurrence"),
+    ]
+
+
+def _graduated(attributes: Record) -> list[list[int]]:
+    graduated = attributes.get("graduated", {})
+    if not isinstance(graduated, dict):
+        raise InvalidInput(f"got a {type(graduated).__name__}; allowed is an object of concepts and times")
+    return [[concept_id_of({"concept_id": concept}), time_of(graduated, concept)] for concept in graduated]
+
+
+def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
+    """Per contribution of a node: its agent, its numbers, and the concept's body where the agent still holds it."""
+    attributes = _attributes(node)
+    named = "canonical_form" in attributes or "surface_form" in attributes
+    number = _concept(attributes, how).id if named else concept_id_of(attributes)
+    found: list[tuple[str, Body, Body | None]] = []
+    for each in _contributions(attributes):
+        agent = check_agent(each.get("agent_id", how.agent))
+        own = replace(how, agent=agent)
+        body = _stated({**attributes, **each}, own) if named else None
+        numbers = body or _stated({**each, "canonical_form": "-"}, own)
+        names = ("fix_count", "first_seen", "last_seen", "source_weight")
+        given = {
+            "concept_id": number,
+            "count": numbers["concepts"][0][3],
+            "trust": TRUST[numbers["source"]],
+            **{name: numbers[name] for name in names},
+        }
+        found.append((agent, given, None if each.get("forgotten") else body))
+    return found
+
+
+def _given_links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[str, list[int]]]:
+    attributes = _attributes(edge)
+    ends = sorted(_ends(edge, ids))
+    return [
+        (check_agent(each.get("agent_id", how.agent)), [*ends, *_weight(each)]) for each in _contributions(attributes)
+    ]
+
+
+def _contributions(attributes: Record) -> list[Record]:
+    """What each agent gave; a file of the original system has one, that of the node's agent."""
+    stated = attributes.get("contributions", [attributes])
+    if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
+        raise InvalidInput("contributions is no list of objects; allowed is one object an agent")
+    return stated
+
+
+def _observation(line: Record | InvalidInput, stated: Collection[str], how: Importing) -> Event:
+    record = _sound(line)
+    given = check_text(record.get("text", ""), how.settings.max_text_bytes)
+    text = kept_text(given)
+    if text != given:  # what was found in the text may be of its secrets
+        record = {key: value for key, value in record.items() if key != "concepts"}
+    tags = record.get("tags", [])
+    if not isinstance(tags, list):
+        raise InvalidInput(f"tags is {tags!r}; allowed is a list of texts")
+    at, agent = time_of(record, "timestamp"), check_agent(record.get("agent_id", how.agent))
+    entry = Entry(
+        # A text whose concepts come along is not searched for them again.
+        "-" if "concepts" in record else text,
+        agent,
+        at=at,
+        observation_type=text_of(record, "observation_type", DEFAULT_TYPE),
+        source=how.source(record, "source"),
+        tags=tags,
+        session=text_of(record, "session_id", ""),
+    )
+    made, _ = new_observation(entry, how.settings, how.now)
+    body = {**made.body, "text": text}
+    body["weight"] = number_of(record, "source_weight", body["weight"], 0, 1)
+    if "concepts" in record:
+        body["concepts"] = _mentions(record["concepts"], how)
+        body["sentiment"] = number_of(record, "sentiment", 0.0, -1, 1)
+        body["extractor"] = integer_of(record, "extractor", body["extractor"], 1)
+    if record.get("refused"):
+        body["refused"] = concept_ids_of(record["refused"])
+    if "refs" in record:
+        body["refs"] = [kept_text(ref) for ref in check_refs(record["refs"])]
+    if agent in stated:
+        body |= {"counted": False, "faded": concept_ids_of(record.get("faded", []))}
+    own = str(record.get("id"))
+    event_id = own if EVENT_ID.fullmatch(own) else derived_event_id("observation", agent, at, encode(body))
+    return made._replace(body=body, id=event_id, lineage=_lineage(record))
+
+
+def _lineage(record: Record) -> tuple[str, ...]:
+    lineage = record.get("lineage", [])
+    if not isinstance(lineage, list) or not all(isinstance(each, str) and EVENT_ID.fullmatch(each) for each in lineage):
+        raise InvalidInput(f"lineage is {lineage!r}; allowed is a list of event ids")
+    return tuple(lineage)
+
+
+def _mentions(concepts: Any, how: Importing) -> list[list[Any]]:
+    """Concepts of a text; ids are made from the canonical forms. Raises InvalidInput."""
+    if not isinstance(concepts, list) or not all(isinstance(each, list) and len(each) == 4 for each in concepts):
+        raise InvalidInput("concepts is no list of [id, canonical form, surface form, count]")
+    found: dict[int, list[Any]] = {}
+    for _, label, surface, count in concepts:
+        if any(isinstance(each, str) and len(each) > LABEL_CHARACTERS for each in (label, surface)):
+            continue  # the sentence is kept, and found by its words
+        concept = _concept({"canonical_form": label, "surface_form": surface}, how)
+        found[concept.id] = [*concept, integer_of({"count": count}, "count", None, 1)]
+    return list(found.values())
+
+
+def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, str, int]:
+    """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
+    record = _sound(line)
+    concept = _concept(record, how)
+    own = str(record.get("id")).rpartition(":")[0]
+    agent = check_agent(record.get("agent_id", how.agent))
+    session = text_of(record, "session_id", "")
+    body = {
+        "concepts": [[*concept, integer_of(record, "frequency_count", 1, 1)]],
+        "score": number_of(record, "composite_score", None, 0, 1),
+        "source": how.source(record, "source"),
+        "weight": number_of(record, "source_weight", how.settings.source_weight(agent), 0, 1),
+    }
+    event = new_event("short_term", body, agent=agent, session=session, at=time_of(record, "timestamp"))
+    return own if EVENT_ID.fullmatch(own) else "", event.body, agent, session, event.at
+
+
+def _attributes(item: Any) -> Record:
+    attributes = item.get("attributes", {}) if isinstance(item, dict) else None
+    if not isinstance(attributes, dict):
+        raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")
+    return attributes

@@ -1,0 +1,286 @@
+"""What the exchange files hold: records made from the views and the journal, in the original system's fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.scores import scores_of
+from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
+from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
+from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.flatfiles import Record
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.decay import Tier, stored_link_strength
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.search.index import OBSERVATION, ItemIndex
+
+_DIGITS = 6  # of what is computed anew at every export
+_VECTORS_AT_ONCE = 1_000
+# The name of each level of trust; of two names the one that may come from anybody's file.
+SOURCES = {number: name for name, number in reversed(TRUST.items())}
+
+
+def axon_attributes(agent: str, short_term: ShortTerm) -> Record:
+    """Attributes of an agent's graph: whose it is, and up to when each graduated concept's records were counted."""
+    table = short_term.graduated
+    mine = table["agent"] == short_term.agents.find(agent)
+    upto: dict[str, int] = {}
+    for concept, at in zip(table["concept_id"][mine].tolist(), table["upto"][mine].tolist(), strict=True):
+        upto[str(concept)] = max(at, upto.get(str(concept), at))
+    return {"agent_id": agent, "graduated": {concept: to_iso(at) for concept, at in sorted(upto.items())}}
+
+
+def axon_nodes(axon: Axon, now: int, settings: Settings, agent: str) -> Iterator[Record]:
+    """A node a living concept of the agent, in the axon's order; weight and tier are those of `now` (µs).
+
+    `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at `last_seen`.
+    """
+    current = scores_of(axon, now, settings, agents=[agent])
+    table = axon.concepts
+    for position, row in enumerate(current.rows.tolist()):
+        count, total = int(table["count"][row]), float(table["sentiment_sum"][row])
+        number = int(table["concept_id"][row])
+        attributes = {
+            "canonical_form": axon.labels[row],
+            "surface_form": axon.surfaces[row],
+            "concept_id": number,
+            "node_type": "concept",
+            "observation_type": axon.types[int(table["type"][row])],
+            "importance_weight": round(float(current.importance[position]), _DIGITS),
+            "relevance_tier": Tier(int(current.tier[position])).name,
+            "frequency_count": count,
+            "last_seen": to_iso(int(table["last_seen"][row])),
+            "sentiment": round(total / max(count, 1), _DIGITS),
+            "agent_id": agent,
+            "source_weight": float(table["source_weight"][row]),
+            "first_seen": to_iso(int(table["first_seen"][row])),
+            "fix_count": int(table["fix_count"][row]),
+            "sentiment_sum": total,
+            "trust": SOURCES[int(table["trust"][row])],
+            "scanned_tier": Tier(int(table["tier"][row])).name,
+            "decayed_counts": table["decayed"][row].tolist(),
+        }
+        yield {"key": str(number), "attributes": attributes}
+
+
+def cold_nodes(axon: Axon, now: int, settings: Settings, agents: Iterable[str]) -> Iterator[tuple[str, Record]]:
+    """An archive id and the attributes of each concept of these agents that sleeps at `now` (µs)."""
+    for agent in agents:
+        for node in axon_nodes(axon, now, settings, agent):
+            attributes = node["attributes"]
+            if attributes["relevance_tier"] == Tier.SLEEPING.name:
+                yield f"{node['key']}_{now // 1_000}", attributes
+
+
+def axon_edges(axon: Axon, agent: str) -> Iterator[Record]:
+    """An edge a present link between the agent's concepts, in the axon's order."""
+    links, ids = axon.links, axon.concepts["concept_id"]
+    mine = axon.concepts["agent"][links["a"]] == axon.agents.find(agent)
+    for row in np.flatnonzero(mine & (links["count"] > 0)).tolist():
+        ends = int(ids[links["a"][row]]), int(ids[links["b"][row]])
+        yield _edge(*ends, int(links["count"][row]), int(links["last_seen"][row]))
+
+
+def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> Record:
+    attributes = {
+        "strength": round(float(stored_link_strength(count)), _DIGITS),
+        "co_occurrence_count": count,
+        "last_co_occurrence": to_iso(last_seen),
+        **more,
+    }
+    return {"key": f"{source}-{target}", "source": str(source), "target": str(target), "attributes": attributes}
+
+
+def shared_nodes(axon: Axon, shared: SharedWeb, now: int, settings: Settings, agents: Iterable[str]) -> list[Record]:
+    """A node a concept of the shared web with what each of these agents contributed.
+
+    A contribution is `forgotten` where its agent's axon holds the concept no more; a concept that all have forgotten
+    has no text. In order of concept_id. Of several contributions the one of the highest source weight speaks, of equal ones the latest.
+    """
+    table = shared.concepts
+    summed = {each.concept_id: each for each in shared_concepts(axon, shared, now, settings)}
+    given: dict[int, list[Record]] = {}
+    spoken: dict[int, tuple[Any, ...]] = {}
+    for row in _rows_of_agents(shared, table["agent"], agents):
+        agent, concept = shared.agents[int(table["agent"][row])], int(table["concept_id"][row])
+        known = axon.row(agent, concept)
+        given.setdefault(concept, []).append(_contribution(shared, row, agent, forgotten=known is None))
+        if known is not None:
+            claim = (float(table["source_weight"][row]), int(table["last_seen"][row]), agent, known)
+            spoken[concept] = max(claim, spoken.get(concept, claim))
+    nodes = []
+    for concept, contributions in sorted(given.items()):
+        attributes: Record = {"concept_id": concept, "node_type": "concept"}
+        if concept in spoken:
+            weight, _, agent, known = spoken[concept]
+            each = summed[concept]
+            attributes |= {
+                "canonical_form": axon.labels[known],
+                "surface_form": axon.surfaces[known],
+                "importance_weight": round(each.importance, _DIGITS),
+                "relevance_tier": each.tier,
+                "frequency_count": each.count,
+                "last_seen": to_iso(each.last_seen),
+                "agent_id": agent,
+                "source_weight": weight,
+            }
+        attributes["contributions"] = sorted(contributions, key=itemgetter("agent_id"))
+        nodes.append({"key": str(concept), "attributes": attributes})
+    return nodes
+
+
+def _contribution(shared: SharedWeb, row: int, agent: str, *, forgotten: bool) -> Record:
+    table = shared.concepts
+    contribution = {
+        "agent_id": agent,
+        "frequency_count": int(table["count"][row]),
+        "fix_count": int(table["fix_count"][row]),
+        "first_seen": to_iso(int(table["first_seen"][row])),
+        "last_seen": to_iso(int(table["last_seen"][row])),
+        "trust": SOURCES[int(table["trust"][row])],
+        "source_weight": float(table["source_weight"][row]),
+    }
+    return contribution | ({"forgotten": True} if forgotten else {})
+
+
+def shared_edges(shared: SharedWeb, agents: Iterable[str]) -> list[Record]:
+    """An edge a link of the shared web with what each of these agents contributed, in order of its ends."""
+    table = shared.links
+    given: dict[tuple[int, int], list[Record]] = {}
+    numbers: dict[tuple[int, int], tuple[int, int]] = {}
+    for row in _rows_of_agents(shared, table["agent"], agents):
+        ends = int(table["a"][row]), int(table["b"][row])
+        count, last_seen = int(table["count"][row]), int(table["last_seen"][row])
+        agent = shared.agents[int(table["agent"][row])]
+        contribution = {"agent_id": agent, "co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
+        given.setdefault(ends, []).append(contribution)
+        before = numbers.get(ends, (0, last_seen))
+        numbers[ends] = before[0] + count, max(before[1], last_seen)
+    return [
+        _edge(*ends, *numbers[ends], contributions=sorted(contributions, key=itemgetter("agent_id")))
+        for ends, contributions in sorted(given.items())
+    ]
+
+
+def _rows_of_agents(shared: SharedWeb, column: NDArray[Any], agents: Iterable[str]) -> list[int]:
+    numbers = [number for name in agents if (number := shared.agents.find(name)) is not None]
+    rows: list[int] = np.flatnonzero(np.isin(column, numbers)).tolist()
+    return rows
+
+
+def short_term_days(view: ShortTerm, agents: Iterable[str]) -> dict[str, list[int]]:
+    """day (YYYY-MM-DD) -> seqs of the events of these agents that were kept on it, both in order."""
+    table = view.records
+    numbers = [number for name in agents if (number := view.agents.find(name)) is not None]
+    mine = np.isin(table["agent"], numbers)
+    days = table["at"] // MICROSECONDS_PER_DAY
+    return {
+        to_iso(int(day) * MICROSECONDS_PER_DAY)[:10]: np.unique(table["seq"][mine & (days == day)]).tolist()
+        for day in np.unique(days[mine])
+    }
+
+
+def short_term_records(journal: Journal, seqs: list[int], now: int | None = None) -> Iterator[Record]:
+    """A record a concept of each event; with `now` (µs) only of the fourteen days before it."""
+    for start in range(0, len(seqs), _VECTORS_AT_ONCE):
+        for event in journal.read(seqs=seqs[start : start + _VECTORS_AT_ONCE]):
+            if now is None or now - RETENTION_DAYS * MICROSECONDS_PER_DAY <= event.at <= now:
+                yield from _short_term_of(event)
+
+
+def _short_term_of(event: Event) -> Iterator[Record]:
+    moment = to_iso(event.at)
+    for position, (number, label, surface, count) in enumerate(event.body["concepts"]):
+        yield {
+            "id": f"{event.id}:{position}",
+            "concept_id": number,
+            "surface_form": surface,
+            "canonical_form": label,
+            "composite_score": event.body["score"],
+            "source_weight": event.body["weight"],
+            "timestamp": moment,
+            "date": moment[:10],
+            "agent_id": event.agent,
+            "session_id": event.session,
+            "frequency_count": count,
+            "source": event.body["source"],
+        }
+
+
+def observation_records(axon: Axon, journal: Journal, upto: int, agents: Iterable[str]) -> Iterator[Record]:
+    """Whole sentences, in journal order up to this seq. `faded` are those of its concepts that were pruned."""
+    names = set(agents)
+    gone = ~axon.concepts["alive"][axon.mentions["concept"]]
+    seqs = axon.observations["seq"][axon.mentions["observation"][gone]].tolist()
+    faded: dict[int, list[int]] = {}
+    for seq, row in zip(seqs, axon.mentions["concept"][gone].tolist(), strict=True):
+        faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
+    for event in journal.tail(0, kinds=["observation"], upto=upto):
+        if event.agent in names and not event.erased:
+            yield _observation_of(event, faded.get(event.seq, []))
+
+
+def _observation_of(event: Event, faded: list[int]) -> Record:
+    body = event.body
+    return {
+        "id": event.id,
+        "timestamp": to_iso(event.at),
+        "agent_id": event.agent,
+        "session_id": event.session,
+        "observation_type": body["type"],
+        "text": body["text"],
+        "tags": body["tags"],
+        "source": body["source"],
+        "source_weight": body["weight"],
+        "sentiment": body["sentiment"],
+        "extractor": body["extractor"],
+        "concepts": body["concepts"],
+        "faded": faded,
+        "lineage": list(event.lineage),
+        **{name: body[name] for name in ("refs", "refused") if name in body},
+    }
+
+
+def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:
+    """A line a text of these agents that has a vector of the embedder in use: texts first, then concepts, by id.
+
+    Of concepts only those that an axon holds: what was pruned is in no other file either.
+    """
+    index, axon = searcher.views.get(ItemIndex), searcher.views.get(Axon)
+    living = axon.concepts["concept_id"][axon.rows_of(agents := list(agents))]
+    with index.lock:
+        wanted = np.flatnonzero(index.allowed(agents=agents))
+        texts = wanted[index.documents["kind"][wanted] == OBSERVATION]
+        labels = wanted[index.documents["kind"][wanted] != OBSERVATION]
+        labels = labels[np.isin(index.documents["concept_id"][labels], living)]
+        _, first = np.unique(index.documents["concept_id"][labels], return_index=True)
+        groups = (texts, labels[first])
+        for documents in groups:
+            for start in range(0, len(documents), _VECTORS_AT_ONCE):
+                yield from _vectors_of(searcher, index, documents[start : start + _VECTORS_AT_ONCE])
+
+
+def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int64]) -> Iterator[str]:
+    found, matrix = searcher.cache.get(index.keys(documents))
+    documents, matrix = documents[found], matrix[found]
+    keys, concepts = index.keys(documents), index.documents["concept_id"][documents].tolist()
+    seqs = index.documents["seq"][documents].tolist()
+    ids = {event.seq: event.id for event in searcher.views.journal.read(seqs=sorted(set(seqs)))}
+    # Nine significant digits give every float32 back.
+    pattern = ",".join(["%.9g"] * matrix.shape[1])
+    for key, concept, seq, vector in zip(keys, concepts, seqs, matrix.tolist(), strict=True):
+        head = {
+            "id": str(concept) if concept else ids[seq],
+            "text_hash": key.tobytes().hex(),
+            "embedder": searcher.embedder.id,
+        }
+        yield f'{encode(head)[:-1]},"vector":[{pattern % tuple(vector)}]}}'

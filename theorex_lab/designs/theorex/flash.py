@@ -1,0 +1,135 @@
+"""Flash: what a running session has done and heard, scored against what the agent already knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from theorex_lab.designs.theorex.said import said
+from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.view import View
+from theorex_lab.text.extract import Mention, extract
+
+MAX_EVENTS = 50
+MAX_TOKENS = 4_000
+_CHARACTERS_PER_TOKEN = 4
+_NEW_SHARE_WEIGHT = 0.5
+
+
+class Flash(View):
+    """The events of each session that were not flushed yet: seq, agent, session."""
+
+    name = "flash"
+    code = 1
+    kinds = ("tool_used", "prompt", "flushed")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.agents, self.sessions = Names(), Names()
+        self.events = Table(seq="i8", agent="i4", session="i4")
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in tool events and prompts; a flush takes out those of its session up to its seq."""
+        new: list[tuple[int, int, int]] = []
+        for event in events:
+            agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
+            if event.kind == "flushed":
+                self._append(new)
+                new = []
+                table = self.events
+                gone = (table["agent"] == agent) & (table["session"] == session) & (table["seq"] <= event.body["upto"])
+                table.keep(~gone)
+            else:
+                new.append((event.seq, agent, session))
+        self._append(new)
+
+    def columns(self) -> Columns:
+        """See View."""
+        return {
+            **self.agents.columns("agents"),
+            **self.sessions.columns("sessions"),
+            **self.events.columns("events"),
+        }
+
+    def load(self, columns: Columns) -> None:
+        """See View."""
+        self.agents.load("agents", columns)
+        self.sessions.load("sessions", columns)
+        self.events.load("events", columns)
+
+    def pending(self, agent: str, session: str) -> list[int]:
+        """Seqs of the agent's events in the session that were not flushed, in order."""
+        owner, where = self.agents.find(agent), self.sessions.find(session)
+        mask = (self.events["agent"] == owner) & (self.events["session"] == where)
+        found: list[int] = self.events["seq"][mask].tolist()
+        return found
+
+    def sessions_of(self, agent: str) -> list[str]:
+        """Sessions in which the agent has events that were not flushed."""
+        mine = self.events["agent"] == self.agents.find(agent)
+        return [self.sessions[number] for number in np.unique(self.events["session"][mine]).tolist()]
+
+    def _append(self, rows: list[tuple[int, int, int]]) -> None:
+        where = self.events.grow(len(rows))
+        columns = np.array(rows, np.int64).reshape(-1, 3)
+        for column, name in enumerate(("seq", "agent", "session")):
+            self.events[name][where] = columns[:, column]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """An event with the concepts found in it, its flash score, 0..1, and the concepts by who said them."""
+
+    event: Event
+    concepts: tuple[Mention, ...]
+    score: float
+    by_source: tuple[tuple[str, tuple[Mention, ...]], ...] = ()
+
+    @property
+    def tokens(self) -> float:
+        """Length of the body as JSON, a token counted as four characters."""
+        return len(json.dumps(self.event.body, ensure_ascii=False)) / _CHARACTERS_PER_TOKEN
+
+
+def text_of(body: Body) -> str:
+    """What an event says: the prompt, or what was done with a tool and what it answered."""
+    return "\n".join(part.text for part in said(body))
+
+
+def score(event: Event, importance: Mapping[int, float], source_weight: float) -> Scored:
+    """min(1, source weight × best importance among its known concepts + .5 × share of its concepts that are new).
+
+    `importance`: concept_id -> importance of the agent's concepts. An event without concepts scores 0.
+    """
+    parts = tuple((part.source, tuple(extract(part.text.replace("\0", " ")))) for part in said(event.body))
+    concepts = tuple({each.concept_id: each for _, found in reversed(parts) for each in found}.values())
+    if not concepts:
+        return Scored(event, (), 0.0)
+    known = [importance[mention.concept_id] for mention in concepts if mention.concept_id in importance]
+    new_share = (len(concepts) - len(known)) / len(concepts)
+    return Scored(
+        event, concepts, min(1.0, source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * new_share), parts
+    )
+
+
+def keep_best(
+    scored: Iterable[Scored], *, max_events: int = MAX_EVENTS, max_tokens: float = MAX_TOKENS
+) -> list[Scored]:
+    """What a session's flash holds after these events came one by one, in their order.
+
+    When it is full the lowest score leaves first, of equal ones the oldest; so an incoming lower score does not
+    enter. At least one stays, however long it is.
+    """
+    held: list[Scored] = []
+    tokens = 0.0
+    for each in scored:
+        held.append(each)
+        tokens += each.tokens
+        while len(held) > 1 and (len(held) > max_events or tokens > max_tokens):
+            lowest = min(range(len(held)), key=lambda position: held[position].score)
+            tokens -= held.pop(lowest).tokens
+    return held

@@ -1,0 +1,116 @@
+"""Moments: stories worth keeping with the places in code they tell of. They are listed by their time and never fade."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from theorex_lab.clock import Clock
+from theorex_lab.config import Settings
+from theorex_lab.errors import InvalidInput
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.memory.observation import TRUST, Entry, Written, new_observation
+from theorex_lab.text.doors import door, kept_text
+from theorex_lab.text.visible import visible
+
+if TYPE_CHECKING:
+    from theorex_lab.designs.theorex.axon import Axon
+
+MOMENT_TYPE = "moment"
+MAX_REFS, MAX_REF_CHARACTERS = 1_000, 1_024
+_GIT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One moment; `at` in µs UTC, `source` a key of TRUST, `refs` as `file` or `file:line`."""
+
+    id: str
+    at: int
+    story: str
+    source: str
+    refs: tuple[str, ...]
+
+
+def write_moment(
+    journal: Journal,
+    settings: Settings,
+    clock: Clock,
+    story: str,
+    *,
+    agent: str = "main",
+    refs: Sequence[str] = (),
+    session: str = "",
+    source: str = "agent",
+    keep_secrets: bool = False,
+) -> Written:
+    """Write a moment: an observation of type `moment` whose body holds `refs` too; its concepts are the agent's anchors.
+
+    Raises InvalidInput for anything outside the rules, and then nothing was written.
+    """
+    entry = Entry(story, agent, None, MOMENT_TYPE, source, (), session)
+    with door(keep_secrets=keep_secrets) as here:
+        event, mentions = new_observation(entry, settings, clock.now())
+        places = [kept_text(ref) for ref in check_refs(refs)]
+    journal.append([event._replace(body={**event.body, "refs": places})])
+    return Written(event.id, [mention.label for mention in mentions], here.masked, here.keeps_secrets)
+
+
+def check_refs(refs: Sequence[str]) -> list[str]:
+    """The references without repetition. Raises InvalidInput for too many, and for one that is no plain line of text.
+
+    >>> check_refs(["cache.py:12", "cache.py:12"])
+    ['cache.py:12']
+    """
+    if not isinstance(refs, list | tuple) or len(refs) > MAX_REFS:
+        raise InvalidInput(f"got the references {refs!r:.80}; allowed is a list of up to {MAX_REFS}")
+    for ref in refs:
+        if not isinstance(ref, str) or not ref.isprintable() or not 0 < len(ref.strip()) <= MAX_REF_CHARACTERS:
+            raise InvalidInput(
+                f"got the reference {ref!r:.80}; allowed is a file or file:line of 1 to {MAX_REF_CHARACTERS} characters "
+                "on one line"
+            )
+    return list(dict.fromkeys(map(visible, refs)))
+
+
+def recent_moments(axon: Axon, journal: Journal, *, agent: str, limit: int = 5) -> list[Moment]:
+    """The agent's newest moments, newest first, whatever became of their concepts; hearsay after its own."""
+    import numpy as np
+
+    table = axon.observations
+    mine = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == axon.agents.find(agent))
+    rows = np.flatnonzero(mine)
+    own = table["trust"][rows] >= TRUST["agent"]
+    newest = rows[np.lexsort((rows, table["at"][rows], own))][::-1][:limit]
+    events = {event.seq: event for event in journal.read(seqs=table["seq"][newest].tolist()) if not event.erased}
+    chosen = [events[seq] for seq in table["seq"][newest].tolist() if seq in events]
+    return [
+        Moment(each.id, each.at, each.body["text"], each.body["source"], tuple(each.body.get("refs", ())))
+        for each in chosen
+    ]
+
+
+def changed_files(folder: Path) -> list[str]:
+    """Files that differ from the index of the git repository at `folder`, as `git diff --name-only` names them.
+
+    Raises InvalidInput where git is not there, does not answer, or `folder` lies in no repository.
+    """
+    import subprocess
+
+    # Settings of the repository must not make git start programs of its choosing.
+    command = ["git", "-c", "core.fsmonitor=false", "diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, timeout=_GIT_SECONDS, check=False,
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InvalidInput(f"git could not say which files changed: {error}; name them as references") from error
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())[:200]
+        raise InvalidInput(f"git could not say which files changed: {said}; go into the repository, or name the files")
+    names = done.stdout.decode(errors="replace").split("\0")
+    return [name for name in names if name]

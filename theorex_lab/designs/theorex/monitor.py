@@ -1,0 +1,142 @@
+"""The context monitor: when an agent's context fills up, what its session was about is written down as one summary.
+
+The checks of a session form a chain: the event of check k has an id made of the session's name and k. So of processes
+that check at once each takes another step, and only one of them finds that a summary is due.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from theorex_lab.clock import Clock
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.flash import Flash, text_of
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.evolution.cases import one_line
+from theorex_lab.ids import check_agent, check_session, derived_event_id
+from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.observation import Entry, new_observation
+from theorex_lab.text.extract import extract
+
+SUMMARY_TYPE = "summary"
+_MOST_EVENTS = 200  # the newest, of which a summary is made
+_TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
+_PROMPT_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found: whether a summary was due, how full the context is (percent), and what was written.
+
+    calls: since the summary before, or since the session began.  written: the summary's event id; None where none was
+    due, and where the session has no events to sum up.
+    """
+
+    fired: bool
+    context_pct: float
+    calls: int
+    written: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The check as JSON holds it."""
+        return asdict(self)
+
+
+def check_context(
+    views: Views, settings: Settings, clock: Clock, *, session: str, context_pct: float, agent: str = "main"
+) -> Checked:
+    """Note how full a session's context is (0..100), and sum the session up where that is due.
+
+    It is due from contextAlertPct on, the first time at once and then each time contextCooldownCalls have passed. A
+    call is a tool call that was recorded or a check; where every call is checked these are the same ones, so that the
+    larger number holds. Raises InvalidInput for anything outside the rules.
+    """
+    check_agent(agent)
+    if not check_session(session):
+        raise InvalidInput("got no session; name the session whose context is checked")
+    if not math.isfinite(context_pct) or not 0 <= context_pct <= 100:
+        raise InvalidInput(f"got a context of {context_pct} percent; allowed is 0 to 100")
+    while True:
+        try:
+            return _check(views, settings, clock.now(), agent, session, float(context_pct))
+        except AlreadyThere:
+            continue  # another process made this check of the chain; the next one sees what it found
+
+
+def _check(views: Views, settings: Settings, now: int, agent: str, session: str, context_pct: float) -> Checked:
+    number, before = _next_check(views.journal, agent, session)
+    fired_before = before.get("fired_seq")  # up to where the last summary reaches
+    flash = views.get(Flash)
+    with flash.lock:
+        seqs = [seq for seq in flash.pending(agent, session) if seq > (fired_before or 0)]
+    events = [event for event in views.journal.read(seqs=seqs) if not event.erased]
+    checks = before.get("checks", 0) + 1
+    calls = max(checks, sum(event.kind == "tool_used" for event in events))
+    due = fired_before is None or calls >= settings.context_cooldown_calls
+    fired = context_pct >= settings.context_alert_pct and due
+    summary = _summary(events, settings, now, agent, session, context_pct) if fired and events else None
+    body = {
+        "context_pct": context_pct,
+        "calls": calls,
+        "fired": fired,
+        "written": None if summary is None else summary.id,
+        "checks": 0 if fired else checks,
+        "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
+    }
+    event_id = _check_id(agent, session, number)
+    done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
+    views.journal.append([done] if summary is None else [summary, done])
+    return Checked(fired, context_pct, calls, body["written"])
+
+
+def _next_check(journal: Journal, agent: str, session: str) -> tuple[int, Body]:
+    """The number of the session's next check, and what the one before it noted (nothing where that was erased)."""
+
+    def note(number: int) -> Body | None:
+        found = journal.read(ids=[_check_id(agent, session, number)])
+        return None if not found else {} if found[0].erased else found[0].body
+
+    free = 1
+    while note(free) is not None:
+        free *= 2
+    taken = free // 2
+    while free - taken > 1:
+        middle = (free + taken) // 2
+        free, taken = (free, middle) if note(middle) is not None else (middle, taken)
+    return free, (note(taken) or {}) if taken else {}
+
+
+def _check_id(agent: str, session: str, number: int) -> str:
+    return derived_event_id("context checked", agent, session, number)
+
+
+def _summary(
+    events: Sequence[Event], settings: Settings, now: int, agent: str, session: str, context_pct: float
+) -> Event:
+    """What the session was about, by counting: its tools, its concepts, and what was asked last."""
+    newest = events[-_MOST_EVENTS:]
+    tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
+    prompts = [event.body["text"] for event in newest if event.kind == "prompt"]
+    found = [mention for event in newest for mention in extract(text_of(event.body).replace("\0", " "))]
+    surfaces = {mention.concept_id: mention.surface for mention in reversed(found)}
+    concepts = Counter(mention.concept_id for mention in found)
+    parts = [f"Session {session} filled {context_pct:g} % of its context in {tools.total()} tool calls"]
+    if tools:
+        parts.append("tools: " + ", ".join(f"{one_line(name, 40)} {n}" for name, n in tools.most_common(_TOOLS_NAMED)))
+    if concepts:
+        named = (surfaces[number] for number, _ in concepts.most_common(_CONCEPTS_NAMED))
+        parts.append("about: " + ", ".join(named))
+    if prompts:
+        parts.append(f"asked last: {one_line(prompts[-1].replace(chr(0), ' '), _PROMPT_CHARACTERS)}")
+    entry = Entry("; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session)
+    event, _ = new_observation(entry, settings, now)
+    # The words of the summary itself are no concepts of the session.
+    own = [each for each in event.body["concepts"] if each[0] in concepts]
+    lineage = tuple(each.id for each in events)
+    return event._replace(body={**event.body, "concepts": own}, lineage=lineage)

@@ -1,0 +1,382 @@
+"""How an agent's concepts stand now: their scores and tiers, and the two policies that act on them, scan and prune."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.errors import ConfigError, InvalidInput
+from theorex_lab.ids import SCANNER
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.decay import (
+    COUNT_HALF_LIVES_DAYS,
+    LAWS,
+    LINK_CAP,
+    LINK_DROP_BELOW,
+    Items,
+    Law,
+    Product,
+    Tier,
+    effective_link_strength,
+    link_columns,
+    linked_activity,
+    make_law,
+    rank_order,
+    stored_link_strength,
+    tiers,
+)
+
+_LINK_HALF_LIVES = math.log2(LINK_CAP / LINK_DROP_BELOW)  # after so many even the strongest link is gone
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of concepts at one moment, row by row.
+
+    rows: of the axon's concepts.  raw: orders them.  importance: 0..1, decides the tier.  tier: codes of Tier;
+    a sleeping concept stays SLEEPING.  among_equals: count, last_seen and concept_id, which order equal raw scores.
+    """
+
+    rows: NDArray[np.int64]
+    raw: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    tier: NDArray[np.int8]
+    among_equals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """Positions in `rows`, best first; sorted when first asked for, since a scan asks for none."""
+        return rank_order(self.raw, *self.among_equals)
+
+    def counts(self) -> dict[str, int]:
+        """How many concepts are in each tier."""
+        found = np.bincount(self.tier, minlength=len(Tier))
+        return {tier.name: int(found[tier]) for tier in Tier}
+
+    def take(self, positions: NDArray[np.intp]) -> Scores:
+        """Those at these positions in `rows`."""
+        count, last_seen, concept_id = (column[positions] for column in self.among_equals)
+        return Scores(
+            self.rows[positions],
+            self.raw[positions],
+            self.importance[positions],
+            self.tier[positions],
+            (count, last_seen, concept_id),
+        )
+
+    def best(self, limit: int) -> NDArray[np.int64]:
+        """Rows of the `limit` best, 1 or more, best first; the others are not sorted."""
+        leading = self
+        if len(self.rows) > limit:
+            leading = self.take(np.flatnonzero(self.raw >= np.partition(self.raw, -limit)[-limit]))
+        return leading.rows[leading.order[:limit]]
+
+
+def law_of(settings: Settings) -> Law:
+    """The decay law that the settings name. Raises ConfigError for an unknown law or a parameter out of range."""
+    kind = LAWS.get(settings.decay_law)
+    if kind is None:
+        raise ConfigError(f"decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(LAWS))}")
+    params = dict(settings.decay_params)
+    if "half_life_days" in kind.parameters:
+        params.setdefault("half_life_days", settings.half_life_days)
+    try:
+        return make_law(settings.decay_law, **params)
+    except InvalidInput as error:
+        raise ConfigError(f"decayParams: {error}") from error
+
+
+def links_now(axon: Axon, now: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Rows of the links that are present, and their effective strengths."""
+    strength = _strengths(axon, now, settings)
+    present = np.flatnonzero(strength)
+    return present, strength[present]
+
+
+def _strengths(axon: Axon, now: int, settings: Settings) -> NDArray[np.float64]:
+    """The effective strength of every row of the axon's links; 0 for one that is gone, or too weak to be kept."""
+    count, last_seen, half_life = axon.links["count"], axon.links["last_seen"], settings.half_life_days
+    # Of a year's links most are too old to be there, whatever their count: then only the others are computed.
+    oldest = now - (_LINK_HALF_LIVES * half_life + 1.0) * MICROSECONDS_PER_DAY
+    rows: Any = last_seen >= oldest
+    if 2 * np.count_nonzero(rows) > len(rows):
+        rows = slice(None)
+    strengths = np.zeros(len(count))
+    days = (now - last_seen[rows]) / MICROSECONDS_PER_DAY
+    strengths[rows] = effective_link_strength(stored_link_strength(count[rows]), days, half_life)
+    return strengths
+
+
+def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
+    """What this law reads, for every row of the axon's concepts."""
+    age, decayed = _ages(axon, now), axon.concepts["decayed"]
+    decayed = decayed * np.exp2(-np.maximum(age, 0.0)[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
+    links, strength = links_now(axon, now, settings)
+    first, second = axon.links["a"][links], axon.links["b"][links]
+    link_strength, mean_link_strength = link_columns(len(age), first, second, strength)
+    activity: Any = 0.0
+    if law.params.get("weight_linked"):
+        co_count = axon.links["count"][links]
+        activity = linked_activity(len(age), first, second, co_count, axon.concepts["count"], age)
+    return _items(axon, now, settings, age, decayed, link_strength, mean_link_strength, activity)
+
+
+def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths: NDArray[np.float64]) -> Items:
+    """`items_of` without the columns that the default law, which every scan runs on, does not read."""
+    if not isinstance(law, Product):
+        return items_of(axon, now, settings, law)
+    n = len(axon.concepts)
+    links: Any = np.flatnonzero(strengths)
+    if 2 * len(links) > len(strengths):
+        links = slice(None)
+    absence = -strengths[links]
+    with np.errstate(divide="ignore"):
+        np.log1p(absence, out=absence)
+    absent = np.bincount(axon.links["a"][links], weights=absence, minlength=n)
+    absent += np.bincount(axon.links["b"][links], weights=absence, minlength=n)
+    unread = np.broadcast_to(0.0, (n, len(COUNT_HALF_LIVES_DAYS)))
+    return _items(axon, now, settings, _ages(axon, now), unread, 1.0 - np.exp(absent), 0.0, 0.0)
+
+
+def _ages(axon: Axon, now: int) -> NDArray[np.float64]:
+    return np.asarray((now - axon.concepts["last_seen"]) / MICROSECONDS_PER_DAY)
+
+
+def _items(
+    axon: Axon,
+    now: int,
+    settings: Settings,
+    age: NDArray[np.float64],
+    decayed: NDArray[np.float64],
+    link_strength: NDArray[np.float64],
+    mean_link_strength: Any,
+    activity: Any,
+) -> Items:
+    table = axon.concepts
+    only_fixes = table["fix_count"] == table["count"]
+    return Items.of(
+        age,
+        table["count"],
+        first_age_days=(now - table["first_seen"]) / MICROSECONDS_PER_DAY,
+        decayed_counts=decayed,
+        link_strength=link_strength,
+        mean_link_strength=mean_link_strength,
+        linked_activity=activity,
+        half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf),
+    )
+
+
+def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Scores:
+    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs)."""
+    return _scores_of(axon, now, settings, agents, _strengths(axon, now, settings))
+
+
+def scores_by_agent(axon: Axon, now: int, settings: Settings, agents: Sequence[str]) -> Iterator[tuple[str, Scores]]:
+    """Each of these agents with its concepts as `scores_of` gives them; what they share is computed once for all."""
+    together = scores_of(axon, now, settings, agents=agents)
+    owner = axon.concepts["agent"][together.rows]
+    for name in agents:
+        number = axon.agents.find(name)
+        yield name, together.take(np.flatnonzero(owner == (-1 if number is None else number)))
+
+
+def _scores_of(
+    axon: Axon, now: int, settings: Settings, agents: Sequence[str] | None, strengths: NDArray[np.float64]
+) -> Scores:
+    law = law_of(settings)
+    rows = axon.rows_of(agents)
+    items = _scored_items(axon, now, settings, law, strengths)
+    if len(rows) < len(items):
+        items = items.take(rows)
+    raw = law.raw(items)
+    importance = law.importance(raw)
+    tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
+    table = axon.concepts
+    tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
+    among_equals = table["count"][rows], table["last_seen"][rows], table["concept_id"][rows]
+    return Scores(rows, raw, importance, tier, among_equals)
+
+
+def spread_activation(
+    axon: Axon, seeds: NDArray[np.int64], now: int, settings: Settings, *, hops: int = 2
+) -> NDArray[np.float64]:
+    """Activation of every row of the axon's concepts: 1 at the seeds, and over each link times its present strength.
+
+    Two hops; a row keeps the strongest activation that reaches it. Transient: it is computed for a query, never stored.
+    """
+    activation = np.zeros(len(axon.concepts))
+    activation[seeds] = 1.0
+    links, strength = links_now(axon, now, settings)
+    a, b = axon.links["a"][links], axon.links["b"][links]
+    for _ in range(hops):
+        reached = activation.copy()
+        np.maximum.at(reached, a, activation[b] * strength)
+        np.maximum.at(reached, b, activation[a] * strength)
+        activation = reached
+    return activation
+
+
+def importance_by_concept(axon: Axon, now: int, settings: Settings, *, agent: str) -> dict[int, float]:
+    """concept_id -> importance, 0..1, of the agent's concepts that are awake."""
+    current = scores_of(axon, now, settings, agents=[agent])
+    awake = current.tier != Tier.SLEEPING
+    ids = axon.concepts["concept_id"][current.rows[awake]]
+    return dict(zip(ids.tolist(), current.importance[awake].tolist(), strict=True))
+
+
+class Scanned(NamedTuple):
+    """What a scan found: concepts by tier after it, how many changed tier, fell asleep, and links dropped."""
+
+    tiers: dict[str, int]
+    changed: int
+    slept: int
+    links_dropped: int
+
+
+def changes(event: Event | None) -> tuple[int, int, int]:
+    """How many concepts a scan's event moved to another tier, how many of them to sleep, and how many links it dropped."""
+    if event is None:
+        return 0, 0, 0
+    by_agent = event.body["tiers"].values()
+    moved = sum(len(concepts) for tiers in by_agent for concepts in tiers.values())
+    slept = sum(len(tiers.get("SLEEPING", ())) for tiers in by_agent)
+    return moved, slept, sum(len(pairs) for pairs in event.body["dropped_links"].values())
+
+
+def scan(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:
+    """The event of one scan: tier changes, and links grown too weak; None where nothing changes.
+
+    What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
+    """
+    strengths = _strengths(axon, now, settings)
+    current = _scores_of(axon, now, settings, agents, strengths)
+    rows, tier = current.rows, current.tier.copy()
+    age = (now - axon.concepts["last_seen"][rows]) / MICROSECONDS_PER_DAY
+    tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
+    changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
+    by_agent: dict[str, dict[str, list[int]]] = {}
+    for agent, of_agent in _by_agent(axon, rows[changed]):
+        codes = tier[changed[of_agent]]
+        ids = axon.concepts["concept_id"][rows[changed[of_agent]]]
+        # In the order of their first appearance, as dictionaries keep it.
+        found = codes[np.sort(np.unique(codes, return_index=True)[1])].tolist()
+        by_agent[agent] = {Tier(code).name: ids[codes == code].tolist() for code in found}
+    dropped = _weak_links(axon, strengths, rows)
+    if not by_agent and not dropped:
+        return None
+    body = {"tiers": by_agent, "dropped_links": dropped, "policy": policy(settings)}
+    return new_event("scan", body, agent=SCANNER, at=now)
+
+
+def prune(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:
+    """The event of one prune: the LESS concepts unseen for more than `prune_threshold_days`; None where there are none.
+
+    The event is their archive: it holds what each of them was, and the texts that mention them stay in the journal.
+    """
+    current = scores_of(axon, now, settings, agents=agents)
+    age = (now - axon.concepts["last_seen"][current.rows]) / MICROSECONDS_PER_DAY
+    rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
+    by_agent: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.tolist():
+        by_agent.setdefault(axon.agents[int(axon.concepts["agent"][row])], []).append(
+            {name: axon.concepts[name][row].item() for name in ("concept_id", "count", "first_seen", "last_seen")}
+        )
+    if not by_agent:
+        return None
+    body = {"concepts": by_agent, "policy": policy(settings)}
+    return new_event("prune", body, agent=SCANNER, at=now)
+
+
+def policy(settings: Settings) -> dict[str, Any]:
+    """The settings that decided, as they are noted beside a decision."""
+    names = ("decay_law", "decay_params", "half_life_days", "fix_half_life_days", "active_threshold", "mild_threshold",
+             "sleep_after_days", "prune_threshold_days")  # fmt: skip
+    return {name: getattr(settings, name) for name in names}
+
+
+def _weak_links(axon: Axon, strengths: NDArray[np.float64], rows: NDArray[np.int64]) -> dict[str, list[list[int]]]:
+    """agent -> pairs of concept ids: the links of these concepts that are still there and too weak to stay."""
+    among = np.zeros(len(axon.concepts), bool)
+    among[rows] = True
+    weak = np.flatnonzero(strengths == 0)
+    weak = weak[axon.links["count"][weak] > 0]
+    ends = np.stack([axon.links["a"][weak], axon.links["b"][weak]], axis=1)
+    ends = ends[among[ends[:, 0]]]
+    pairs = axon.concepts["concept_id"][ends]
+    return {agent: pairs[of_agent].tolist() for agent, of_agent in _by_agent(axon, ends[:, 0])}
+
+
+def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """(agent, positions in `rows` of its concepts), agents in the order of their first row."""
+    numbers = axon.concepts["agent"][rows]
+    found, first = np.unique(numbers, return_index=True)
+    for number in found[np.argsort(first)].tolist():
+        yield axon.agents[number], np.flatnonzero(numbers == number)
+
+
+def frame(axon: Axon, current: Scores) -> Any:
+    """A pandas DataFrame of the concepts, best first: one row a concept, times as UTC timestamps."""
+    import pandas as pd
+
+    rows = current.rows[current.order]
+    table = axon.concepts
+    return pd.DataFrame(
+        {
+            "concept_id": table["concept_id"][rows],
+            "agent_id": [axon.agents[number] for number in table["agent"][rows].tolist()],
+            "canonical_form": [axon.labels[row] for row in rows.tolist()],
+            "surface_form": [axon.surfaces[row] for row in rows.tolist()],
+            "node_type": "concept",
+            "relevance_tier": [Tier(code).name for code in current.tier[current.order].tolist()],
+            "importance_weight": current.importance[current.order],
+            "raw": current.raw[current.order],
+            "frequency_count": table["count"][rows],
+            "first_seen": [to_datetime(at) for at in table["first_seen"][rows].tolist()],
+            "last_seen": [to_datetime(at) for at in table["last_seen"][rows].tolist()],
+            "observation_type": [axon.types[number] for number in table["type"][rows].tolist()],
+            "sentiment": table["sentiment_sum"][rows] / np.maximum(table["count"][rows], 1),
+            "source_weight": table["source_weight"][rows],
+        }
+    )
+
+
+def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
+    """A networkx Graph: nodes by concept_id with their label, tier and scores, edges with stored and present strength.
+
+    Agents who know the same concept have a node each: (agent, concept_id) where several agents are asked for.
+    """
+    import networkx as nx
+
+    result = nx.Graph()
+    table = axon.concepts
+    several = len(np.unique(table["agent"][current.rows])) > 1
+
+    def name(row: int) -> Any:
+        number = int(table["concept_id"][row])
+        return (axon.agents[int(table["agent"][row])], number) if several else number
+
+    for position, row in enumerate(current.rows.tolist()):
+        result.add_node(
+            name(row),
+            canonical_form=axon.labels[row],
+            agent_id=axon.agents[int(table["agent"][row])],
+            relevance_tier=Tier(int(current.tier[position])).name,
+            importance_weight=float(current.importance[position]),
+            frequency_count=int(table["count"][row]),
+        )
+    links, strength = links_now(axon, now, settings)
+    known = np.isin(axon.links["a"][links], current.rows) & np.isin(axon.links["b"][links], current.rows)
+    for link, present in zip(links[known].tolist(), strength[known].tolist(), strict=True):
+        stored = float(stored_link_strength(axon.links["count"][link]))
+        ends = (int(axon.links["a"][link]), int(axon.links["b"][link]))
+        result.add_edge(name(ends[0]), name(ends[1]), strength=present, stored_strength=stored)
+    return result

@@ -1,0 +1,220 @@
+"""Short-term memory: what flushes kept over the last fourteen days, and which concepts graduate from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.corroboration import refused_concepts
+from theorex_lab.designs.theorex.flash import Scored
+from theorex_lab.designs.theorex.said import said
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.view import View
+from theorex_lab.memory.observation import TRUST
+
+RETENTION_DAYS = 14
+GRADUATION_DAYS = 7
+
+
+class ShortTerm(View):
+    """Records: one row an event kept and a concept in it.
+
+    records: seq (of the short_term event), at (µs, of the event it came from), agent, session, concept_id, label and
+    surface (numbers of texts), count, score (0..1), trust.  graduated: agent, concept_id, upto (µs): records up to
+    there were counted when the concept graduated.
+    """
+
+    name = "short_term"
+    code = 3
+    kinds = ("short_term", "graduated", "imported_links")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.agents, self.sessions, self.labels = Names(), Names(), Names()
+        self.records = Table(
+            seq="i8", at="i8", agent="i4", session="i4", concept_id="i8", label="i4", surface="i4", count="i8",
+            score="f8", trust="i1",
+        )  # fmt: skip
+        self.graduated = Table(agent="i4", concept_id="i8", upto="i8")
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in what flushes kept, and graduations."""
+        rows: list[tuple[int, ...]] = []
+        scores: list[float] = []
+        done: list[tuple[int, int, int]] = []
+        for event in events:
+            body, agent = event.body, self.agents.number(event.agent)
+            if event.kind == "graduated":
+                done.append((agent, body["concept_id"], body["upto"]))
+                continue
+            if event.kind == "imported_links":
+                done += [(agent, concept, upto) for concept, upto in body["graduated"]]
+                continue
+            session, trust = self.sessions.number(event.session), TRUST[body["source"]]
+            # What was only said to be refused is believed no more than what a model says.
+            refused, doubted = body.get("refused", ()), min(trust, TRUST["model"])
+            for concept, label, surface, count in body["concepts"]:
+                texts = self.labels.number(label), self.labels.number(surface)
+                rows.append(
+                    (
+                        event.seq,
+                        event.at,
+                        agent,
+                        session,
+                        concept,
+                        *texts,
+                        count,
+                        doubted if concept in refused else trust,
+                    )
+                )
+                scores.append(body["score"])
+        names = ("seq", "at", "agent", "session", "concept_id", "label", "surface", "count", "trust")
+        where = _append(self.records, names, rows)
+        self.records["score"][where] = scores
+        _append(self.graduated, ("agent", "concept_id", "upto"), done)
+
+    def columns(self) -> Columns:
+        """See View."""
+        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
+
+    def load(self, columns: Columns) -> None:
+        """See View."""
+        for key, part in self._parts().items():
+            part.load(key, columns)
+
+    def window(self, now: int, *, agent: str) -> NDArray[np.int64]:
+        """Rows of the agent's records that are not older than fourteen days, in order; exactly fourteen stays."""
+        table = self.records
+        recent = table["at"] >= now - RETENTION_DAYS * MICROSECONDS_PER_DAY
+        rows = np.flatnonzero(recent & (table["at"] <= now) & (table["agent"] == self.agents.find(agent)))
+        return rows[np.argsort(table["at"][rows], kind="stable")]
+
+    def _parts(self) -> dict[str, Table | Names]:
+        return {
+            "agents": self.agents, "sessions": self.sessions, "labels": self.labels, "records": self.records,
+            "graduated": self.graduated,
+        }  # fmt: skip
+
+
+def _append(table: Table, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> slice:
+    where = table.grow(len(rows))
+    columns = np.array(rows, np.int64).reshape(-1, len(names))
+    for column, name in enumerate(names):
+        table[name][where] = columns[:, column]
+    return where
+
+
+def short_term_events(scored: Scored, weight: float) -> list[Event]:
+    """The events that keep what one scored event was about, one for each who said it; the event itself stays.
+
+    Their ids follow from that of their origin, so that nothing is kept twice.
+    """
+    origin = scored.event
+    events, texts = [], {part.source: part.text for part in said(origin.body)}
+    for number, (source, concepts) in enumerate(each for each in scored.by_source if each[1]):
+        body = {
+            "concepts": [[each.concept_id, each.label, each.surface, each.count] for each in concepts],
+            "score": round(scored.score, 6),
+            "source": source,
+            "weight": weight,
+        }
+        if TRUST[source] >= TRUST["agent"]:
+            refused = refused_concepts(texts[source], concepts)
+            body |= {"refused": refused} if refused else {}
+        events.append(
+            new_event(
+                "short_term",
+                body,
+                agent=origin.agent,
+                session=origin.session,
+                at=origin.at,
+                lineage=[origin.id],
+                event_id=derived_event_id("short_term", origin.id, *[number] * (number > 0)),
+            )
+        )
+    return events
+
+
+@dataclass(frozen=True)
+class Graduate:
+    """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970)."""
+
+    concept_id: int
+    rows: NDArray[np.int64]
+    days: tuple[int, ...]
+
+
+def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> list[Graduate]:
+    """The agent's concepts whose best score of the day reached the threshold on seven UTC days in a row.
+
+    The run lies anywhere in the last fourteen days; records that were counted at an earlier graduation do not count again.
+    """
+    table = view.records
+    rows = view.window(now, agent=agent)
+    counted = _counted_upto(view, agent)
+    found = []
+    concepts = table["concept_id"][rows]
+    for concept in np.unique(concepts).tolist():
+        own = rows[concepts == concept]
+        upto = counted.get(concept, -(2**62))
+        own = own[table["at"][own] > upto]
+        # What the agent itself said for a week does not graduate as hearsay because a tool said it too.
+        for rows_of_run in (own[table["trust"][own] >= TRUST["agent"]], own):
+            run = _run_of(view, rows_of_run, settings)
+            if run:
+                found.append(Graduate(concept, rows_of_run, run))
+                break
+    return found
+
+
+def _run_of(view: ShortTerm, rows: NDArray[np.int64], settings: Settings) -> tuple[int, ...]:
+    good = rows[view.records["score"][rows] >= settings.graduation_threshold]
+    return _first_run(np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY).tolist())
+
+
+def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
+    mine = view.graduated["agent"] == view.agents.find(agent)
+    upto: dict[int, int] = {}
+    pairs = zip(view.graduated["concept_id"][mine].tolist(), view.graduated["upto"][mine].tolist(), strict=True)
+    for concept, at in pairs:
+        upto[concept] = max(at, upto.get(concept, at))
+    return upto
+
+
+def _first_run(days: Sequence[int]) -> tuple[int, ...]:
+    """The first stretch of at least seven days without a gap, as far as it goes; empty where there is none."""
+    start = 0
+    for position in range(1, len(days) + 1):
+        if position == len(days) or days[position] != days[position - 1] + 1:
+            if position - start >= GRADUATION_DAYS:
+                return tuple(days[start:position])
+            start = position
+    return ()
+
+
+def graduation_event(
+    view: ShortTerm, graduate: Graduate, ids: Sequence[str], settings: Settings, *, agent: str, at: int
+) -> Event:
+    """The event of one graduation. `ids` are those of the short_term events it rests on."""
+    table, rows = view.records, graduate.rows
+    upto = int(table["at"][rows].max())
+    names = {number: name for name, number in TRUST.items()}
+    body = {
+        "concept_id": graduate.concept_id,
+        "label": view.labels[int(table["label"][rows[0]])],
+        "surface": view.labels[int(table["surface"][rows[0]])],
+        "times": table["at"][rows].tolist(),
+        "counts": table["count"][rows].tolist(),
+        "days": list(graduate.days),
+        "upto": upto,
+        "source": names[int(table["trust"][rows].min())],
+        "weight": settings.source_weight(agent),
+    }
+    return new_event("graduated", body, agent=agent, at=at, lineage=ids)

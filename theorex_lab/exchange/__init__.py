@@ -1,0 +1,1 @@
+"""Files of other systems and of other homes, read and written."""

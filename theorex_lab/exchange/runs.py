@@ -1,0 +1,466 @@
+"""Runs in files: traces and outcomes, a file each, beside the files of memory; the original system's files too.
+
+traces/<name>.json      a call of a model from its START to its END, with its tool events
+outcomes/<name>.json    how a decision went, with the scores as they stand now
+
+A name is the id, or a hash of it where the id is no plain file name; reading takes nothing from it. Whatever is
+imported keeps its times and has the source `import`; traces of that source are evidence that is shown, by which nothing
+is routed: that takes `trust_own`. What the journal holds already stays
+as it is. Whether a failure was reviewed is not in the files: in a new home it waits for its review again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+from theorex_lab.clock import Clock, to_iso
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.exchange import (
+    Exported,
+    FileReport,
+    export_files,
+    export_places,
+    files_of,
+    import_files,
+    is_device,
+    places,
+    refuse_to_replace,
+)
+from theorex_lab.designs.theorex.exchange_read import Importing
+from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
+from theorex_lab.dispatch.llm import Attempt
+from theorex_lab.dispatch.traces import Traces, trace
+from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, check_score, outcome_event
+from theorex_lab.exchange.fields import (
+    EVENT_ID,
+    LARGEST,
+    concept_ids_of,
+    integer_of,
+    list_of,
+    number_of,
+    object_of,
+    text_of,
+    time_of,
+    truth_of,
+)
+from theorex_lab.exchange.problems import merged
+from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.journal.event import Event, encode, new_event, tells_no_answer
+from theorex_lab.journal.flatfiles import Record, append_new, write_lines
+from theorex_lab.journal.foreign import check_inside, read_file
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.observation import check_tags, check_text
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.text.doors import door, kept_value
+
+TRACES, OUTCOMES = "traces", "outcomes"
+# Neither what begins with a dot or differs only in case from another.
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_TOOL_SESSION = "import:traces"
+_MODEL_BYTES = 1_024
+T = TypeVar("T")
+
+
+def export_home(
+    views: Views,
+    settings: Settings,
+    clock: Clock,
+    searcher: Searcher,
+    folder: Path | None,
+    *,
+    agent: str | None = None,
+    replace: bool = False,
+) -> Exported:
+    """Write the files of memory, see `export_files`, and a file a trace and an outcome, of all agents or of one.
+
+    Without a folder to the original system's places, see `export_places`; outcomes then to the setting outcomesDir.
+    A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
+    decisions, tasks and the history are not in it. Raises FilesThere, with nothing written, for a folder that is not
+    empty, or where a file would be replaced at those places, unless `replace` is given.
+    """
+    chosen = OutcomeLog(views, settings, clock).outcomes(agent=agent)
+    outcomes = (_outcome_record(views.journal, each) for each in chosen)
+    if folder is None:
+        own = settings.path("outcomes_dir")
+        if not replace:
+            refuse_to_replace(own / file_name(each.outcome_id) for each in chosen)
+        done = export_places(views, settings, clock, agent=agent, replace=replace)
+        _write_runs(own, outcomes, f"{own}/*.json", done)
+        return done
+    if not replace and folder.is_dir():
+        refuse_to_replace(sorted(folder.iterdir()))
+    done = export_files(views, settings, clock, searcher, folder, agent=agent)
+    _write_runs(folder / TRACES, _trace_records(views, agent), f"{TRACES}/*.json", done)
+    _write_runs(folder / OUTCOMES, outcomes, f"{OUTCOMES}/*.json", done)
+    return done
+
+
+def _write_runs(folder: Path, records: Iterator[Record], name: str, done: Exported) -> None:
+    for record in records:
+        write_lines(folder / file_name(record["id"]), [encode(record)])
+        done.files[name] = done.files.get(name, 0) + 1
+
+
+def import_home(
+    views: Views,
+    settings: Settings,
+    clock: Clock,
+    searcher: Callable[[], Searcher],
+    path: Path | None,
+    *,
+    agent: str = "main",
+    trust_own: bool = False,
+    keep_secrets: bool = False,
+) -> list[FileReport]:
+    """Import the files of memory, see `import_files`, then outcomes/*.json and traces/*.json, or one such file.
+
+    Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath,
+    coldStorePath and outcomesDir, that are there; InvalidInput where none is.
+
+    The outcomes together, and then the traces, are one transaction; a damaged file is reported and the others are
+    imported. Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the
+    outcome that names it, where the two are imported together. What looks like a secret is masked, unless
+    `keep_secrets` is given.
+    """
+    with door(keep_secrets=keep_secrets):
+        return _import_home(views, settings, clock, searcher, path, agent, trust_own)
+
+
+def _import_home(
+    views: Views,
+    settings: Settings,
+    clock: Clock,
+    searcher: Callable[[], Searcher],
+    path: Path | None,
+    agent: str,
+    trust_own: bool,
+) -> list[FileReport]:
+    how = Importing(settings, clock.now(), check_agent(agent), trust_own)
+    if path is not None:
+        outcomes, traces = _run_files(path)
+        memory = [path] if not (outcomes or traces) or (path.is_dir() and files_of(path)) else []
+    else:
+        outcomes, traces = sorted(settings.path("outcomes_dir").glob("*.json")), []
+        memory = [place for place in places(settings) if place.exists() and files_of(place)]
+    reports = []
+    for place in memory:
+        reports += import_files(views, settings, clock, searcher, place, agent=agent, trust_own=trust_own)
+    # A call names its outcome at its start; so the outcomes are read first.
+    links: dict[str, str] = {}
+    if outcomes:
+        reports.append(_import_outcomes(views.journal, outcomes, how, links, path))
+    if traces:
+        reports.append(_import_traces(views.journal, traces, how, links, path))
+    if not reports:
+        looked = ", ".join(map(str, [*places(settings), settings.path("outcomes_dir")]))
+        raise InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
+    return reports
+
+
+def file_name(run_id: str) -> str:
+    """The name of a trace's or an outcome's file.
+
+    >>> file_name("run-7"), file_name("../run")
+    ('run-7.json', '5dc648769241816064b84cb4435542be.id.json')
+    """
+    if _PLAIN.fullmatch(run_id) and not is_device(run_id):
+        return f"{run_id}.json"
+    # No plain name holds a dot, so that a hash is never taken for one.
+    return f"{sha256(run_id.encode()).hexdigest()[:32]}.id.json"
+
+
+def _trace_records(views: Views, agent: str | None) -> Iterator[Record]:
+    view = views.get(Traces)
+    with view.lock:
+        owners = view.traces["agent"].tolist()
+        chosen = [view.ids[row] for row in range(len(owners)) if agent in (None, view.agents[owners[row]])]
+    for trace_id in dict.fromkeys(chosen):
+        record = _trace_record(views, view, trace_id)
+        if record is not None:
+            yield record
+
+
+def _trace_record(views: Views, view: Traces, trace_id: str) -> Record | None:
+    """What `trace` tells of it and what a new START needs; None where it was erased."""
+    with view.lock:
+        row = view.row(trace_id)
+        tool_seqs = [] if row is None else view.tool_seqs(row)
+    steps = views.journal.read(ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")])
+    if not steps or any(event.erased for event in steps):
+        return None
+    tools = [event for event in views.journal.read(seqs=tool_seqs) if not event.erased]
+    start = steps[0]
+    stated = {key: value for key, value in trace(views, trace_id).to_dict().items() if value is not None}
+    return {
+        **stated,
+        "session_id": start.session,
+        "context_pct": start.body["context_pct"],
+        "query_tokens": start.body["query_tokens"],
+        "source": start.body.get("source", "model"),
+        "events": [_tool_record(event) for event in tools],
+    }
+
+
+def _tool_record(event: Event) -> Record:
+    body = event.body
+    return {
+        "id": event.id,
+        "tool": body["tool"],
+        "input": body["input"],
+        "response": body["response"],
+        "at": to_iso(event.at),
+        "source": body["source"],
+    }
+
+
+def _outcome_record(journal: Journal, outcome: Outcome) -> Record:
+    record = outcome.to_dict()
+    (event,) = journal.read(ids=[outcome.outcome_id])
+    named = {"id": record.pop("outcome_id"), "timestamp": record.pop("at"), "session_id": record.pop("session")}
+    del record["reviewed"]
+    stated = {key: value for key, value in record.items() if value is not None}
+    return {**named, **stated, "source": event.body.get("source", "agent")}
+
+
+def _run_files(path: Path) -> tuple[list[Path], list[Path]]:
+    """Files of outcomes and of traces, in a folder or the one that is given."""
+    if path.is_file():
+        kind = _kind(path)
+        return [path] * (kind == OUTCOMES), [path] * (kind == TRACES)
+    return sorted(path.glob(f"{OUTCOMES}/*.json")), sorted(path.glob(f"{TRACES}/*.json"))
+
+
+def _kind(file: Path) -> str | None:
+    """Whether a single file is an outcome or a trace, by its folder, else by what is in it."""
+    if file.suffix != ".json":
+        return None
+    if file.parent.name in (TRACES, OUTCOMES):
+        return file.parent.name
+    try:
+        record = _document(file)
+    except InvalidInput:
+        return None  # what is wrong with it is told by who reads it
+    kinds = {"nodes": None, "decision": OUTCOMES, "start_time": TRACES}
+    return next((kind for key, kind in kinds.items() if key in record), None)
+
+
+def _import_outcomes(
+    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
+) -> FileReport:
+    report = FileReport(_place(files))
+    events = []
+    for record, event in _read(files, lambda record: _outcome(record, how), report, path):
+        events.append((event, 1))
+        if "trace_id" in record:
+            links[str(record["trace_id"])] = event.id
+    report.imported, report.skipped = append_new(journal, events)
+    report.problems = merged(report.problems)
+    return report
+
+
+def _import_traces(
+    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
+) -> FileReport:
+    report = FileReport(_place(files))
+    read = [steps for _, steps in _read(files, lambda record: _trace(record, how, links), report, path)]
+    # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
+    read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
+    events = [
+        (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_flushed(journal, steps)]
+    ]
+    report.imported, report.skipped = append_new(journal, events)
+    report.problems = merged(report.problems)
+    return report
+
+
+def _place(files: list[Path]) -> str:
+    return f"{files[0].parent.name}/*.json" if len(files) > 1 else f"{files[0].parent.name}/{files[0].name}"
+
+
+def _read(
+    files: list[Path], read: Callable[[Record], T], report: FileReport, path: Path | None
+) -> Iterator[tuple[Record, T]]:
+    """The record of each file and what `read` makes of it; what is refused is noted with its file."""
+    for file in files:
+        try:
+            if path is not None and path.is_dir():
+                check_inside(path, file)
+            record = _document(file)
+            yield record, read(record)
+        except InvalidInput as error:
+            report.problems.append(f"{file.parent.name}/{file.name}: {error}")
+
+
+def _document(file: Path) -> Record:
+    """The JSON object in a file, without its members that are null. Raises InvalidInput for what is none."""
+    try:
+        record = json.loads(read_file(file))
+    except StorageError as error:
+        raise InvalidInput(str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"not JSON: {error}") from error
+    encode(record)  # refuses numbers and texts that no event can hold
+    return object_of(kept_value(record))
+
+
+def _outcome(record: Record, how: Importing) -> Event:
+    agent = check_agent(record.get("agent_id", how.agent))
+    event = outcome_event(
+        agent=agent,
+        decision=text_of(record, "decision", ""),
+        result=text_of(record, "result", ""),
+        success=truth_of(record, "success"),
+        settings=how.settings,
+        at=time_of(record, "timestamp") if "timestamp" in record else how.now,
+        tags=list_of(record, "tags"),
+        explicit_score=record.get("explicit_score"),
+        thumbs_up=truth_of(record, "thumbs_up") if "thumbs_up" in record else None,
+        session=text_of(record, "session_id", ""),
+        source=how.source(record, "source"),
+    )
+    judge = check_score(record.get("judge_score"), "judge's score")
+    body = {**event.body, "judge": judge, "concepts": _concepts(record, event.body["concepts"])}
+    if "decided_at" in record:
+        body["decided_at"] = to_iso(time_of(record, "decided_at"))
+    stated = record.get("id", encode(record))
+    return event._replace(id=_outcome_id(stated), body=body)
+
+
+def _outcome_id(stated: Any) -> str:
+    """The id of an outcome's event: what the file says where that is an event's id, else one made of it."""
+    return str(stated) if EVENT_ID.fullmatch(str(stated)) else derived_event_id("outcome", stated)
+
+
+def _concepts(record: Record, found: list[int]) -> list[int]:
+    """The concepts that a file of ours states; ids of another kind mean nothing here, so those `found` in the texts."""
+    stated = list_of(record, "concept_ids")
+    try:
+        return list(dict.fromkeys(concept_ids_of(stated))) if "concept_ids" in record else found
+    except InvalidInput:
+        return found
+
+
+def _trace(record: Record, how: Importing, links: dict[str, str]) -> list[Event]:
+    """START, tool events and END of a trace; those of an open one without END."""
+    start, source = _start(record, how, links), {"source": how.source(record, "source", "model")}
+    steps = [_with(start.event(), source)]
+    for position, each in enumerate(list_of(record, "events")):
+        steps.append(_tool(object_of(each), start, position, how))
+    if "end_time" in record or "success" in record:
+        steps.append(_with(_end(record, start).event(start), source))
+    return steps
+
+
+def _with(event: Event, more: Record) -> Event:
+    return event._replace(body={**event.body, **more})
+
+
+def _start(record: Record, how: Importing, links: dict[str, str]) -> Start:
+    trace_id, agent = check_trace_id(record.get("id", "")), check_agent(record.get("agent_id", how.agent))
+    tags = list_of(record, "tags")
+    (query_type,) = check_tags([record.get("query_type", tags[0] if tags else "general")])
+    outcome_id = _outcome_id(record["outcome_id"]) if "outcome_id" in record else None
+    return Start(
+        trace_id,
+        agent,
+        time_of(record, "start_time"),
+        text_of(record, "task", ""),
+        query_type,
+        _model(record),
+        text_of(record, "session_id", ""),
+        tuple(check_tags([tag for tag in tags if tag != query_type])),
+        tuple(clean(text_of({"reason": each}, "reason", "")) for each in list_of(record, "reasons")),
+        number_of(record, "context_pct", 0.0, 0, 100),
+        integer_of(record, "query_tokens", 0, 0),
+        links.get(trace_id, outcome_id),
+    )
+
+
+def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
+    """One tool event, under our names or those that a coding agent's hook gives."""
+    tool = Tool(
+        start.trace_id,
+        time_of(record, "at") if "at" in record else start.at,
+        text_of(record, "tool", text_of(record, "tool_name", "")),
+        _said(record, "input"),
+        _said(record, "response"),
+    )
+    own = str(record.get("id"))
+    event = tool.event(start)
+    return event._replace(
+        id=own if EVENT_ID.fullmatch(own) else derived_event_id("tool used", start.trace_id, position),
+        session=_TOOL_SESSION,
+        body={**event.body, "source": how.source(record, "source")},
+    )
+
+
+def _said(record: Record, key: str) -> str:
+    value = record.get(key, record.get(f"tool_{key}", ""))
+    return value if isinstance(value, str) else encode(value)
+
+
+def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
+    """The mark that new tool events wait for no flush: what one kept of them is in the short-term files."""
+    tools = [event.id for event in steps if event.kind == "tool_used"]
+    if len(journal.read(ids=tools)) == len(set(tools)):
+        return []
+    start = steps[0]
+    made = derived_event_id("flushed", start.id, *tools)
+    body = {"upto": LARGEST}
+    return [new_event("flushed", body, agent=start.agent, session=_TOOL_SESSION, at=start.at, event_id=made)]
+
+
+def _end(record: Record, start: Start) -> End:
+    lost = truth_of({"lost": False, **record}, "lost")
+    how_it_went = _attempt(
+        {**record, "tokens": record.get("total_tokens"), "success": record.get("success")}, lost=lost
+    )
+    attempts = [_attempt(object_of(each)) for each in list_of(record, "attempts")]
+    if "attempts" not in record and start.model and not lost:
+        attempts = [how_it_went]
+    unavailable = all(each.unavailable for each in attempts or [how_it_went]) and not (how_it_went.success or lost)
+    return End(
+        start.trace_id,
+        time_of(record, "end_time"),
+        how_it_went.success,
+        start.model,
+        how_it_went.tokens,
+        how_it_went.latency_ms,
+        how_it_went.error,
+        text_of(record, "response", ""),
+        tuple(attempts),
+        lost,
+        unavailable=unavailable,
+    )
+
+
+def _attempt(record: Record, *, lost: bool = False) -> Attempt:
+    """How a model did. One that failed has no latency, whatever the file says: it would seem the fastest."""
+    success = truth_of(record, "success") and not lost
+    stated = object_of(record)
+    latency_ms, cost = (
+        number_of(stated, name, None, 0, LARGEST) if name in stated else None for name in ("latency_ms", "cost")
+    )
+    error = text_of(stated, "error", "") if "error" in stated else None
+    unavailable = truth_of({"unavailable": tells_no_answer(error), **stated}, "unavailable")
+    return Attempt(
+        _model(stated),
+        success,
+        latency_ms if success else None,
+        integer_of(stated, "tokens", None, 0) if "tokens" in stated else None,
+        cost,
+        error,
+        unavailable and not success,
+    )
+
+
+def _model(record: Record) -> str:
+    model = text_of(record, "model", "")
+    return check_text(model, _MODEL_BYTES) if model else ""

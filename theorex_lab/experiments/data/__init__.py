@@ -1,0 +1,1 @@
+"""Data sets, simulated logs and labels: what experiments run on."""

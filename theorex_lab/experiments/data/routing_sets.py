@@ -1,0 +1,162 @@
+"""Public sets on which routing is scored, in one form: training and test queries, models, costs, vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data import datasets
+from theorex_lab.experiments.data.dataset_files import cache_folder
+from theorex_lab.experiments.scores.advice import Queries, Training
+from theorex_lab.experiments.scores.recall import same_text
+from theorex_lab.experiments.scores.routing_scores import Floats, Ints
+from theorex_lab.search.embed import Embedder, HashedNgramEmbedder, Matrix, choose_embedder
+from theorex_lab.search.vectors import VectorCache, text_key
+
+ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
+VECTORS = ("auto", "semantic", "lexical", "none")
+TEST_SHARE = 0.5
+_BATCH_TEXTS = 512
+# Of a quick trial, its settings not validated; the training holds 119 of the 500 test queries.
+_LLMROUTER_PUBLISHED = {
+    "best_single": 0.563,
+    "task_matrix": 0.587,
+    "oracle": 0.743,
+    "uniform": 0.376,
+    "task_matrix_and_20_neighbours": 0.617,
+}
+_ROUTELLM_PUBLISHED = {
+    "routellm_mmlu": {"weak": 0.6808, "strong": 0.8058, "oracle": 0.8586},
+    "routellm_gsm8k": {"weak": 0.6384, "strong": 0.8567},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RoutingSet:
+    """Queries with the scores of every model on them, split for training and test.
+
+    models  names, the columns of the scores
+    costs   of a query to each model, (models,), in `cost_unit`
+    sizes   (models,): the order of the models by price, then by parameters
+    published  figures that others had on the same set
+    """
+
+    name: str
+    models: tuple[str, ...]
+    costs: Floats
+    cost_unit: str
+    sizes: Floats
+    train: Training
+    test: Training
+    published: Mapping[str, float]
+    licence: str
+    embedder: str = "none"
+
+    @property
+    def repeated(self) -> Ints:
+        """Rows of the training whose text is also a test query."""
+        asked = {same_text(text) for text in self.test.queries.texts}
+        met = [same_text(text) in asked for text in self.train.queries.texts]
+        return np.flatnonzero(np.array(met, dtype=np.bool_))
+
+    @property
+    def train_without_repeats(self) -> Training:
+        """The training without the queries that are also in the test."""
+        return self.train.take(np.setdiff1d(np.arange(len(self.train.scores)), self.repeated))
+
+
+def load_routing_set(name: str, *, vectors: str = "auto", seed: int = 0) -> RoutingSet:
+    """A set by its name, one of ROUTING_SETS; `routellm` is both of its benchmarks.
+
+    `vectors`: `semantic` of the embedder installed (n-grams where none is), `lexical` of n-grams, `none`, or `auto`:
+    semantic for llmrouter, lexical for routellm's 15,361 queries. Semantic ones are computed once, some 25 to 50 ms a
+    query, and kept in the user's cache. `seed` splits routellm in halves. Raises InvalidInput for another name, and as
+    the set's `fetch_*` does.
+    """
+    if name not in ROUTING_SETS or vectors not in VECTORS:
+        raise InvalidInput(
+            f"got the set {name!r} and vectors {vectors!r}; allowed are {', '.join(ROUTING_SETS)}, and {', '.join(VECTORS)}"
+        )
+    found = _llmrouter() if name == "llmrouter" else _routellm(name, seed)
+    kind = ("semantic" if name == "llmrouter" else "lexical") if vectors == "auto" else vectors
+    if kind == "none":
+        return found
+    return with_vectors(found, choose_embedder()[0] if kind == "semantic" else HashedNgramEmbedder())
+
+
+def with_vectors(found: RoutingSet, embedder: Embedder) -> RoutingSet:
+    """The same set with vectors of its queries."""
+
+    def embedded(training: Training) -> Training:
+        queries = training.queries
+        return replace(training, queries=replace(queries, vectors=vectors_of(queries.texts, embedder)))
+
+    return replace(
+        found,
+        train=embedded(found.train),
+        test=embedded(found.test),
+        embedder=f"{embedder.id} ({embedder.kind})",
+    )
+
+
+def vectors_of(texts: Sequence[str], embedder: Embedder) -> Matrix:
+    """Vectors of texts, (texts, dimensions); those of a trained model are taken from the user's cache, or put there."""
+    if embedder.kind == "lexical":  # quicker to compute than to keep
+        return embedder.embed(texts)
+    cache = VectorCache(cache_folder() / "vectors", embedder.id, embedder.dimensions)
+    keys = [text_key(text) for text in texts]
+    missing = np.flatnonzero(~cache.get(keys)[0])
+    # In batches, so that what is done stays done when the run is broken off.
+    for rows in np.array_split(missing, len(missing) // _BATCH_TEXTS + 1):
+        if len(rows):
+            cache.add([keys[row] for row in rows], embedder.embed([texts[row] for row in rows]))
+    return cache.get(keys)[1]
+
+
+def _llmrouter() -> RoutingSet:
+    found = datasets.fetch_llmrouter()
+    prices = found.prices
+    costs = (prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens).to_numpy() / 2
+    parameters = np.array([float(size.rstrip("Bb")) for size in prices["size"]])
+    return RoutingSet(
+        name="llmrouter",
+        models=found.models,
+        costs=costs,
+        cost_unit="USD per million tokens (mean list price of input and output)",
+        sizes=np.lexsort((parameters, costs)).argsort().astype(np.float64),
+        train=_training(found.train.queries, "query", "task", found.train.scores),
+        test=_training(found.test.queries, "query", "task", found.test.scores),
+        published=_LLMROUTER_PUBLISHED,
+        licence=found.licence,
+    )
+
+
+def _routellm(name: str, seed: int) -> RoutingSet:
+    table = datasets.fetch_routellm()
+    if name != "routellm":
+        table = table[table.benchmark == name.removeprefix("routellm_")]
+    order = np.random.default_rng(seed).permutation(len(table))
+    cut = round(len(table) * TEST_SHARE)
+    test, train = (
+        _training(part, "prompt", "subject", part[["weak_correct", "strong_correct"]].to_numpy(dtype=np.float64))
+        for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
+    )
+    return RoutingSet(
+        name=name,
+        models=("weak", "strong"),
+        costs=np.array([0.0, 1.0]),
+        cost_unit="share sent to the strong model",
+        sizes=np.array([0.0, 1.0]),
+        train=train,
+        test=test,
+        published=_ROUTELLM_PUBLISHED.get(name, {}),
+        licence=str(table.attrs.get("licence", "")),
+    )
+
+
+def _training(queries: Any, text: str, task: str, scores: Floats) -> Training:
+    return Training(Queries(queries[text].tolist(), queries[task].tolist()), scores)

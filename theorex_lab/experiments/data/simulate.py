@@ -1,0 +1,479 @@
+"""A seeded simulation of a small team of agents at work on software for months, and its recorded file.
+
+Nobody did this work: wherever its data is shown, it is called a simulation. Two stages: a calendar of moments
+(who is at work on which topic, when), then what happens in each moment, walked in the order of time. All draws are
+integers of the PCG64 stream, which numpy keeps stable, so that a seed gives the same team on every machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY, to_datetime, to_microseconds
+from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.experiments.data.simulation_words import (
+    BROKEN_TOOLS,
+    CARE,
+    CASES,
+    CAUSES,
+    COMMITS,
+    ENDINGS,
+    FAILURES,
+    FAILURES_AGAIN,
+    FALSE_FIXES,
+    FIXES,
+    PEOPLE,
+    PURPOSES,
+    REASONS,
+    REMINDERS,
+    REMOVALS,
+    SWEEPS,
+    TECHNIQUES,
+    TOOLS,
+    Aspect,
+    Failure,
+    facts,
+    own,
+    topics,
+)
+from theorex_lab.experiments.data.sources import Activity, Kind, load, save
+from theorex_lab.ids import check_agent
+
+__all__ = ["AGENTS", "TEAM_TOPIC", "Activity", "load", "main", "save", "simulate"]
+
+AGENTS = ("main", "qwen-sage", "secretarius")
+MAX_DAYS = 3_650
+MAX_AGENTS = 50
+MAX_COMMIT_FILES = 20
+TEAM_TOPIC = "team"  # facts about people, places and tools that belong to no piece of the software
+_SECOND = 1_000_000
+_HOUR = 3_600 * _SECOND
+_T = TypeVar("_T")
+
+
+def simulate(
+    *,
+    seed: int,
+    days: int = 180,
+    agents: Sequence[str] = AGENTS,
+    start: str = "2026-01-05T00:00:00Z",
+    commits_per_day: float = 5.0,
+) -> list[Activity]:
+    """The activities of a simulated team in the order of time; the same for the same arguments on every machine.
+
+    seed: 0 or more.  days: 1 to 3650.  agents: 1 to 50 different agent ids; the first is the busiest, and the roles
+    builder, reviewer and secretary are given in turn.  start: ISO 8601 with an offset; days are counted in UTC from
+    its midnight, and nothing happens before it.  commits_per_day: about how many on a working day of the whole team,
+    above 0 and up to 100. Raises InvalidInput for anything else.
+
+    >>> team = simulate(seed=7, days=30)
+    >>> team == simulate(seed=7, days=30), sorted({activity.agent for activity in team})
+    (True, ['main', 'qwen-sage', 'secretarius'])
+    """
+    first = _check(seed, days, agents, start, commits_per_day)
+    dice = _Dice(seed)
+    moments = _calendar(dice, days, agents, first, round(commits_per_day * 1000))
+    team = _Team(dice)
+    return [team.act(moment) for moment in moments]
+
+
+def _check(seed: int, days: int, agents: Sequence[str], start: str, commits_per_day: float) -> int:
+    """The start in microseconds UTC, once every argument was found allowed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InvalidInput(f"got the seed {seed!r}; allowed is a whole number from 0")
+    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MAX_DAYS:
+        raise InvalidInput(f"got days {days!r}; allowed is a whole number from 1 to {MAX_DAYS}")
+    if not isinstance(agents, list | tuple) or not 1 <= len(agents) <= MAX_AGENTS:
+        raise InvalidInput(f"got the agents {agents!r}; allowed is a list of 1 to {MAX_AGENTS} agent ids")
+    for agent in agents:
+        if agents.count(check_agent(agent)) > 1:
+            raise InvalidInput(f"got the agent {agent!r} more than once; allowed are different agent ids")
+    if not isinstance(commits_per_day, int | float) or not 0 < commits_per_day <= 100:
+        raise InvalidInput(f"got commits_per_day {commits_per_day!r}; allowed is a number above 0 and up to 100")
+    first = to_microseconds(start)
+    if not 0 <= first <= LATEST - (days + 1) * MICROSECONDS_PER_DAY:
+        raise InvalidInput(f"got the start {start!r}; allowed is 1970 to the year 9999 less {days} days")
+    return first
+
+
+class _Dice:
+    """Draws in whole numbers only: floating point may round differently elsewhere."""
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(seed)
+
+    def below(self, n: int) -> int:
+        """0 to n − 1, evenly."""
+        return (int(self._bits.random_raw()) * n) >> 64
+
+    def chance(self, per_thousand: int) -> bool:
+        return self.below(1000) < per_thousand
+
+    def pick(self, choices: Sequence[_T]) -> _T:
+        return choices[self.below(len(choices))]
+
+    def weighted(self, weights: Sequence[int]) -> int:
+        """A position, in proportion to its weight."""
+        rest = self.below(sum(weights))
+        for position, weight in enumerate(weights):
+            rest -= weight
+            if rest < 0:
+                return position
+        raise AssertionError("a draw below the sum of the weights always falls on one of them")
+
+    def several(self, choices: Sequence[_T], n: int) -> list[_T]:
+        """Up to n different ones, in the order drawn."""
+        rest = list(choices)
+        return [rest.pop(self.below(len(rest))) for _ in range(min(n, len(rest)))]
+
+    def heavy_tail(self, base: int, doublings: int) -> int:
+        """From `base` up to base · 2^(doublings + 1); the chance halves as the size doubles, a power law cut off."""
+        scale = base
+        for _ in range(doublings):
+            if not self.chance(500):
+                break
+            scale *= 2
+        return scale + self.below(scale)
+
+
+# The calendar: who is at work, when, on what.
+
+
+class _Moment(NamedTuple):
+    at: int
+    agent: int  # position among the agents
+    name: str
+    session: str
+    topic: int  # position among the topics
+
+
+# Start of the day in hours UTC and sessions a day in percent, for builder, reviewer and secretary.
+_START_HOURS = (8, 10, 7)
+_SESSIONS_PERCENT = (170, 130, 100)
+_WEEKEND_PER_THOUSAND = 40
+_PACE_PERCENT = (35, 55, 75, 90, 100, 110, 140, 210)  # some weeks are slow, some are a rush
+_ACTIVITIES_PER_COMMIT_PERCENT = 345  # measured over the roles
+
+
+def _calendar(dice: _Dice, days: int, agents: Sequence[str], first: int, thousandth_commits: int) -> list[_Moment]:
+    plan = [_weights(topic.rhythm, days, dice) for topic in topics()]
+    holiday = _holiday(dice, days)
+    midnight = first - first % MICROSECONDS_PER_DAY
+    sessions = sum(_SESSIONS_PERCENT[agent % 3] for agent in range(len(agents)))
+    size = thousandth_commits * _ACTIVITIES_PER_COMMIT_PERCENT // sessions  # of a session, in thousandths
+    moments: list[_Moment] = []
+    paces: list[int] = []
+    for day in range(days):
+        start_of_day = midnight + day * MICROSECONDS_PER_DAY
+        weekday = (start_of_day // MICROSECONDS_PER_DAY + 3) % 7  # 1970-01-01 was a Thursday
+        if weekday == 0 or day == 0:
+            # Each pace once in eight weeks, so that no seed gives a team that does next to nothing.
+            paces = paces[1:] or dice.several(_PACE_PERCENT, len(_PACE_PERCENT))
+        if day in holiday:
+            continue
+        weights = [plan_of_topic[day] for plan_of_topic in plan]
+        for agent, name in enumerate(agents):
+            moments += _day_of_agent(dice, agent, name, start_of_day, weekday >= 5, weights, size * paces[0] // 100)
+    moments = [moment for moment in moments if moment.at >= first]
+    return sorted(moments)
+
+
+def _holiday(dice: _Dice, days: int) -> range:
+    """One pause of 8 to 12 days about the middle, where there is time for one."""
+    if days < 45:
+        return range(0)
+    first = days * (45 + dice.below(15)) // 100
+    return range(first, first + 8 + dice.below(5))
+
+
+def _day_of_agent(
+    dice: _Dice, agent: int, name: str, midnight: int, weekend: bool, weights: Sequence[int], size: int
+) -> Iterator[_Moment]:
+    role = agent % 3
+    percent = _SESSIONS_PERCENT[role]
+    count = percent // 100 + dice.chance(10 * (percent % 100))
+    if weekend:
+        count = int(dice.chance(_WEEKEND_PER_THOUSAND))
+    date = to_datetime(midnight).date().isoformat().replace("-", "")
+    topic = 0
+    opening_hour = 18 if dice.chance(25) else _START_HOURS[role]
+    for number in range(count):
+        at = midnight + (opening_hour + 4 * number) * _HOUR + dice.below(3 * _HOUR)
+        if number == 0 or dice.chance(400):
+            topic = dice.weighted(weights)
+        for _ in range(max(1, size * dice.pick((20, 50, 70, 90, 110, 140, 220)) // 100_000)):
+            if at >= midnight + MICROSECONDS_PER_DAY:
+                return
+            yield _Moment(at, agent, name, f"{name}-{date}-{number + 1}", topic)
+            at += dice.heavy_tail(40 * _SECOND, 7)
+            if dice.chance(60):
+                topic = dice.weighted(weights)
+
+
+def _weights(rhythm: str, days: int, dice: _Dice) -> list[int]:
+    """How much a topic is worked on, for each day."""
+    weights = [0] * days
+    for first, length, weight in _episodes(rhythm, days, dice):
+        for day in range(first, min(first + length, days)):
+            weights[day] += weight
+    return weights
+
+
+def _episodes(rhythm: str, days: int, dice: _Dice) -> Iterator[tuple[int, int, int]]:
+    """(first day, length in days, weight) of a topic's episodes.
+
+    `core` is there throughout, `every N` returns each N days, an `incident` is short and returns after long gaps,
+    `recurring` work is dropped and taken up again, and what is done `once` is over before the last third.
+    """
+    if rhythm == "core":
+        yield 0, days, 8
+    elif rhythm == "once":
+        length = min(5 + dice.below(14), days // 3 + 1)
+        yield dice.below(days * 6 // 10 - length + 1) if days * 6 // 10 > length else 0, length, 14
+    elif rhythm.startswith("every "):
+        period = int(rhythm.removeprefix("every "))
+        for first in range(dice.below(period), days, period):
+            yield first, 3, 16
+    else:
+        day = dice.below(days * 4 // 10 + 1)
+        while day < days:
+            incident = rhythm == "incident"
+            length = 1 + dice.below(3) if incident else 4 + dice.below(11)
+            yield day, length, 30 if incident else 12
+            day += length + dice.heavy_tail(9, 4)
+
+
+# What happens in each moment.
+
+
+class _Done(NamedTuple):
+    text: str
+    tags: tuple[str, ...] = ()
+    success: bool | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    topic: str = ""  # where it is not the one at hand
+
+
+# Weights of commit, tool, failure, decision and fact for builder, reviewer and secretary.
+_KIND_WEIGHTS = ((36, 37, 17, 5, 5), (29, 40, 18, 7, 6), (24, 27, 10, 16, 23))
+
+
+class _Team:
+    """What there is at a moment: the files, what failed and was mended, what was decided, what is known."""
+
+    def __init__(self, dice: _Dice) -> None:
+        self.dice = dice
+        self.aspects = [list(topic.aspects) for topic in topics()]
+        self.failures = [list(topic.failures) for topic in topics()]
+        self.existing: dict[str, None] = {}  # a dictionary, since the order of a set is not fixed
+        for topic in topics():
+            if topic.rhythm != "once":
+                self.existing.update(dict.fromkeys(path for aspect in topic.aspects for path in aspect.files))
+        self.times_seen: dict[str, int] = {}
+        self.fix_holds: dict[str, bool] = {}
+        self.fix_to_note: dict[int, Failure] = {}
+        self.fix_to_commit: dict[int, Failure] = {}
+        self.chosen: dict[str, str] = {}
+        self.known: dict[str, str] = {}
+        self.latest: dict[int, Aspect] = {}
+
+    def act(self, moment: _Moment) -> Activity:
+        acts: dict[Kind, Callable[[int], _Done]] = {
+            "commit": self._commit,
+            "tool": self._tool,
+            "failure": self._fail,
+            "decision": self._decide,
+            "fact": self._note_fact,
+            "fix": self._fix,
+        }
+        kind: Kind = "fix"
+        if not (moment.topic in self.fix_to_note and self.dice.chance(350)):
+            kind = list(acts)[self.dice.weighted(_KIND_WEIGHTS[moment.agent % 3])]
+        done = acts[kind](moment.topic)
+        text = done.text if kind == "tool" else done.text[0].upper() + done.text[1:]
+        topic = done.topic or topics()[moment.topic].name
+        return Activity(moment.at, moment.name, moment.session, kind, text, done.files, done.success, topic, done.tags)
+
+    def _focus(self, topic: int) -> Aspect:
+        """Often the aspect that the topic's work was on last, else one of them, the first ones more often."""
+        aspects = self.aspects[topic]
+        if self.latest.get(topic) not in aspects or self.dice.chance(300):
+            self.latest[topic] = aspects[self.dice.weighted([20 // (place + 1) for place in range(len(aspects))])]
+        return self.latest[topic]
+
+    def _words(self, topic: int, aspect: Aspect) -> dict[str, str | int]:
+        """What the templates may ask for."""
+        dice = self.dice
+        others = [each.phrase for each in self.aspects[topic] if each != aspect]
+        existing = [path for path in aspect.files if path in self.existing]
+        words: dict[str, str | int] = {"case": dice.pick(own(CASES, topic)), "purpose": dice.pick(PURPOSES)}
+        words |= {"technique": dice.pick(own(TECHNIQUES, topic)), "person": dice.pick(PEOPLE)}
+        words |= {"aspect": aspect.phrase, "stem": aspect.stem, "other": dice.pick(others)}
+        words |= {"folder": topics()[topic].folder, "topic": topics()[topic].name.replace("-", " ")}
+        words |= {"path": dice.pick(existing or ["README.md"]), "n": 2 + dice.below(58), "m": 60 + dice.below(900)}
+        return words
+
+    def _commit(self, topic: int) -> _Done:
+        dice = self.dice
+        if topic in self.fix_to_commit:
+            return self._commit_fix(topic, self.fix_to_commit.pop(topic))
+        roll = dice.below(100)
+        there = [aspect for aspect in self.aspects[topic] if aspect.files[0] in self.existing]
+        if roll < 2 and len(there) > 4:
+            return self._remove(topic, dice.pick(there))
+        if roll < 6 and there:
+            return self._rename(topic, dice.pick(there))
+        if roll < 9 and there:
+            return self._sweep(topic)
+        aspect = self._focus(topic)
+        others = dice.several([each for each in self.aspects[topic] if each != aspect], dice.pick((0, 0, 0, 1, 1, 2)))
+        text = dice.pick(COMMITS).format(**self._words(topic, aspect))
+        return _Done(text, files=self._change(topic, [aspect, *others]))
+
+    def _commit_fix(self, topic: int, failure: Failure) -> _Done:
+        places = [aspect for aspect in self.aspects[topic] if aspect.stem == failure.stem]
+        files = self._change(topic, places or [self._focus(topic)])
+        return _Done(f"{failure.remedy}, since {failure.cause}", (f"cause:{failure.name}",), files=files)
+
+    def _sweep(self, topic: int) -> _Done:
+        own = [path for path in self.existing if f"/{topics()[topic].folder}/" in path]
+        others = self.dice.several([path for path in self.existing if path not in own], self.dice.below(8))
+        text = self.dice.pick(SWEEPS).format(**self._words(topic, self._focus(topic)))
+        return _Done(text, ("sweep",), files=tuple(("M", path) for path in sorted([*own, *others][:MAX_COMMIT_FILES])))
+
+    def _change(self, topic: int, aspects: Sequence[Aspect]) -> tuple[tuple[str, str], ...]:
+        """Files that change together: those of a few aspects, and now and then a page or a piece of a core topic."""
+        dice = self.dice
+        paths: dict[str, None] = {}
+        for aspect in aspects:
+            paths[aspect.files[0]] = None
+            paths.update(dict.fromkeys(path for path in aspect.files[1:] if dice.chance(750)))
+        if dice.chance(120):
+            paths[f"docs/{topics()[topic].name}.md"] = None
+        if dice.chance(500 if topics()[topic].name == "release" else 40):
+            paths["CHANGELOG.md"] = None
+        if dice.chance(80):
+            core = dice.pick([place for place, other in enumerate(topics()) if other.rhythm == "core"])
+            paths[dice.pick(self.aspects[core]).files[0]] = None
+        changes = tuple(("M" if path in self.existing else "A", path) for path in sorted(paths))
+        self.existing.update(paths)
+        return changes
+
+    def _remove(self, topic: int, aspect: Aspect) -> _Done:
+        self.aspects[topic].remove(aspect)
+        gone = sorted(path for path in aspect.files if path in self.existing)
+        for path in gone:
+            del self.existing[path]
+        text = f"Remove {aspect.phrase}: {self.dice.pick(REMOVALS)}"
+        return _Done(text, ("removal",), files=tuple(("D", path) for path in gone))
+
+    def _rename(self, topic: int, aspect: Aspect) -> _Done:
+        place = topics()[topic]
+        stems = [f"{aspect.stem}_{ending}" for ending in ENDINGS]
+        paths = self.dice.pick([paths for paths in (place.paths(stem) for stem in stems) if paths != aspect.files])
+        renamed = [(old, new) for old, new in zip(aspect.files, paths, strict=True) if old in self.existing]
+        for old, new in renamed:
+            del self.existing[old]
+            self.existing[new] = None
+        self.aspects[topic][self.aspects[topic].index(aspect)] = aspect._replace(files=paths)
+        changes = [("D", old) for old, _ in renamed] + [("A", new) for _, new in renamed]
+        text = f"Rename {aspect.files[0]} to {paths[0]}, {self.dice.pick(REASONS)}"
+        return _Done(text, ("rename",), files=tuple(sorted(changes, key=lambda change: change[1])))
+
+    def _tool(self, topic: int) -> _Done:
+        success = not self.dice.chance(90)
+        template = self.dice.pick(TOOLS if success else BROKEN_TOOLS)
+        return _Done(template.format(**self._words(topic, self._focus(topic))), (), success)
+
+    def _fail(self, topic: int) -> _Done:
+        dice = self.dice
+        known = self.failures[topic]
+        if dice.chance(450):
+            failure = self._new_failure(topic)
+            if failure.name not in [each.name for each in known]:
+                known.append(failure)
+        failure = known[dice.weighted([self._likelihood(each) for each in known])]
+        seen = self.times_seen[failure.name] = self.times_seen.get(failure.name, 0) + 1
+        if dice.chance(720):
+            self.fix_to_note[topic] = failure
+        template = dice.pick(FAILURES if seen == 1 else FAILURES_AGAIN)
+        text = template.format(symptom=failure.symptom, cause=failure.cause, seen=seen)
+        return _Done(text, (f"cause:{failure.name}", *(["again"] if seen > 1 else [])), False)
+
+    def _likelihood(self, failure: Failure) -> int:
+        """What was never seen, or whose fix did not hold, comes sooner than what was mended."""
+        if failure.name not in self.times_seen:
+            return 8
+        return {None: 4, False: 8, True: 1}[self.fix_holds.get(failure.name)]
+
+    def _new_failure(self, topic: int) -> Failure:
+        aspect = self._focus(topic)
+        case = self.dice.pick(own(CASES, topic))
+        name = f"{topics()[topic].folder}-{aspect.stem}-{case}".replace(" ", "-").replace("_", "-")
+        cause, remedy = self.dice.pick(CAUSES).format(case=case, aspect=aspect.phrase).split(" | ")
+        return Failure(aspect.stem, name, f"{aspect.phrase} broke on {case}", cause, remedy)
+
+    def _fix(self, topic: int) -> _Done:
+        failure = self.fix_to_note.pop(topic)
+        holds = self.fix_holds[failure.name] = self.dice.chance(820)
+        if holds:
+            self.fix_to_commit[topic] = failure
+        template = self.dice.pick(FIXES if holds else FALSE_FIXES)
+        text = template.format(symptom=failure.symptom, cause=failure.cause, remedy=failure.remedy)
+        return _Done(text, ("trace_fix", f"cause:{failure.name}"), holds)
+
+    def _decide(self, topic: int) -> _Done:
+        dice = self.dice
+        question, options = topics()[topic].question, topics()[topic].options
+        if dice.chance(550):
+            question, options = f"the approach in {self._focus(topic).phrase}", own(TECHNIQUES, topic)
+        reason, old = dice.pick(REASONS), self.chosen.get(question)
+        if old is not None and dice.chance(500):
+            return _Done(f"{question} stays {old}, {reason}", ("confirms",))
+        new = self.chosen[question] = dice.pick([option for option in options if option != old])
+        if old is None:
+            return _Done(f"Decided: {question} will be {new}, {reason}")
+        return _Done(f"Decision changed: {question} will be {new} instead of {old}, {reason}", ("supersedes",))
+
+    def _note_fact(self, topic: int) -> _Done:
+        dice = self.dice
+        sentence, values = dice.pick(facts())
+        name = TEAM_TOPIC
+        if dice.chance(600):
+            sentence, values = f"{{}} {dice.pick(CARE)} {self._focus(topic).phrase}", PEOPLE
+            name = topics()[topic].name
+        old = self.known.get(sentence)
+        if old is not None and dice.chance(600):
+            return _Done(f"{dice.pick(REMINDERS)}: {sentence.format(old)}", (), topic=name)
+        new = self.known[sentence] = dice.pick([value for value in values if value != old])
+        if old is None:
+            return _Done(sentence.format(new), topic=name)
+        return _Done(f"{sentence.format(new)} from now on; until now it was {old}", ("supersedes",), topic=name)
+
+
+# The command.
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a simulation's file: `python -m theorex_lab.experiments.data.simulate --seed 7 --output FILE`."""
+    parser = argparse.ArgumentParser(description="Write the recorded file of a simulation of a small team of agents.")
+    parser.add_argument("--seed", type=int, required=True, help="whole number from 0")
+    parser.add_argument("--days", type=int, default=180, help=f"1 to {MAX_DAYS} (default 180)")
+    parser.add_argument("--output", type=Path, required=True, help="file to write, such as team.jsonl.gz")
+    given = parser.parse_args(arguments)
+    try:
+        activities = simulate(seed=given.seed, days=given.days)
+        save(activities, given.output, seed=given.seed, days=given.days)
+    except TheorexError as error:
+        parser.error(str(error))
+    sys.stdout.write(f"{given.output}: simulation of {len(activities)} activities in {given.days} days\n")
+
+
+if __name__ == "__main__":
+    main()

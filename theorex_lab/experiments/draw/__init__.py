@@ -1,0 +1,1 @@
+"""Plots and widgets; matplotlib and ipywidgets are imported here alone."""

@@ -1,0 +1,160 @@
+"""The failure queue to look through and to label: a thin wrapper over a pure drawing and `FailureQueue`."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.evolution.cases import Case, Verdict, one_line
+from theorex_lab.evolution.decisive import FailureClass
+from theorex_lab.experiments.data.failure_labels import NOTE_CHARACTERS, FailureQueue, Label
+from theorex_lab.experiments.draw.failure_plots import plot_timeline, timeline_size
+from theorex_lab.experiments.draw.widgets import to_png
+
+_TITLE_CHARACTERS = 60
+
+
+def draw_failure(case: Case, verdict: Verdict, label: Label | None = None) -> Figure:
+    """The run of a failure as a timeline: the decisive step as the review found it, and as a person labelled it.
+
+    >>> from theorex_lab.evolution.decisive import Step
+    >>> from theorex_lab.evolution.outcomes import Outcome
+    >>> outcome = Outcome("o1", "main", "deploy", "it broke", False, "2026-03-02T09:00:00Z")
+    >>> case = Case(outcome, None, (Step(0, "main", "deploy"),))
+    >>> draw_failure(case, Verdict(0.5, "Try it first.", "rules", 0, "wrong_plan")).axes[0].get_title()
+    'main: deploy\\nfound: wrong_plan at step 0'
+    """
+    figure = Figure(figsize=timeline_size(len(case.steps)), layout="constrained")
+    labelled = None if label is None else label.decisive_step
+    ax = plot_timeline(case.steps, found=verdict.decisive_step, labelled=labelled, ax=figure.add_subplot())
+    told = f"found: {_at_step(verdict.failure_class, verdict.decisive_step)}"
+    if label is not None:
+        told += f"; labelled: {_at_step(label.failure_class, label.decisive_step)}"
+    ax.set_title(f"{_title(case)}\n{told}", parse_math=False)
+    return figure
+
+
+def failure_explorer(queue: FailureQueue, export_file: str | Path) -> Any:
+    """The failures one by one: each run drawn, a class, a step and a note to give, undo, and export to a file.
+
+    Label writes to the journal at once and goes on to the next failure without a label; Undo takes back the newest
+    label; Export writes all of them into `export_file` as JSON Lines. Returns an ipywidgets VBox that works by mouse
+    and by keyboard. Raises InvalidInput where the queue is empty.
+    """
+    if not queue.ids:
+        raise InvalidInput("got a queue without failures; record one: theorex outcome --fail")
+    return _Explorer(queue, str(export_file)).box
+
+
+class _Explorer:
+    """The controls of one queue and what they do."""
+
+    def __init__(self, queue: FailureQueue, export_file: str) -> None:
+        import ipywidgets as widgets
+
+        self.queue = queue
+        self.failure, self.kind, self.step, self.note, self.file, buttons = _controls(export_file)
+        self.status, self.fix, self.picture = widgets.HTML(), widgets.HTML(), widgets.Image(format="png")
+        for button, act in zip(buttons, (self.label, self.undo, self.export), strict=True):
+            button.on_click(act)
+        self.failure.observe(self.show, names="value")
+        self.go_to(queue.ids[0])
+        self.say("Choose a class, then Label.")
+        shown = [self.failure, self.picture, self.fix, self.kind, self.step, self.note, self.file]
+        self.box = widgets.VBox([*shown, widgets.HBox(list(buttons)), self.status])
+
+    def show(self, _: Any = None) -> None:
+        """The chosen failure: its run, and its label, or else what the rules find."""
+        chosen = self.failure.value
+        case, verdict, label = self.queue.case(chosen), self.queue.verdict(chosen), self.queue.labels().get(chosen)
+        self.step.options = [("not said", None), *((str(each.index), each.index) for each in case.steps)]
+        self.kind.value = verdict.failure_class if label is None else label.failure_class
+        self.step.value = verdict.decisive_step if label is None else label.decisive_step
+        self.note.value = "" if label is None else label.note
+        self.fix.value = f"<p>proposed fix: {escape(verdict.fix_description or verdict.problem or '')}</p>"
+        self.picture.value = to_png(draw_failure(case, verdict, label))
+
+    def go_to(self, outcome_id: str) -> None:
+        """Choose a failure, with the marks of those that are labelled set anew."""
+        labels = self.queue.labels()
+        self.failure.unobserve(self.show, names="value")
+        self.failure.options = [
+            (f"{'✓ ' if each in labels else ''}{number}. {_title(self.queue.case(each))}", each)
+            for number, each in enumerate(self.queue.ids, 1)
+        ]
+        self.failure.value = outcome_id
+        self.failure.observe(self.show, names="value")
+        self.show()
+
+    def say(self, what: str) -> None:
+        """One line of status, with how far the labelling is."""
+        count = f"{len(self.queue.labels())} of {len(self.queue.ids)} are labelled."
+        self.status.value = f'<p role="status">{escape(what)} {count}</p>'
+
+    def label(self, _: Any) -> None:
+        """Label the chosen failure and go on."""
+        kind, step, chosen = self.kind.value, self.step.value, self.failure.value
+        try:
+            self.queue.label(chosen, kind, decisive_step=step, note=self.note.value)
+        except TheorexError as error:
+            self.say(f"{error}.")
+            return
+        self.say(f"Labelled as {_at_step(kind, step)}.")
+        self.go_to(_next_unlabelled(self.queue, chosen))
+
+    def undo(self, _: Any) -> None:
+        """Take back the newest label and go to its failure."""
+        taken = self.queue.undo()
+        if taken is None:
+            self.say("Nothing to undo.")
+            return
+        self.say(f"Taken back: {_at_step(taken.failure_class, taken.decisive_step)}.")
+        self.go_to(taken.outcome_id)
+
+    def export(self, _: Any) -> None:
+        """Write all labels into the file that is named."""
+        try:
+            self.say(f"Labels in {self.file.value}: {self.queue.export(self.file.value)}.")
+        except TheorexError as error:
+            self.say(f"{error}.")
+
+
+def _controls(file: str) -> tuple[Any, Any, Any, Any, Any, tuple[Any, Any, Any]]:
+    """Failure, class, step, note, file, and the buttons Label, Undo and Export."""
+    import ipywidgets as widgets
+
+    look: dict[str, Any] = {"style": {"description_width": "9em"}, "layout": widgets.Layout(width="48em")}
+    buttons = tuple(
+        widgets.Button(description=name, tooltip=tip, button_style=style)
+        for name, tip, style in (
+            ("Label", "Write this label into the journal", "primary"),
+            ("Undo", "Take back the newest label", ""),
+            ("Export", "Write all labels into the file", ""),
+        )
+    )
+    return (
+        widgets.Dropdown(description="Failure", **look),
+        widgets.Dropdown(options=[each.value for each in FailureClass], description="Class", **look),
+        widgets.Dropdown(description="Decisive step", **look),
+        widgets.Text(description="Note", placeholder=f"up to {NOTE_CHARACTERS} characters", **look),
+        widgets.Text(value=file, description="Export to", **look),
+        (buttons[0], buttons[1], buttons[2]),
+    )
+
+
+def _next_unlabelled(queue: FailureQueue, outcome_id: str) -> str:
+    """The first failure without a label from this one on, round the end; this one where all are labelled."""
+    at, labels = queue.ids.index(outcome_id), queue.labels()
+    return next((each for each in [*queue.ids[at:], *queue.ids[:at]] if each not in labels), outcome_id)
+
+
+def _title(case: Case) -> str:
+    return one_line(f"{case.outcome.agent_id}: {case.outcome.decision}", _TITLE_CHARACTERS)
+
+
+def _at_step(failure_class: str, step: int | None) -> str:
+    return failure_class if step is None else f"{failure_class} at step {step}"

@@ -1,0 +1,216 @@
+"""Controls over drawings of routing: each `*_explorer` is a thin wrapper over a pure `draw_*` of the same settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from html import escape
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.experiments.draw.routing_plots import HEURISTIC, plot_choices, plot_evidence, plot_matrix
+from theorex_lab.experiments.draw.widgets import to_png
+from theorex_lab.experiments.scores.routing_runs import MatrixSettings, Runs
+from theorex_lab.routing.energy import Power
+from theorex_lab.routing.router import Decision, route
+
+MAINS = Power(None, False)
+DEFAULT_TASK = "debug this parser: it drops the last line"
+MOST_SAMPLES = 100
+HALF_LIVES_DAYS = (1.0, 2.0, 4.0, 7.0, 14.0, 30.0, 60.0, 120.0, 365.0)
+_NEVER = ("never", math.inf)
+
+Sources = Mapping[str, Callable[[], Runs]]
+
+
+def draw_matrix(runs: Runs, chosen: MatrixSettings | None = None) -> Figure:
+    """The matrix under these settings (None: the home's own), and beside it what they choose against the home's own.
+
+    Raises InvalidInput for a weight outside 0..1, fewer than 0 runs, or a half-life that is not above 0.
+    """
+    cells, before, after = runs.matrix(chosen), runs.choices(), runs.choices(chosen)
+    kinds, models = max(len(after), 3), max(len({cell.model for cell in cells}), 2)
+    letters = max((len(f"{before[kind] or HEURISTIC} → {after[kind] or HEURISTIC}") for kind in after), default=0)
+    # Inches, since a layout that is found by drawing takes four times as long.
+    table, scores, height = 1.55 * models, 2.7, 0.55 * kinds
+    width, bottom = 0.85 + table + 1.85 + scores + 0.3 + 0.085 * letters, 0.75 + 0.22 * models
+    figure = Figure(figsize=(width, bottom + height + 0.6))
+    tall = (bottom / figure.get_figheight(), height / figure.get_figheight())
+    left, right = (
+        figure.add_axes((start / width, tall[0], wide / width, tall[1]))
+        for start, wide in ((0.85, table), (2.7 + table, scores))
+    )
+    plot_matrix(cells, choices=after, ax=left)
+    plot_choices(cells, before, after, ax=right)
+    return figure
+
+
+def describe_choices(runs: Runs, chosen: MatrixSettings | None = None) -> str:
+    """What these settings choose for each type, and what they change against the home's own, in one line."""
+    before, after = runs.choices(), runs.choices(chosen)
+    flipped = [
+        f"{kind}: {before[kind] or HEURISTIC} → {model or HEURISTIC}"
+        for kind, model in after.items()
+        if model != before[kind]
+    ]
+    now = "; ".join(f"{kind}: {model or HEURISTIC}" for kind, model in after.items())
+    return f"chosen: {now or 'nothing'}. Flipped: {'; '.join(flipped) or 'nothing'}."
+
+
+def decide(runs: Runs, task: str, *, urgent: bool = False, context_pct: float = 0.0) -> Decision:
+    """Where a task would go by these runs, on mains. Raises InvalidInput as `route` does."""
+    return route(
+        task, runs.settings, evidence=runs.evidence, power=MAINS, now=runs.now, urgent=urgent, context_pct=context_pct
+    )
+
+
+def draw_route(runs: Runs, task: str = DEFAULT_TASK, *, urgent: bool = False, context_pct: float = 0.0) -> Figure:
+    """What is known of the models on a task of this type, and which one it would go to. Raises as `decide`."""
+    decision = decide(runs, task, urgent=urgent, context_pct=context_pct)
+    cells = runs.matrix()
+    known = sum(cell.query_type == decision.query_type for cell in cells)
+    figure = Figure(figsize=(9.5, 1.4 + 0.42 * max(known, 2)), layout="constrained")
+    plot_evidence(cells, decision.query_type, chosen=decision.model, ax=figure.add_subplot())
+    return figure
+
+
+def matrix_explorer(sources: Sources) -> Any:
+    """A choice of runs, sliders for both weights, the runs that a cell needs and the half-life, over `draw_matrix`.
+
+    `sources` gives runs by name, as `run_sources` does; the first is shown, any other is read when it is chosen, and why
+    one cannot be read stands in place of the choices. The weights add up to 1: either takes the other along. Returns an
+    ipywidgets VBox that works by mouse and by keyboard. Raises InvalidInput for no source.
+    """
+    import ipywidgets as widgets
+
+    runs_of, source = _reader(sources), _source(sources)
+    success, speed, samples, half_life = controls = _matrix_controls()
+    status, picture = widgets.HTML(), widgets.Image(format="png")
+    taking_up = False  # while the controls take up a source's own settings, nothing is drawn
+
+    def redraw(change: Any = None) -> None:
+        if change is not None and change.owner in (success, speed):
+            other, rest = speed if change.owner is success else success, round(1.0 - change.new, 10)
+            if other.value != rest:
+                other.value = rest  # calls this function once more
+                return
+        if not taking_up:
+            half_life_days = None if half_life.value == math.inf else half_life.value
+            chosen = MatrixSettings(success.value, samples.value, half_life_days)
+            _show(status, picture, lambda: _of_matrix(runs_of(source.value), chosen))
+
+    def take_up(_: Any = None) -> None:
+        nonlocal taking_up
+        try:
+            own = MatrixSettings.of(runs_of(source.value).settings)
+        except TheorexError as error:
+            status.value, picture.value = _paragraph(str(error)), b""
+            return
+        taking_up = True
+        _set_controls(controls, own)
+        taking_up = False
+        redraw()
+
+    for control in controls:
+        control.observe(redraw, names="value")
+    source.observe(take_up, names="value")
+    take_up()
+    return widgets.VBox([source, *controls, status, picture])
+
+
+def route_explorer(sources: Sources) -> Any:
+    """A task to type, whether it is urgent, the share of the context in use; what each step of the chain says to it.
+
+    `sources` is as in `matrix_explorer`; below the reasons stands `draw_route`. Raises InvalidInput for no source.
+    """
+    import ipywidgets as widgets
+
+    look: dict[str, Any] = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="56em")}
+    runs_of, source = _reader(sources), _source(sources)
+    task = widgets.Text(DEFAULT_TASK, description="Task", continuous_update=False, **look)
+    urgent = widgets.Checkbox(False, description="Urgent", **look)
+    context = widgets.FloatSlider(
+        0.0, min=0.0, max=100.0, step=5.0, description="Context in use (%)", readout_format=".0f",
+        continuous_update=False, style={"description_width": "13em"}, layout=widgets.Layout(width="38em"),
+    )  # fmt: skip
+    status, picture = widgets.HTML(), widgets.Image(format="png")
+
+    def redraw(_: Any = None) -> None:
+        details = {"urgent": urgent.value, "context_pct": context.value}
+        _show(status, picture, lambda: _of_route(runs_of(source.value), task.value, **details))
+
+    for control in (source, task, urgent, context):
+        control.observe(redraw, names="value")
+    redraw()
+    return widgets.VBox([source, task, urgent, context, status, picture])
+
+
+def _reader(sources: Sources) -> Callable[[str], Runs]:
+    """What reads a source once."""
+    if not sources:
+        raise InvalidInput("got no source; give at least one name with a function that returns Runs")
+    return cache(lambda name: sources[name]())
+
+
+def _source(sources: Sources) -> Any:
+    import ipywidgets as widgets
+
+    look: dict[str, Any] = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em")}
+    return widgets.Dropdown(options=list(sources), description="Source", **look)
+
+
+def _matrix_controls() -> tuple[Any, Any, Any, Any]:
+    """Sliders for the weight of success, that of latency, the runs a cell needs, and the half-life of evidence."""
+    import ipywidgets as widgets
+
+    look: dict[str, Any] = {
+        "style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em"), "continuous_update": False,
+    }  # fmt: skip
+    success, speed = (
+        widgets.FloatSlider(min=0.0, max=1.0, step=0.05, description=f"Weight of {name}", **look)
+        for name in ("success", "latency")
+    )
+    samples = widgets.IntSlider(min=1, max=MOST_SAMPLES, description="Runs a cell needs", **look)
+    half_life = widgets.SelectionSlider(options=[_NEVER], description="Half-life (days)", **look)
+    return success, speed, samples, half_life
+
+
+def _set_controls(controls: tuple[Any, Any, Any, Any], own: MatrixSettings) -> None:
+    """Let the controls stand at these settings, and offer their half-life among the others."""
+    success, speed, samples, half_life = controls
+    success.value, speed.value = own.success_weight, round(1.0 - own.success_weight, 10)
+    samples.max = max(MOST_SAMPLES, own.min_samples)
+    samples.value = own.min_samples
+    offered = sorted({*HALF_LIVES_DAYS, *([own.half_life_days] if own.half_life_days else [])})
+    half_life.options = [*((f"{days:g}", days) for days in offered), _NEVER]
+    half_life.value = own.half_life_days or math.inf
+
+
+def _show(status: Any, picture: Any, drawn: Callable[[], tuple[str, Figure]]) -> None:
+    """The line and the picture; of what cannot be drawn the reason."""
+    try:
+        line, figure = drawn()
+    except TheorexError as error:
+        status.value, picture.value = _paragraph(str(error)), b""
+        return
+    status.value, picture.value = line, to_png(figure)
+
+
+def _of_matrix(runs: Runs, chosen: MatrixSettings) -> tuple[str, Figure]:
+    return _paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
+
+
+def _of_route(runs: Runs, task: str, *, urgent: bool, context_pct: float) -> tuple[str, Figure]:
+    decision = decide(runs, task, urgent=urgent, context_pct=context_pct)
+    line = f"{decision.query_type} → {decision.model or 'no model'} ({decision.tier}, confidence {decision.confidence:.2f})"
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in decision.reasons)
+    then = escape(", ".join(decision.fallbacks) or "nothing")
+    figure = draw_route(runs, task, urgent=urgent, context_pct=context_pct)
+    return f"{_paragraph(line)}<ol>{reasons}</ol><p>then: {then}</p>", figure
+
+
+def _paragraph(text: str) -> str:
+    return f'<p role="status">{escape(text)}</p>'

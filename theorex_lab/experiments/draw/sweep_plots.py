@@ -1,0 +1,152 @@
+"""Pictures of sweeps: a metric over one or two settings, and what keeping costs against what forgetting costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes
+from theorex_lab.experiments.replay.frontier import frontier
+
+_ANNOTATED_CELLS = 120
+_TICKS = 12
+
+_Marks = Sequence[tuple[Any, str, str]]
+
+
+def draw_sweep(
+    table: Any,
+    settings: Sequence[str],
+    metric: str,
+    *,
+    maximise: bool,
+    marks: Mapping[str, Mapping[str, Any]],
+    ax: Axes | None,
+) -> Axes:
+    """The metric over one or two settings, columns of `table` as it is; see `Sweep.plot`."""
+    _check_marks(marks, settings)
+    best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
+    drawn = [(best, "D", f"best: {best[metric]:.4g}")]
+    drawn += [(mark, "o^sP"[number % 4], name) for number, (name, mark) in enumerate(marks.items())]
+    if len(settings) == 1:
+        return _draw_line(table, settings[0], metric, drawn, ax)
+    x, y = settings
+    full = len(table) == table[x].nunique() * table[y].nunique()
+    return (_draw_map if full else _draw_dots)(table, x, y, metric, drawn, ax)
+
+
+def _check_marks(marks: Mapping[str, Mapping[str, Any]], wanted: Sequence[str]) -> None:
+    lacking = [name for name, mark in marks.items() if not set(wanted) <= set(mark)]
+    if lacking:
+        raise InvalidInput(
+            f"got the marks {', '.join(lacking)} without {' and '.join(wanted)}; give a dictionary with each of them"
+        )
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _draw_line(table: Any, x: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
+    ax = new_axes(ax, width=7.0, height=4.2)
+    ax.plot(table[x], table[metric], "o-", color=LINE_COLOURS[0], markersize=4)
+    for row, marker, label in marks:
+        height = np.interp(row[x], table[x], table[metric]) if _is_numeric(table[x]) else row[metric]
+        ax.plot(row[x], height, marker, color=LINE_COLOURS[4], markersize=10, fillstyle="none", mew=2, label=label)
+    ax.set(xlabel=_words(x), ylabel=_words(metric), title=f"{_words(metric)} by {_words(x).lower()}")
+    if _is_geometric(table[x]):
+        ax.set_xscale("log")
+        if len(table) <= _TICKS:
+            ax.set_xticks(table[x], [f"{value:g}" for value in table[x]])
+            ax.minorticks_off()
+    ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _is_geometric(values: Any) -> bool:
+    return _is_numeric(values) and bool(values.min() > 0 and values.max() >= 20 * values.min())
+
+
+def _is_numeric(values: Any) -> bool:
+    return values.dtype.kind in "iuf"
+
+
+def _draw_map(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
+    cells = table.pivot(index=y, columns=x, values=metric)
+    ax = new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
+    values = cells.to_numpy(dtype=np.float64)
+    picture = ax.imshow(values, aspect="auto", origin="lower", cmap="viridis")
+    for axis, ticks in ((ax.xaxis, cells.columns), (ax.yaxis, cells.index)):
+        axis.set_ticks(
+            range(len(ticks)), [f"{tick:.4g}" if isinstance(tick, int | float) else str(tick) for tick in ticks]
+        )
+    if values.size <= _ANNOTATED_CELLS:
+        middle = (np.nanmin(values) + np.nanmax(values)) / 2
+        for (row, column), value in np.ndenumerate(values):
+            colour = "black" if value > middle else "white"
+            ax.text(column, row - 0.28, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
+    for mark, marker, label in marks:
+        place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
+        ax.plot(*place, marker, color="#D55E00", markersize=9, markeredgecolor="white", label=label)
+    _finish_map(ax, picture, x, y, metric)
+    return ax
+
+
+def _place(value: Any, ticks: Any) -> float:
+    """Where a value lies among ticks that are spaced evenly."""
+    if _is_numeric(ticks) and isinstance(value, int | float):
+        return float(np.interp(value, np.asarray(ticks, np.float64), np.arange(len(ticks))))
+    if value not in list(ticks):
+        raise InvalidInput(f"got a mark at {value!r}; allowed are {', '.join(map(str, ticks))}")
+    return float(list(ticks).index(value))
+
+
+def _draw_dots(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
+    ax = new_axes(ax, width=7.0, height=5.0)
+    picture = ax.scatter(table[x], table[y], c=table[metric], cmap="viridis", s=42)
+    for mark, marker, label in marks:
+        ax.plot(mark[x], mark[y], marker, color="#D55E00", markersize=12, fillstyle="none", mew=2, label=label)
+    for name, scale in ((x, ax.set_xscale), (y, ax.set_yscale)):
+        if _is_geometric(table[name]):
+            scale("log")
+    _finish_map(ax, picture, x, y, metric)
+    return ax
+
+
+def _finish_map(ax: Axes, picture: Any, x: str, y: str, metric: str) -> None:
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.colorbar(picture, ax=ax, label=_words(metric))
+    ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False)
+
+
+def plot_frontier(
+    table: Any, cost: str, loss: str, *, marks: Mapping[str, Mapping[str, Any]] | None = None, ax: Axes | None = None
+) -> Axes:
+    """All settings as dots of cost and loss, the frontier as a line, and named settings (`default`, `fitted`) marked.
+
+    marks: for each name what holds its cost and loss, such as a replay's summary. Raises InvalidInput as `frontier`, and
+    for a mark without either.
+    """
+    best = frontier(table, cost, loss)
+    frame = getattr(table, "frame", table)
+    _check_marks(marks or {}, [cost, loss])
+    ax = new_axes(ax, width=7.0, height=4.6)
+    ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
+    ax.step(best[cost], best[loss], "o-", where="post", color=LINE_COLOURS[0], markersize=4, label="frontier")
+    for number, (name, mark) in enumerate((marks or {}).items()):
+        ax.plot(
+            mark[cost], mark[loss], ("D", "^", "s", "P")[number % 4], color=LINE_COLOURS[(4, 1, 2, 3)[number % 4]],
+            markersize=9, markeredgecolor="white", label=name,
+        )  # fmt: skip
+    ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
+    ax.set_title("What keeping costs against what forgetting costs")
+    ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

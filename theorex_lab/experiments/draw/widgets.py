@@ -1,0 +1,219 @@
+"""Sliders over drawings: each `*_explorer` is a thin wrapper over a pure `draw_*` of the same settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
+from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.experiments.data.sources import data_folder
+from theorex_lab.experiments.draw.plots import TIER_COLOURS, plot_forgetting_curves, plot_tiers
+from theorex_lab.experiments.scores.access import from_git_touches, git_commits, log_of_commits
+from theorex_lab.experiments.scores.access_log import AccessLog, replay
+from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
+from theorex_lab.memory.decay import (
+    ACTIVE_THRESHOLD,
+    LAWS,
+    MILD_THRESHOLD,
+    Floats,
+    Items,
+    Law,
+    Tier,
+    make_law,
+    tiers,
+)
+
+HALF_LIFE_RANGE_DAYS = (0.5, 120.0)
+RECORDED_LOGS = ("git_touches_pfr", "git_touches_helm")  # folders below the one that THEOREX_DATA names
+_MOST_DOTS = 1_000  # more of them take longer to draw and show nothing new
+
+
+def count_tiers(
+    items: Items,
+    half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
+    active_threshold: float = ACTIVE_THRESHOLD,
+    mild_threshold: float = MILD_THRESHOLD,
+    *,
+    law: str = "product",
+) -> dict[str, int]:
+    """How many of the items these settings make ACTIVE, MILD and LESS. Raises InvalidInput as `draw_decay` does.
+
+    >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
+    {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}
+    """
+    _, codes = _scored(items, _law(law, half_life_days), active_threshold, mild_threshold)
+    return {tier.name: int(np.count_nonzero(codes == tier)) for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)}
+
+
+def draw_decay(
+    items: Items,
+    half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
+    active_threshold: float = ACTIVE_THRESHOLD,
+    mild_threshold: float = MILD_THRESHOLD,
+    *,
+    law: str = "product",
+) -> Figure:
+    """The items on the forgetting curves of these settings, and beside them how many fall into each tier.
+
+    `law` is one that has a half-life. Raises InvalidInput for any other, a half-life outside its range, or
+    thresholds outside 0 <= mild <= active <= 1.
+
+    >>> [axes.get_title() for axes in draw_decay(Items.of([0.0, 14.0, 60.0])).axes]
+    ['product, half-life 14 days', '3 items by tier']
+    """
+    chosen = _law(law, half_life_days)
+    importance, codes = _scored(items, chosen, active_threshold, mild_threshold)
+    figure = Figure(figsize=(10.5, 4.0))
+    curves, bars = figure.subplots(1, 2, width_ratios=(3, 2))
+    figure.subplots_adjust(left=0.06, right=0.97, top=0.91, bottom=0.24, wspace=0.45)
+    plot_forgetting_curves(
+        chosen, active_threshold=active_threshold, mild_threshold=mild_threshold,
+        longest_days=HALF_LIFE_RANGE_DAYS[1], ax=curves,
+    )  # fmt: skip
+    _draw_items(curves, items, importance, codes)
+    curves.set_title(f"{law}, half-life {half_life_days:.3g} days")
+    plot_tiers(count_tiers(items, half_life_days, active_threshold, mild_threshold, law=law), ax=bars)
+    # Ticks are what a redraw waits for; and on the bars the numbers stand in words.
+    curves.set(xticks=np.linspace(0, HALF_LIFE_RANGE_DAYS[1], 5), yticks=(0, 0.5, 1))
+    bars.set_xticks([])
+    return figure
+
+
+def items_at_end(log: AccessLog) -> Items:
+    """The items of a log as they stood before its last event; none where nothing happened."""
+    return replay(log, [log.n_events - 1])[0].items if log.n_events else Items.of([])
+
+
+def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
+    """The logs at hand by name, each read when it is called: your repository, recorded logs, the simulation.
+
+    The git history around the folder `repository` is there where it has at least 30 commits (the newest 5,000 are
+    read), a recorded log where the folder that THEOREX_DATA names holds it. Raises InvalidInput where that is none.
+
+    >>> list(log_sources("/"))[-1]
+    'simulation of a team of agents'
+    """
+    found: dict[str, Callable[[], AccessLog]] = {}
+    where = Path(repository).resolve()
+    if _has_history(where):
+        top = next((folder for folder in (where, *where.parents) if (folder / ".git").exists()), where)
+        found[f"your repository: {top.name}"] = lambda: log_of_commits(git_commits(where, limit=MAX_COMMITS))
+    folder = data_folder()
+    files = [folder / name / "touches.log.gz" for name in RECORDED_LOGS] if folder else []
+    for file in files:
+        if file.exists():
+            found[f"recorded: {file.parent.name}"] = partial(from_git_touches, file)
+    found["simulation of a team of agents"] = lambda: simulated_history("simulation").log
+    return found
+
+
+def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]], *, law: str = "product") -> Any:
+    """A choice of sources, sliders for the half-life (0.5 to 120 days) and both thresholds, over `draw_decay`.
+
+    `sources` gives items, or a log whose items at its end are taken, by name, as `log_sources` does; the first is
+    shown, any other is read when it is chosen, and why one cannot be read stands in place of the counts. Returns an
+    ipywidgets VBox that works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is moved past
+    the other takes it along. Raises InvalidInput for no source, and for a law without a half-life.
+    """
+    import ipywidgets as widgets
+
+    _law(law, DEFAULT_HALF_LIFE_DAYS)
+    if not sources:
+        raise InvalidInput("got no source; give at least one name with a function that returns Items or an AccessLog")
+    source, half_life, active, mild = _controls(list(sources))
+    counts, picture = widgets.HTML(), widgets.Image(format="png")
+
+    @cache
+    def items_of(name: str) -> Items:
+        found = sources[name]()
+        return items_at_end(found) if isinstance(found, AccessLog) else found
+
+    def redraw(change: Any = None) -> None:
+        if mild.value > active.value:
+            follower = mild if change.owner is active else active
+            follower.value = change.new  # calls this function once more
+            return
+        settings = (half_life.value, active.value, mild.value)
+        try:
+            items = items_of(source.value)
+        except TheorexError as error:
+            counts.value, picture.value = f'<p role="status">{escape(str(error))}</p>', b""
+            return
+        counts.value = _counts_in_words(count_tiers(items, *settings, law=law), half_life.value)
+        picture.value = to_png(draw_decay(items, *settings, law=law))
+
+    for control in (source, half_life, active, mild):
+        control.observe(redraw, names="value")
+    redraw()
+    return widgets.VBox([source, half_life, active, mild, counts, picture])
+
+
+def to_png(figure: Figure) -> bytes:
+    """The figure as a PNG file; it needs no window and leaves nothing open."""
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=80, pil_kwargs={"compress_level": 1})
+    return file.getvalue()
+
+
+def _has_history(folder: Path) -> bool:
+    try:
+        return len(git_commits(folder, limit=MIN_COMMITS)) >= MIN_COMMITS
+    except InvalidInput:  # no repository, or no git: then there is no history to show
+        return False
+
+
+def _controls(names: list[str]) -> tuple[Any, Any, Any, Any]:
+    """The dropdown of sources and the sliders for the half-life, the ACTIVE and the MILD threshold."""
+    import ipywidgets as widgets
+
+    look: dict[str, Any] = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em")}
+    low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
+    half_life = widgets.FloatLogSlider(
+        DEFAULT_HALF_LIFE_DAYS, min=low, max=high, step=0.02, description="Half-life (days)", readout_format=".1f",
+        continuous_update=False, **look,
+    )  # fmt: skip
+    active, mild = (
+        widgets.FloatSlider(
+            value, min=0.0, max=1.0, step=0.01, description=f"{name} from importance", continuous_update=False, **look
+        )
+        for name, value in (("ACTIVE", ACTIVE_THRESHOLD), ("MILD", MILD_THRESHOLD))
+    )
+    return widgets.Dropdown(options=names, description="Source", **look), half_life, active, mild
+
+
+def _law(name: str, half_life_days: float) -> Law:
+    having = [law for law in LAWS if "half_life_days" in LAWS[law].parameters]
+    if name not in having:
+        raise InvalidInput(f"got the law {name!r}; allowed are those with a half-life: {', '.join(having)}")
+    return make_law(name, half_life_days=half_life_days)
+
+
+def _scored(items: Items, law: Law, active_threshold: float, mild_threshold: float) -> tuple[Floats, Any]:
+    importance = law.importance(law.raw(items))
+    return importance, tiers(importance, active_threshold, mild_threshold)
+
+
+def _draw_items(ax: Axes, items: Items, importance: Floats, codes: Any) -> None:
+    """Each item as a dot at its age and importance; of many, evenly chosen ones."""
+    chosen = np.unique(np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp))
+    for tier in Tier:
+        dots = chosen[codes[chosen] == tier]
+        ax.plot(
+            items.age_days[dots], importance[dots], "o",
+            color=TIER_COLOURS[tier.name], markersize=4, alpha=0.6, markeredgewidth=0,
+        )  # fmt: skip
+
+
+def _counts_in_words(counts: dict[str, int], half_life_days: float) -> str:
+    tiers_in_words = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f'<p role="status">{tiers_in_words} (half-life {half_life_days:.1f} days)</p>'

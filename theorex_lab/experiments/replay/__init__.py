@@ -1,0 +1,1 @@
+"""EventLog events run again under other settings."""

@@ -1,0 +1,437 @@
+"""EventLog events as columns, read once, and the memory that they leave by any time, whatever the settings."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.sentences import dedup_key, is_heard, owner_of
+from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
+from theorex_lab.experiments.scores.fitting import Table
+from theorex_lab.journal.columns import Columns, Names
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.sqlite import Journal
+from theorex_lab.lab import Lab
+from theorex_lab.memory.confirm import short_id
+from theorex_lab.memory.context import escape
+from theorex_lab.memory.decay import (
+    COUNT_HALF_LIVES_DAYS,
+    Floats,
+    Items,
+    Law,
+    effective_link_strength,
+    link_columns,
+    linked_activity,
+    stored_link_strength,
+)
+from theorex_lab.memory.filling import shortened
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
+
+Integers = NDArray[np.int64]
+N = TypeVar("N", int, Integers)
+
+_HALF_LIVES = np.array(COUNT_HALF_LIVES_DAYS)
+_LOG_AGENT = "log"
+_SENTENCE_COLUMNS = (
+    "sentence_time", "sentence_owner", "sentence_text", "sentence_bytes", "sentence_avoid", "sentence_same", "sentence_heard",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class EventLog:
+    """EventLog events as columns, in the order of time; `EventLog.of` reads them.
+
+    names, item_id, item_agent (position in `agents`), item_bytes (escaped and plain)   of each item
+    time (µs), item, count, fix_count (those in a trace_fix), trust   of each mention
+    link_ends (two items) of each link; together_time, together_link of each time that both were mentioned
+    sentence_time, sentence_owner (position in `owners`), sentence_text (position in `sentence_texts`), sentence_bytes,
+    sentence_avoid (1 where it says what to avoid), sentence_same (equal for those of which a context holds the newest),
+    sentence_heard (-1 for the owner's own words, else the number of who it was heard from, as `source_number` gives it)
+        of each trace fix and each `avoid`
+    short_term: as `ShortTerm` has them
+    """
+
+    names: tuple[str, ...]
+    agents: tuple[str, ...]
+    owners: tuple[str, ...]
+    sentence_texts: tuple[str, ...]
+    item_id: Integers
+    item_agent: Integers
+    item_bytes: Integers
+    time: Integers
+    item: Integers
+    count: Integers
+    fix_count: Integers
+    trust: Integers
+    link_ends: Integers
+    together_time: Integers
+    together_link: Integers
+    sentence_time: Integers
+    sentence_owner: Integers
+    sentence_text: Integers
+    sentence_bytes: Integers
+    sentence_avoid: Integers
+    sentence_same: Integers
+    sentence_heard: Integers
+    short_term: Columns
+
+    @classmethod
+    def of(cls, source: Journal | Lab | AccessLog) -> EventLog:
+        """The mentions in a journal, in a lab's journal, or in an access log; events whose bodies were erased are gone.
+
+        A concept that a file stated counts as that many mentions at its last one. Of an access log an item is a
+        concept of one trusted agent, events of up to 20 items link them, and removals are left out. Raises
+        InvalidInput for anything else.
+
+        >>> log = AccessLog.of([(0, "a", "x", False), (0, "b", "x", False), (9, "a", None, False)])
+        >>> EventLog.of(log)
+        EventLog(3 mentions of 2 items by 1 agents)
+        """
+        reader = _Reader()
+        if isinstance(source, AccessLog):
+            reader.read_log(source)
+        elif isinstance(source, Journal | Lab):
+            reader.read_journal(source.journal if isinstance(source, Lab) else source)
+        else:
+            raise InvalidInput(f"got a {type(source).__name__} to replay; allowed are a Journal, a Lab or an AccessLog")
+        return reader.recorded()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over all columns: equal for equal recordings."""
+        digest = hashlib.sha256(
+            "\x1f".join([*self.names, "", *self.agents, "", *self.owners, "", *self.sentence_texts]).encode(
+                "utf-8", "surrogatepass"
+            )
+        )
+        columns = {field.name: getattr(self, field.name) for field in fields(self)[4:-1]} | self.short_term
+        for name, column in sorted(columns.items()):
+            digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"EventLog({len(self.time)} mentions of {len(self.names)} items by {len(self.agents)} agents)"
+
+
+class _Reader:
+    """Columns while the events pass by."""
+
+    def __init__(self) -> None:
+        self.agents, self.owners, self.texts, self.short_term = Names(), Names(), Names(), ShortTerm()
+        self.items: dict[tuple[int, int], int] = {}
+        self.names: list[str] = []
+        self.links: dict[tuple[int, int], int] = {}
+        self.mentions: list[tuple[int, int, int, int, int]] = []  # time, item, count, fix_count, trust
+        self.together: list[tuple[int, int]] = []  # time, link
+        self.sentences: list[tuple[int, ...]] = []  # time, owner, text, bytes, avoid, same, heard
+        self.confirmed: set[str] = set()
+        self.same: dict[Hashable, int] = {}
+        # Of a log, which may be long, as columns at once.
+        self.mentions_of_log, self.together_of_log = np.zeros((5, 0), np.int64), np.zeros((2, 0), np.int64)
+        self.links_of_log = np.zeros((0, 2), np.int64)
+
+    def read_journal(self, journal: Journal) -> None:
+        said = journal.tail(0, kinds=("confirmed",))
+        self.confirmed = {event.body["observation_id"] for event in said if not event.erased}
+        for event in journal.tail(0, kinds=("observation", "imported", "short_term", "imported_links")):
+            if event.erased:
+                continue
+            if event.kind == "observation":
+                self._observation(event)
+            elif event.kind == "imported":
+                self._imported(event)
+            else:
+                self.short_term.fold([event])
+        records = self.short_term.records
+        for agent, concept, surface in zip(*(records[name].tolist() for name in ("agent", "concept_id", "surface")), strict=True):  # fmt: skip
+            self._item(self.agents.number(self.short_term.agents[agent]), concept, self.short_term.labels[surface])
+
+    def read_log(self, log: AccessLog) -> None:
+        agent = self.agents.number(_LOG_AGENT)
+        for number, name in enumerate(log.items):
+            self._item(agent, number, name)
+        kept = np.flatnonzero(~log.deleted)
+        one = np.ones(len(kept), np.int64)
+        self.mentions_of_log = np.array([log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one])
+        self.together_of_log, self.links_of_log = _together(log, kept)
+
+    def _observation(self, event: Event) -> None:
+        body, agent = event.body, self.agents.number(event.agent)
+        is_fix, trust = body["type"] == FIX_TYPE, TRUST[body["source"]]
+        if body["type"] in (FIX_TYPE, AVOID_TYPE):
+            heard = is_heard(event) and event.id not in self.confirmed
+            said = owner_of(event) + (",confirmed" if event.id in self.confirmed and is_heard(event) else "")
+            same = self.same.setdefault((heard, dedup_key(event)), len(self.same))
+            text = shortened(body["text"])
+            size = len(text.encode()) + (len(f", id {short_id(event.id)}".encode()) if heard else 0)
+            numbers = self.owners.number(said), self.texts.number(text), size, int(not is_fix), same
+            self.sentences.append((event.at, *numbers, source_number(agent, trust) if heard else -1))
+        if not body.get("counted", True):
+            return
+        found = [self._item(agent, concept[0], concept[2]) for concept in body["concepts"]]
+        for item, concept in zip(found, body["concepts"], strict=True):
+            self.mentions.append((event.at, item, concept[3], concept[3] * is_fix, trust))
+        self._link(found, event.at)
+
+    def _imported(self, event: Event) -> None:
+        body = event.body
+        concept, _, surface, count = body["concepts"][0]
+        if body["last_seen"] != EARLIEST:  # else its time could not be read
+            item = self._item(self.agents.number(event.agent), concept, surface)
+            self.mentions.append((body["last_seen"], item, count, body["fix_count"], TRUST[body["source"]]))
+
+    def _item(self, agent: int, concept: int, name: str) -> int:
+        item = self.items.setdefault((agent, concept), len(self.names))
+        if item == len(self.names):
+            self.names.append(name)
+        return item
+
+    def _link(self, items: Sequence[int], time: int) -> None:
+        for ends in combinations(sorted(items), 2):
+            self.together.append((time, self.links.setdefault(ends, len(self.links))))
+
+    def recorded(self) -> EventLog:
+        mentions = np.concatenate([_columns(self.mentions, 5), self.mentions_of_log], axis=1)
+        time, item, count, fix_count, trust = _sorted_columns(mentions)
+        together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
+        together_time, together_link = _sorted_columns(together)
+        sentences = _sorted_columns(_columns(self.sentences, 7))
+        links = np.array(list(self.links), np.int64).reshape(-1, 2)
+        shown = [shortened(name) for name in self.names]
+        sizes = [(len(escape(name).encode()), len(name.encode())) for name in shown]
+        keys = np.array(list(self.items), np.int64).reshape(-1, 2)
+        return EventLog(
+            names=tuple(self.names),
+            agents=tuple(self.agents),
+            owners=tuple(self.owners),
+            sentence_texts=tuple(self.texts),
+            item_id=keys[:, 1].copy(),
+            item_agent=keys[:, 0].copy(),
+            item_bytes=np.array(sizes, np.int64).reshape(-1, 2),
+            time=time,
+            item=item,
+            count=count,
+            fix_count=fix_count,
+            trust=trust,
+            link_ends=np.concatenate([links, self.links_of_log]),
+            together_time=together_time,
+            together_link=together_link,
+            **dict(zip(_SENTENCE_COLUMNS, sentences, strict=True)),
+            short_term=self.short_term.columns(),
+        )
+
+
+def source_number(agent: N, trust: N) -> N:
+    """A number for each agent and each trust below `agent`, of one or of whole columns."""
+    return TRUST["agent"] * agent + trust
+
+
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Integers:
+    return np.array(rows, np.int64).reshape(-1, width).T
+
+
+def _sorted_columns(columns: Integers) -> list[Integers]:
+    """The columns by time, which the first holds."""
+    order = np.argsort(columns[0], kind="stable")
+    return [column[order] for column in columns]
+
+
+def _together(log: AccessLog, kept: Integers) -> tuple[Integers, Integers]:
+    """Time and link of each pair of items in an event of up to 20, shape (2, n); and the links' ends, shape (links, 2).
+
+    `kept`: the rows of the log that count. Links are numbered in the order in which they are first seen.
+    """
+    bounds = np.append(np.flatnonzero(np.diff(log.event[kept], prepend=-1)), len(kept))
+    sizes, starts = np.diff(bounds), bounds[:-1]
+    keys = [np.zeros(0, np.int64)]
+    rows = [np.zeros(0, np.int64)]
+    for size in range(2, MAX_EVENT_ITEMS + 1):
+        first = starts[sizes == size]
+        items = np.sort(log.item[kept[first[:, None] + np.arange(size)]], axis=1)
+        one, other = np.triu_indices(size, 1)  # in the order of `combinations`
+        keys.append((items[:, one] * len(log.items) + items[:, other]).ravel())
+        rows.append(np.repeat(first, len(one)))
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    key, row = np.concatenate(keys)[order], np.concatenate(rows)[order]
+    known, seen_first, link = np.unique(key, return_index=True, return_inverse=True)
+    by_sight = np.argsort(seen_first)
+    number = np.empty_like(by_sight)
+    number[by_sight] = np.arange(len(by_sight))
+    ends = np.stack(np.divmod(known[by_sight], max(len(log.items), 1)), axis=1)
+    return np.array([log.time[kept[row]], number[link]]), ends
+
+
+class Memory:
+    """What is known of every item after some mentions, under any settings; and its links, which scans may drop."""
+
+    def __init__(self, recorded: EventLog) -> None:
+        n = len(recorded.names)
+        self.count, self.fix_count, self.trust = (np.zeros(n, np.int64) for _ in range(3))
+        self.first, self.last = np.full(n, LATEST), np.full(n, -LATEST)
+        self.decayed = np.zeros((n, len(_HALF_LIVES)))  # at the last mention
+
+    def take_in(self, mentions: Columns) -> None:
+        """Count mentions: columns item, time, count, fix_count and trust."""
+        item, time = mentions["item"], mentions["time"]
+        if not len(item):
+            return
+        touched = np.unique(item)
+        before = self.last[touched]
+        np.add.at(self.count, item, mentions["count"])
+        np.add.at(self.fix_count, item, mentions["fix_count"])
+        np.maximum.at(self.trust, item, mentions["trust"])
+        np.minimum.at(self.first, item, time)
+        np.maximum.at(self.last, item, time)
+        moved = (self.last[touched] - before) / MICROSECONDS_PER_DAY
+        self.decayed[touched] *= np.exp2(-moved[:, None] / _HALF_LIVES)
+        place, age = np.searchsorted(touched, item), (self.last[item] - time) / MICROSECONDS_PER_DAY
+        for column, half_life in enumerate(_HALF_LIVES):
+            weights = mentions["count"] * np.exp2(-age / half_life)
+            self.decayed[touched, column] += np.bincount(place, weights=weights, minlength=len(touched))
+
+
+class Links:
+    """The links of one memory: how often and when both ends were mentioned together, since a scan last dropped them."""
+
+    def __init__(self, recorded: EventLog) -> None:
+        self.ends = recorded.link_ends
+        self.count, self.last = np.zeros(len(self.ends), np.int64), np.full(len(self.ends), -LATEST)
+
+    def take_in(self, links: Integers, times: Integers) -> None:
+        """Count that the ends of these links were mentioned together."""
+        np.add.at(self.count, links, 1)
+        np.maximum.at(self.last, links, times)
+
+    def strengths(self, now: int, half_life_days: float) -> tuple[Integers, Floats]:
+        """The links that are present, and their strengths."""
+        there = np.flatnonzero(self.count)
+        days = (now - self.last[there]) / MICROSECONDS_PER_DAY
+        strength = effective_link_strength(stored_link_strength(self.count[there]), days, half_life_days)
+        return there[strength > 0], strength[strength > 0]
+
+    def keep(self, present: Integers) -> None:
+        """Drop all other links: they start anew."""
+        kept = np.zeros_like(self.count)
+        kept[present] = self.count[present]
+        self.count = kept
+
+
+class Moment:
+    """The known items at one time: what laws and context lines need of them, whatever the settings."""
+
+    def __init__(self, recorded: EventLog, memory: Memory, now: int) -> None:
+        self.recorded, self.memory, self.now = recorded, memory, now
+        self.rows = np.flatnonzero(memory.count)
+        self.last, self.count = memory.last[self.rows], memory.count[self.rows]
+        self.age = (now - self.last) / MICROSECONDS_PER_DAY
+        self.first_age = (now - memory.first[self.rows]) / MICROSECONDS_PER_DAY
+        self.decayed = memory.decayed[self.rows] * np.exp2(-np.maximum(self.age, 0.0)[:, None] / _HALF_LIVES)
+        self.only_fixes = memory.fix_count[self.rows] == self.count
+        self.linked: dict[float, tuple[Integers, Floats, Floats]] = {}  # by half-life, since several settings share one
+
+    def items(self, settings: Settings, law: Law, links: Links) -> Items:
+        """What this law reads of the known items."""
+        n, half_life = len(self.memory.count), settings.half_life_days
+        if half_life not in self.linked:
+            present, strength = links.strengths(self.now, half_life)
+            first, second = links.ends[present].T
+            strongest, mean = link_columns(n, first, second, strength)
+            self.linked[half_life] = present, strongest[self.rows], mean[self.rows]
+        present, link_strength, mean_link_strength = self.linked[half_life]
+        activity: Floats = np.zeros(n)
+        if law.params.get("weight_linked"):
+            age = (self.now - self.memory.last) / MICROSECONDS_PER_DAY
+            first, second = links.ends[present].T
+            activity = linked_activity(n, first, second, links.count[present], self.memory.count, age)
+        return Items.of(
+            self.age,
+            self.count,
+            first_age_days=self.first_age,
+            decayed_counts=self.decayed,
+            link_strength=link_strength,
+            mean_link_strength=mean_link_strength,
+            linked_activity=activity[self.rows],
+            half_life_cap_days=np.where(self.only_fixes, settings.fix_half_life_days, np.inf),
+        )
+
+
+def memory_at(recorded: EventLog, at: int | None = None) -> tuple[Moment, Links]:
+    """The items and links that the mentions up to `at` (µs; default: all) left, graduations apart."""
+    now = last_mention(recorded) if at is None else at
+    memory, links = Memory(recorded), Links(recorded)
+    memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))))
+    upto = int(np.searchsorted(recorded.together_time, now, "right"))
+    links.take_in(recorded.together_link[:upto], recorded.together_time[:upto])
+    return Moment(recorded, memory, now), links
+
+
+def mentions_in(recorded: EventLog, where: slice) -> Columns:
+    """These mentions, as `Memory.take_in` reads them."""
+    return {name: getattr(recorded, name)[where] for name in ("item", "time", "count", "fix_count", "trust")}
+
+
+def last_mention(recorded: EventLog) -> int:
+    """Time of the last mention, µs. Raises InvalidInput where there is none."""
+    if not len(recorded.time):
+        raise InvalidInput("got a recording without a mention; write something first, or take another")
+    return int(recorded.time[-1])
+
+
+def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.0, now: int | None = None) -> Table:
+    """Kaplan-Meier estimate of the time until an item's next use (`reuse`), or from its first to its last (`last_use`).
+
+    A mention that nothing followed by `now` (µs; default: the last mention) is cut off there. For `last_use` an item
+    unused for `idle_days` or more by then has had its last use; any other is cut off. Columns as of `kaplan_meier`.
+    Raises InvalidInput for another `until`, `idle_days` that is not above 0, and where nothing was mentioned by `now`.
+    """
+    if until not in ("reuse", "last_use") or not idle_days > 0:
+        raise InvalidInput(
+            f"got until {until!r} and idle_days {idle_days!r}; allowed are reuse, last_use and days above 0"
+        )
+    end = last_mention(recorded) if now is None else now
+    n = int(np.searchsorted(recorded.time, end, "right"))
+    order = np.argsort(recorded.item[:n], kind="stable")
+    item, days = recorded.item[order], (recorded.time[order] - end) / MICROSECONDS_PER_DAY
+    if until == "reuse":
+        followed = np.append(item[1:] == item[:-1], False)[:n]
+        return kaplan_meier(np.where(followed, np.roll(days, -1), 0.0) - days, followed)
+    starts = np.flatnonzero(np.diff(item, prepend=-1))
+    last = days[np.append(starts[1:], n) - 1] if n else days
+    return kaplan_meier(last - days[starts], -last >= idle_days)
+
+
+def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Table:
+    """The share that lasts longer than each time at which one ended, from durations of which some were cut off.
+
+    days: 0 or more, shape (n,); ended: whether it ended then (True) or was cut off. Columns at_days (from 0), surviving
+    (0..1) with its 95 % interval low and high (Greenwood's variance), at_risk, ended. Raises InvalidInput for no
+    durations, ones below 0 or NaN, or of another length. Source: Kaplan and Meier (1958).
+
+    >>> kaplan_meier([1.0, 2.0, 3.0], [True, False, True]).columns["surviving"].round(3).tolist()
+    [1.0, 0.667, 0.0]
+    """
+    lasted, over = np.asarray(days, np.float64), np.asarray(ended, np.bool_)
+    if not len(lasted) or lasted.shape != over.shape or not (lasted >= 0).all():
+        raise InvalidInput(
+            f"got {lasted.shape} durations with {over.shape} marks; allowed are as many of each, at least one, days from 0"
+        )
+    at, deaths = np.unique(np.append(0.0, lasted[over]), return_counts=True)
+    deaths[0] -= 1  # the 0 put in front is no end
+    at_risk = len(lasted) - np.searchsorted(np.sort(lasted), at, "left")
+    surviving = np.cumprod(1.0 - deaths / at_risk)
+    rest = np.maximum(at_risk - deaths, 1)
+    spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * rest)))
+    columns = {"at_days": at, "surviving": surviving, "low": np.maximum(surviving - spread, 0.0)}
+    columns |= {"high": np.minimum(surviving + spread, 1.0), "at_risk": at_risk, "ended": deaths}
+    return Table(columns)

@@ -1,0 +1,582 @@
+"""Replay: what a memory under other settings would have kept, given back, forgotten and been asked for again.
+
+The events are read once, into columns, and never touched. Scans, prunes and graduations that were recorded are
+decisions of the settings of their day: a replay takes its own. It graduates and scans at every point of a grid of
+times, renders a context there, and prunes nothing. Flash scores are taken as they were recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape as escape_html
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.scores import law_of
+from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.replay.event_log import (
+    EventLog,
+    Integers,
+    Links,
+    Memory,
+    Moment,
+    last_mention,
+    mentions_in,
+    source_number,
+)
+from theorex_lab.experiments.scores.fitting import Table
+from theorex_lab.journal.columns import Columns
+from theorex_lab.memory.decay import Floats, Items, Law, Tier, rank_order, tiers
+from theorex_lab.memory.filling import (
+    CONCEPT_HEADING_TOKENS,
+    HEARSAY_LINES,
+    HEARSAY_PART,
+    SENTENCE_HEADING_TOKENS,
+    age_in_words,
+    count_tokens,
+    fill,
+    first_of_each,
+)
+from theorex_lab.memory.observation import TRUST
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Booleans = NDArray[np.bool_]
+
+TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
+MAX_STEPS = 100_000
+HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its heading
+
+
+class _Lines:
+    """Prices in tokens of the lines that a context would hold, as `memory.context.render` counts them."""
+
+    def __init__(self, recorded: EventLog, span_days: float) -> None:
+        self.recorded = recorded
+        self.age_bytes = np.array([len(age_in_words(day)) for day in range(int(span_days) + 2)])
+        owners, agents = ([count_tokens(name) for name in names] for names in (recorded.owners, recorded.agents))
+        self.of_sentences = SENTENCE_HEADING_TOKENS + np.array(owners, np.int64)
+        self.of_concepts = CONCEPT_HEADING_TOKENS + np.array(agents, np.int64)
+
+    def _age_bytes(self, age: Floats) -> Integers:
+        bytes_of: Integers = self.age_bytes[np.clip(age, 0, len(self.age_bytes) - 1).astype(np.int64)]
+        return bytes_of
+
+    def concepts(self, moment: Moment) -> tuple[Integers, Integers]:
+        """Price of every known item, and the number of who it was heard from, -1 for an agent's own."""
+        recorded, rows = self.recorded, moment.rows
+        trust = moment.memory.trust[rows].astype(np.int64)
+        trusted = (trust >= TRUST["agent"]).astype(np.int64)
+        times = np.where(moment.count > 3, 3 + np.floor(np.log10(np.maximum(moment.count, 1))) + 1, 0).astype(np.int64)
+        name = recorded.item_bytes[rows, 1 - trusted]
+        price = -(-(name + self._age_bytes(moment.age) + times + np.where(trusted, 8, 6)) // 4)
+        return price, np.where(trusted, -1, source_number(recorded.item_agent[rows], trust))
+
+    def sentences(self, now: int, settings: Settings, law: Law) -> tuple[Integers, Integers]:
+        """Fixes, then what to avoid: those not LESS, newest first, and their prices."""
+        found = [self._sentences(now, settings, law, avoid=avoid) for avoid in (False, True)]
+        rows, prices = (np.concatenate(column) for column in zip(*found, strict=True))
+        return rows, prices
+
+    def _sentences(self, now: int, settings: Settings, law: Law, *, avoid: bool) -> tuple[Integers, Integers]:
+        recorded = self.recorded
+        known = recorded.sentence_avoid == avoid
+        known[np.searchsorted(recorded.sentence_time, now, "right") :] = False
+        rows = np.flatnonzero(known)
+        if not len(rows):
+            return rows, rows
+        age = (now - recorded.sentence_time[rows]) / MICROSECONDS_PER_DAY
+        items = Items.of(age, half_life_cap_days=math.inf if avoid else settings.fix_half_life_days)
+        awake = np.flatnonzero(law.importance(law.raw(items)) >= settings.mild_threshold)
+        awake = awake[np.argsort(age[awake], kind="stable")]
+        awake = awake[np.sort(np.unique(recorded.sentence_same[rows[awake]], return_index=True)[1])]
+        rows, age = rows[awake], age[awake]
+        return rows, -(-(recorded.sentence_bytes[rows] + self._age_bytes(age) + 6) // 4)
+
+
+class _Filled:
+    """A context while it is filled, as `memory.filling.Room` fills one."""
+
+    def __init__(self, lines: _Lines, tokens: int) -> None:
+        self.lines, self.recorded = lines, lines.recorded
+        self.left, self.for_hearsay, self.heard_from = (
+            tokens - HEADING_TOKENS,
+            tokens // HEARSAY_PART,
+            np.zeros(0, np.int64),
+        )
+
+    def sentences(self, rows: Integers, price: Integers) -> Integers:
+        """Those that are taken: the owner's own in half of the room at most, then what was heard."""
+        recorded, n = self.recorded, len(self.lines.of_sentences)
+        own = recorded.sentence_heard[rows] < 0
+        section, section_price = recorded.sentence_owner[rows], np.tile(self.lines.of_sentences, 2)
+        by_kind = recorded.sentence_avoid[rows] * n + section
+        told = rows[own][self._fill(price[own], by_kind[own], section_price, self.left // 2)]
+        few = np.flatnonzero(~own)[self._few(recorded.sentence_heard[rows][~own])]
+        return np.append(told, rows[few][self._hear(price[few], section[few], section_price)])
+
+    def concepts(self, agent: Integers, price: Integers) -> Booleans:
+        """Which of these lines of an agent's own words are taken."""
+        return self._fill(price, agent, self.lines.of_concepts, self.left)
+
+    def hearsay(self, agent: Integers, price: Integers, source: Integers) -> Booleans:
+        """Which of these lines of concepts that were only heard are taken."""
+        few = np.flatnonzero(self._few(source))
+        taken = np.zeros(len(source), np.bool_)
+        taken[few] = self._hear(price[few], agent[few], self.lines.of_concepts)
+        return taken
+
+    def _few(self, source: Integers) -> Booleans:
+        """Which lines are looked at: of each source so many in all."""
+        few = first_of_each(np.append(self.heard_from, source), HEARSAY_LINES)[len(self.heard_from) :]
+        self.heard_from = np.append(self.heard_from, source[few])
+        return few
+
+    def _hear(self, price: Integers, section: Integers, section_price: Integers) -> Booleans:
+        before = self.left
+        taken = self._fill(price, section, section_price, min(self.left, self.for_hearsay))
+        self.for_hearsay -= before - self.left
+        return taken
+
+    def _fill(self, price: Integers, section: Integers, section_price: Integers, budget: int) -> Booleans:
+        taken, left = fill(price, section, section_price, budget)
+        self.left -= budget - left
+        return taken
+
+
+class Graduation(NamedTuple):
+    """A concept that would have entered an agent's axon: when (µs), which, whose, after how many days in a row."""
+
+    at: int
+    concept: str
+    agent: str
+    days: int
+
+
+class _Policy:
+    """One setting's memory while the steps pass: what sleeps, what the context shows, what was asked for again."""
+
+    def __init__(self, recorded: EventLog, settings: Settings) -> None:
+        n = len(recorded.names)
+        self.settings, self.law = settings, law_of(settings)
+        self.asleep, self.shown = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        self.steps: list[list[int]] = []
+        self.injected: list[tuple[Integers, Integers]] = []
+        self.asked: list[list[int]] = []
+        self.reasks: list[tuple[Integers, Integers, Floats, Booleans]] = []
+
+    def ask(self, time: Integers, item: Integers, days_unseen: Floats) -> None:
+        """Known items are mentioned again, each for the first time since the last scan."""
+        asleep, absent = self.asleep[item], ~self.shown[item]
+        self.reasks.append((time[absent], item[absent], days_unseen[absent], asleep[absent]))
+        self.asked.append([len(item), int(asleep.sum()), int(absent.sum())])
+
+    def scan(self, moment: Moment, links: Links, lines: _Lines, prices: tuple[Integers, Integers]) -> None:
+        """Set tiers anew and render the context."""
+        settings, rows = self.settings, moment.rows
+        raw = self.law.raw(moment.items(settings, self.law, links))
+        tier = tiers(self.law.importance(raw), settings.active_threshold, settings.mild_threshold)
+        tier[self.asleep[rows]] = Tier.SLEEPING
+        tier[(tier == Tier.LESS) & (moment.age >= settings.sleep_after_days)] = Tier.SLEEPING
+        self.asleep[rows] = tier == Tier.SLEEPING
+        held = np.bincount(tier, minlength=len(Tier))
+        awake = np.flatnonzero((tier == Tier.ACTIVE) | (tier == Tier.MILD))
+        items, sentences, tokens = self._render(moment, lines, prices, raw, awake)
+        self.shown[:] = False
+        self.shown[items] = True
+        self.injected.append((items, sentences))
+        avoided = int(moment.recorded.sentence_avoid[sentences].sum())
+        self.steps.append([*held[list(TIERS)].tolist(), len(items), len(sentences) - avoided, avoided, tokens])
+
+    def _render(
+        self, moment: Moment, lines: _Lines, prices: tuple[Integers, Integers], raw: Floats, awake: Integers
+    ) -> tuple[Integers, Integers, int]:
+        """(items, sentences, tokens) of the context; `awake` are positions among the known items."""
+        recorded, (price, source) = moment.recorded, prices
+        rows, sentence_price = lines.sentences(moment.now, self.settings, self.law)
+        filled = _Filled(lines, self.settings.context_tokens)
+        told = filled.sentences(rows, sentence_price)
+        agent = recorded.item_agent[moment.rows]
+        own = self._own(moment, raw, awake[source[awake] < 0], agent, price, filled)
+        known = self._ordered(moment, raw, awake[source[awake] >= 0])
+        items = np.append(own, known[filled.hearsay(agent[known], price[known], source[known])])
+        return moment.rows[items], told, self.settings.context_tokens - filled.left
+
+    def _own(
+        self, moment: Moment, raw: Floats, awake: Integers, agent: Integers, price: Integers, filled: _Filled
+    ) -> Integers:
+        """The concepts of agents' own words that find room, hottest first."""
+        cheapest = int(price.min())
+        most = max(filled.left, 0) // cheapest + 1
+        hottest = awake
+        if len(awake) > 2 * most:
+            hottest = awake[raw[awake] >= np.partition(raw[awake], -most)[-most]]
+        for chosen in (hottest, awake):
+            before, order = filled.left, self._ordered(moment, raw, chosen)
+            taken = filled.concepts(agent[order], price[order])
+            if len(chosen) == len(awake) or filled.left < cheapest:  # else a cooler one may find room
+                break
+            filled.left = before
+        return order[taken]
+
+    def _ordered(self, moment: Moment, raw: Floats, chosen: Integers) -> Integers:
+        ids = moment.recorded.item_id[moment.rows[chosen]]
+        return chosen[rank_order(raw[chosen], moment.count[chosen], moment.last[chosen], ids)]
+
+    def result(self, recorded: EventLog, times: Integers, graduated: Sequence[Graduation]) -> Replay:
+        reasks = [np.concatenate(column) for column in zip(*self.reasks, strict=True)]
+        return Replay(
+            recorded, self.settings, times, np.array(self.steps), np.array(self.asked), tuple(self.injected), tuple(graduated),
+            Table(dict(zip(("time", "item", "days_unseen", "asleep"), reasks, strict=True))),
+        )  # fmt: skip
+
+
+def replay(recorded: EventLog, settings: Settings, *, every_days: float = 1.0, now: int | None = None) -> Replay:
+    """What a memory under these settings would have held, had it graduated and scanned every `every_days` days.
+
+    The grid of scans ends at `now` (µs; default: the last mention); what came after `now` is left out. Raises
+    InvalidInput where nothing was mentioned by then, or for an `every_days` that is not above 0 or gives over
+    100,000 scans; ConfigError for a law that the settings get wrong.
+
+    >>> from theorex_lab.experiments.scores.access_log import AccessLog
+    >>> day = 86_400_000_000
+    >>> log = AccessLog.of([(0, "a", None, False), (35 * day, "b", None, False), (60 * day, "a", None, False)])
+    >>> seen = replay(EventLog.of(log), Settings()).summary()
+    >>> seen["active"], seen["less"], seen["asked_again"], seen["asked_asleep"]
+    (1, 1, 1, 1)
+    """
+    return replay_all(recorded, [settings], every_days=every_days, now=now)[0]
+
+
+def replay_all(
+    recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0, now: int | None = None
+) -> list[Replay]:
+    """`replay` under each of the settings; what does not hang on them is computed once for all."""
+    times = _grid(recorded, every_days, now)
+    by_graduation: dict[tuple[float, float], list[int]] = {}
+    for number, each in enumerate(settings):
+        by_graduation.setdefault((each.flush_threshold, each.graduation_threshold), []).append(number)
+    found: dict[int, Replay] = {}
+    for numbers in by_graduation.values():
+        found.update(zip(numbers, _run(recorded, [settings[number] for number in numbers], times), strict=True))
+    return [found[number] for number in range(len(settings))]
+
+
+def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
+    """Times of the scans: backwards from the last to the first mention."""
+    end = last_mention(recorded) if now is None else now
+    first = int(recorded.time[0]) if len(recorded.time) else end + 1
+    if not first <= end:
+        raise InvalidInput(f"got no mention up to {to_iso(end)}; write something first, or give a later now")
+    if not 0 < every_days < np.inf or (end - first) / MICROSECONDS_PER_DAY >= every_days * MAX_STEPS:
+        raise InvalidInput(f"got every_days {every_days!r}; allowed is above 0 with at most {MAX_STEPS:,} scans")
+    step = round(every_days * MICROSECONDS_PER_DAY)
+    return end - step * np.arange((end - first) // step, -1, -1, dtype=np.int64)
+
+
+def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> list[Replay]:
+    """The replays of settings that graduate alike."""
+    graduated, entered = _graduations(recorded, times, settings[0])
+    memory, lines = Memory(recorded), _Lines(recorded, (times[-1] - recorded.time[0]) / MICROSECONDS_PER_DAY)
+    links = {each.half_life_days: Links(recorded) for each in settings}
+    policies = [_Policy(recorded, each) for each in settings]
+    bounds = np.searchsorted(recorded.time, times, "right").tolist()
+    together = np.searchsorted(recorded.together_time, times, "right").tolist()
+    for step, now in enumerate(times.tolist()):
+        new = slice(bounds[step - 1] if step else 0, bounds[step])
+        item, at = np.unique(recorded.item[new], return_index=True)
+        again = memory.count[item] > 0
+        item, time = item[again], recorded.time[new][at[again]]
+        days_unseen = (time - memory.last[item]) / MICROSECONDS_PER_DAY
+        arrived = [mentions_in(recorded, new), *entered.get(step, [])]
+        for mentions in arrived:
+            memory.take_in(mentions)
+        for policy in policies:
+            policy.ask(time, item, days_unseen)
+            for mentions in arrived:
+                policy.asleep[mentions["item"]] = False
+        moment = Moment(recorded, memory, now)
+        prices = lines.concepts(moment)
+        both = slice(together[step - 1] if step else 0, together[step])
+        for each in links.values():
+            each.take_in(recorded.together_link[both], recorded.together_time[both])
+        for policy in policies:
+            policy.scan(moment, links[policy.settings.half_life_days], lines, prices)
+        for half_life, each in links.items():
+            each.keep(each.strengths(now, half_life)[0])
+    return [policy.result(recorded, times, graduated) for policy in policies]
+
+
+def _graduations(
+    recorded: EventLog, times: Integers, settings: Settings
+) -> tuple[list[Graduation], dict[int, list[Columns]]]:
+    """Who graduates, and the mentions that enter with them at each step."""
+    view = ShortTerm()
+    view.load(recorded.short_term)
+    view.records.keep(view.records["score"] >= settings.flush_threshold)
+    found: list[Graduation] = []
+    entered: dict[int, list[Columns]] = {}
+    if not len(view.records):
+        return found, entered
+    keys = zip(recorded.item_agent.tolist(), recorded.item_id.tolist(), strict=True)
+    items = {key: item for item, key in enumerate(keys)}
+    for step, now in enumerate(times.tolist()):
+        for agent in view.agents:
+            for each in graduates(view, now, settings, agent=agent):
+                event = graduation_event(view, each, [], settings, agent=agent, at=now)
+                view.fold([event])
+                found.append(Graduation(now, event.body["surface"], agent, len(each.days)))
+                n, item = len(event.body["times"]), items[recorded.agents.index(agent), each.concept_id]
+                columns: Columns = {"item": np.full(n, item), "time": np.array(event.body["times"], np.int64)}
+                columns["count"], columns["fix_count"] = np.array(event.body["counts"], np.int64), np.zeros(n, np.int64)
+                columns["trust"] = np.full(n, TRUST[event.body["source"]])
+                entered.setdefault(step, []).append(columns)
+    return found, entered
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What a memory under `settings` would have done; `.frame` has a row a scan, `.summary()` the figures.
+
+    steps   by scan: items ACTIVE, MILD, LESS, SLEEPING; concepts, fixes, what to avoid and tokens in the context
+    asked   by scan, for the time since the last: known items mentioned again, those of them asleep, those absent
+        from the last context
+    shown   by scan: items and sentences in the context, each in its order (positions in `recorded`)
+    """
+
+    recorded: EventLog
+    settings: Settings
+    times: Integers
+    steps: Integers
+    asked: Integers
+    shown: tuple[tuple[Integers, Integers], ...]
+    graduations: tuple[Graduation, ...]
+    absent: Table
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row a scan: at, at_days (since the first scan), tiers, context_*, asked_again, asked_asleep, asked_absent.
+
+        Tokens are those charged against the budget: each line rounded up, headings included.
+        """
+        import pandas as pd
+
+        names = (
+            "active",
+            "mild",
+            "less",
+            "sleeping",
+            "context_items",
+            "context_fixes",
+            "context_avoid",
+            "context_tokens",
+        )
+        columns: dict[str, Any] = {
+            "at": pd.to_datetime(self.times, unit="us", utc=True),
+            "at_days": (self.times - self.times[0]) / MICROSECONDS_PER_DAY,
+            **dict(zip(names, self.steps.T, strict=True)),
+            **dict(zip(("asked_again", "asked_asleep", "asked_absent"), self.asked.T, strict=True)),
+        }
+        return pd.DataFrame(columns)
+
+    @property
+    def injected(self) -> pd.DataFrame:
+        """What the context of each scan would have held, a row an entry: at, kind (fix, avoid or concept), text, agent.
+
+        Fixes stand first, newest first, then what to avoid, then concepts, hottest first, whichever agent's they are.
+        """
+        import pandas as pd
+
+        recorded = self.recorded
+        rows = [
+            row
+            for at, (items, sentences) in zip(self.times.tolist(), self.shown, strict=True)
+            for row in (
+                *((at, *sentence) for sentence in map(self._sentence, sentences.tolist())),
+                *((at, "concept", recorded.names[item], recorded.agents[recorded.item_agent[item]]) for item in items),
+            )
+        ]
+        table = pd.DataFrame(rows, columns=["at", "kind", "text", "agent"])
+        return table.assign(at=pd.to_datetime(table["at"].astype("int64"), unit="us", utc=True))
+
+    def _sentence(self, row: int) -> tuple[str, str, str]:
+        recorded = self.recorded
+        kind = "avoid" if recorded.sentence_avoid[row] else "fix"
+        return kind, recorded.sentence_texts[recorded.sentence_text[row]], recorded.owners[recorded.sentence_owner[row]]
+
+    @property
+    def reasks(self) -> pd.DataFrame:
+        """Items asked for again that were absent from the last context: at, item, agent, days_unseen, asleep."""
+        import pandas as pd
+
+        columns = self.absent.columns
+        item = columns["item"].tolist()
+        return pd.DataFrame(
+            {
+                "at": pd.to_datetime(columns["time"], unit="us", utc=True),
+                "item": [self.recorded.names[number] for number in item],
+                "agent": [self.recorded.agents[self.recorded.item_agent[number]] for number in item],
+                "days_unseen": columns["days_unseen"],
+                "asleep": columns["asleep"],
+            }
+        )
+
+    @property
+    def graduated(self) -> pd.DataFrame:
+        """Who would have graduated: at, concept, agent, days (in a row)."""
+        import pandas as pd
+
+        table = pd.DataFrame(self.graduations, columns=list(Graduation._fields))
+        return table.assign(at=pd.to_datetime(table["at"].astype("int64"), unit="us", utc=True))
+
+    def summary(self) -> dict[str, float]:
+        """Plain numbers. At the last scan: items, active, mild, less, sleeping. Over all scans: means of what was awake
+        and in the context. asked_*: known items mentioned again, those asleep and those absent, and as rates 0..1.
+        """
+        held, context, asked = self.steps[-1, :4].tolist(), self.steps[:, 4:].mean(axis=0), self.asked.sum(axis=0)
+        again = max(int(asked[0]), 1)
+        return {
+            "items": sum(held),
+            **dict(zip(("active", "mild", "less", "sleeping"), held, strict=True)),
+            "graduated": len(self.graduations),
+            "mean_awake": float(self.steps[:, :3].sum(axis=1).mean()),
+            "mean_context_items": float(context[:3].sum()),
+            "mean_context_tokens": float(context[3]),
+            "asked_again": int(asked[0]),
+            "asked_asleep": int(asked[1]),
+            "asked_absent": int(asked[2]),
+            "asleep_rate": int(asked[1]) / again,
+            "absent_rate": int(asked[2]) / again,
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Items by tier over time, and on the right axis how many were asked for again while asleep, so far."""
+        from theorex_lab.experiments.draw.plots import new_axes, plot_occupancy
+
+        ax = plot_occupancy(self.frame.assign(at_days=self._days()), ax=new_axes(ax))
+        right = ax.twinx()
+        right.step(self._days(), np.cumsum(self.asked[:, 1]), where="post", color="black", linewidth=1.5)
+        right.set_ylabel("Asked for again while asleep, so far (line)")
+        right.set_ylim(bottom=0)
+        right.spines["top"].set_visible(False)
+        legend = ax.get_legend()
+        if legend is not None:  # beside, it would cover the right axis
+            names = [text.get_text() for text in legend.get_texts()]
+            drawn = [handle for handle in legend.legend_handles if handle is not None]
+            ax.legend(drawn, names, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False)
+        return ax
+
+    def _days(self) -> Floats:
+        days: Floats = (self.times - self.recorded.time[0]) / MICROSECONDS_PER_DAY
+        return days
+
+    def __repr__(self) -> str:
+        figures = self.summary()
+        return (
+            f"Replay({figures['items']} items, {figures['sleeping']} asleep; {figures['mean_context_tokens']:.0f} tokens a "
+            f"context; asked again {figures['asked_again']}, asleep then {figures['asleep_rate']:.1%})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{name}</td><td>{value:,.4g}</td></tr>" for name, value in self.summary().items())
+        return f"<p>{escape_html(repr(self))}</p><table>{rows}</table>"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two replays of the same recording side by side; `.frame` has a row a figure."""
+
+    first: Replay
+    second: Replay
+    names: tuple[str, str] = ("first", "second")
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Columns figure, one for each replay, and difference (second less first)."""
+        import pandas as pd
+
+        one, other = self.first.summary(), self.second.summary()
+        rows = [(name, one[name], other[name], other[name] - one[name]) for name in one]
+        return pd.DataFrame(rows, columns=["figure", *self.names, "difference"])
+
+    def changed(self) -> dict[str, tuple[Any, Any]]:
+        """The settings in which the two differ, by name."""
+        one, other = self.first.settings.model_dump(), self.second.settings.model_dump()
+        return {name: (one[name], other[name]) for name in one if one[name] != other[name]}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Tiers over time under both settings, on one scale, and below them what was asked for again while asleep.
+
+        The three panels are `child_axes` of the Axes returned.
+        """
+        from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes, plot_occupancy
+
+        ax = new_axes(ax, width=11.0, height=7.0)
+        ax.set_axis_off()
+        top = 1.05 * max(int(each.steps[:, :4].sum(axis=1).max()) for each in (self.first, self.second))
+        below = ax.inset_axes((0.0, 0.0, 1.0, 0.34))
+        for number, (name, each) in enumerate(zip(self.names, (self.first, self.second), strict=True)):
+            panel = ax.inset_axes((0.54 * number, 0.5, 0.46, 0.46))
+            plot_occupancy(each.frame.assign(at_days=each._days()), ax=panel).set(title=name, ylim=(0, top))
+            legend = panel.get_legend()
+            if number == 1:
+                panel.set_ylabel("")
+            elif legend is not None:
+                legend.remove()
+            for column, style, what in ((1, "-", "asleep"), (2, ":", "not in the context")):
+                below.step(
+                    each._days(), np.cumsum(each.asked[:, column]), style, where="post", label=f"{name}: {what}",
+                    color=LINE_COLOURS[number], linewidth=1.8,
+                )  # fmt: skip
+        below.set(xlabel="Days since the first event", ylabel="Asked for again, so far", ylim=(0, None))
+        below.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        below.spines[["top", "right"]].set_visible(False)
+        return ax
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.names[0]}: {self.first!r}, {self.names[1]}: {self.second!r})"
+
+    def _repr_html_(self) -> str:
+        changed = "; ".join(f"{name}: {one} / {other}" for name, (one, other) in self.changed().items())
+        table = self.frame.to_html(index=False, float_format="{:.4g}".format)
+        return f"<p>Settings that differ: {escape_html(changed or 'none')}</p>{table}"
+
+
+def compare(
+    recorded: EventLog,
+    settings_a: Settings,
+    settings_b: Settings,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    every_days: float = 1.0,
+    now: int | None = None,
+) -> Comparison:
+    """Any two settings on one page. Raises as `replay` does, and InvalidInput where the names are equal."""
+    if names[0] == names[1]:
+        raise InvalidInput(f"got the name {names[0]!r} twice; allowed are two different ones")
+    one, other = replay_all(recorded, [settings_a, settings_b], every_days=every_days, now=now)
+    return Comparison(one, other, names)
+
+
+def plot_survival(table: Table, *, ax: Axes | None = None) -> Axes:
+    """The curve of `recorded.survival` or `kaplan_meier` with its 95 % interval; time on a square-root scale."""
+    from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes
+
+    ax, columns = new_axes(ax, width=6.5, height=4.2), table.columns
+    days = columns["at_days"]
+    ax.fill_between(days, columns["low"], columns["high"], step="post", color=LINE_COLOURS[0], alpha=0.2, linewidth=0)
+    ax.step(days, columns["surviving"], where="post", color=LINE_COLOURS[0])
+    ax.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
+    ax.set(xlim=(0, max(float(days[-1]), 1.0)), ylim=(0, 1.02), xlabel="Days", ylabel="Share not over yet (0 to 1)")
+    ax.set_title(f"Survival, n = {columns['at_risk'][0]:,} (band: 95 % interval)")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

@@ -1,0 +1,476 @@
+"""Sweeps: the same recording under many settings, in process or on any executor, resumable, and what to choose of it.
+
+The way past one machine is an executor of the standard protocol (`concurrent.futures.Executor`): a process pool, or that
+of a cluster, such as `distributed.Client(...).get_executor()`. The recording is pickled once, sent with each of at most
+32 tasks unless `chunk_size` says otherwise, and unpickled once in each worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from html import escape
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from theorex_lab.config import Settings, check_settings
+from theorex_lab.config_record import to_camel
+from theorex_lab.designs.theorex.scores import law_of
+from theorex_lab.errors import ConfigError, InvalidInput, StorageError
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.replay import replay_all
+from theorex_lab.experiments.replay.tier_counts import tier_counts
+from theorex_lab.journal.files import write_atomically
+from theorex_lab.memory.decay import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Changes = Mapping[str, Any]
+Metrics = dict[str, float]
+Metric = Callable[[EventLog, Sequence[Settings]], Sequence[Mapping[str, float]]]
+
+MAX_TASKS = 32
+CHUNK = 16
+FILE_VERSION = 1
+_SHOWN_COMPLAINTS = 5
+_DRAWS_PER_SETTING = 100
+
+
+def summaries(
+    recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0, now: int | None = None
+) -> list[Metrics]:
+    """The metric by default: `Replay.summary` of each setting. `partial(summaries, every_days=7)` scans weekly."""
+    return [each.summary() for each in replay_all(recorded, settings, every_days=every_days, now=now)]
+
+
+def final_tiers(recorded: EventLog, settings: Sequence[Settings], *, at: int | None = None) -> list[Metrics]:
+    """A metric for big recordings: items by tier after one scan at `at`, as `tier_counts` has them.
+
+    Quickest with a `chunk_size` of all settings, since what they share is then counted once.
+    """
+    names = ("active", "mild", "less", "sleeping")
+    return [dict(zip(names, row, strict=True)) for row in tier_counts(recorded, settings, at).tolist()]
+
+
+class LogRange(NamedTuple):
+    """A range that is drawn from evenly on a logarithmic scale, bounds above 0."""
+
+    low: float
+    high: float
+
+
+def random_settings(n: int, ranges: Mapping[str, Any], seed: int = 0) -> list[dict[str, Any]]:
+    """n random settings, each setting in `ranges` drawn by itself; the same for the same seed.
+
+    A range is (low, high), drawn from evenly; `LogRange(low, high)`; or a list of choices. Of two whole numbers whole
+    ones are drawn. What contradicts itself (mildThreshold above activeThreshold) is drawn again. Raises InvalidInput
+    for a range that is none of these, ConfigError where 100 draws a setting find nothing allowed.
+
+    >>> random_settings(2, {"half_life_days": LogRange(1, 64), "decay_law": ["product", "power"]}, seed=3)
+    [{'half_life_days': 1, 'decay_law': 'product'}, {'half_life_days': 28, 'decay_law': 'product'}]
+    """
+    wrong = [f"{name} = {allowed!r}" for name, allowed in ranges.items() if not _is_range(allowed)]
+    if n < 1 or seed < 0 or not ranges or wrong:
+        raise InvalidInput(
+            f"got n {n!r}, seed {seed!r} and the ranges {'; '.join(wrong) or dict(ranges)}; allowed are n from 1, a seed from "
+            "0, and for each setting (low, high), LogRange(low, high) with low above 0, or a list of choices"
+        )
+    generator = np.random.default_rng(seed)
+    found: list[dict[str, Any]] = []
+    for number in range(n * _DRAWS_PER_SETTING):
+        drawn = {name: _draw(allowed, generator) for name, allowed in ranges.items()}
+        try:
+            check_settings(drawn)
+        except ConfigError:
+            if number == n * _DRAWS_PER_SETTING - 1:
+                raise
+            continue
+        found.append(drawn)
+        if len(found) == n:
+            break
+    return found
+
+
+def _is_range(allowed: Any) -> bool:
+    if isinstance(allowed, list):
+        return bool(allowed)
+    numbers = isinstance(allowed, tuple) and len(allowed) == 2 and all(type(bound) in (int, float) for bound in allowed)
+    return numbers and allowed[0] <= allowed[1] and (not isinstance(allowed, LogRange) or allowed.low > 0)
+
+
+def _draw(allowed: Any, generator: np.random.Generator) -> Any:
+    if isinstance(allowed, list):
+        return allowed[int(generator.integers(len(allowed)))]
+    low, high = allowed
+    if isinstance(allowed, LogRange):
+        value = float(np.exp(generator.uniform(np.log(low), np.log(high))))
+    else:
+        value = float(generator.uniform(low, high))
+    value = min(max(value, low), high)
+    return round(value) if isinstance(low, int) and isinstance(high, int) else value
+
+
+def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> list[Settings]:
+    """The base (default: the defaults) with each of these changes. Raises ConfigError naming all that is wrong in any."""
+    kept = {} if base is None else {name: getattr(base, name) for name in base.model_fields_set}
+    found: list[Settings] = []
+    complaints: dict[str, int] = {}
+    for each in changes:
+        try:
+            given = {_field(name): value for name, value in each.items()}
+            settings = check_settings({**kept, **given}, where="sweep")
+            law_of(settings)
+            found.append(settings)
+        except ConfigError as error:
+            complaints[str(error)] = complaints.get(str(error), 0) + 1
+    if complaints:
+        shown = [f"{text} ({times} of the settings)" for text, times in list(complaints.items())[:_SHOWN_COMPLAINTS]]
+        more = f"; and {len(complaints) - len(shown)} more" if len(complaints) > len(shown) else ""
+        raise ConfigError(
+            f"{sum(complaints.values())} of {len(changes)} settings are refused: {'; '.join(shown)}{more}. Mend the grid, "
+            "or give a list of the settings that are meant"
+        )
+    return found
+
+
+@lru_cache(maxsize=1)
+def _fields() -> dict[str, str]:
+    return {to_camel(name): name for name in Settings.tunables}
+
+
+def _field(name: str) -> str:
+    """The snake_case name of a setting; an unknown one as it is, for the check to refuse."""
+    return _fields().get(name, name)
+
+
+def _changes(grid: Any, seed: int) -> list[dict[str, Any]]:
+    """The changes of a grid, a list or a sampler, under snake_case names."""
+    if callable(grid):
+        grid = grid(seed)
+    if isinstance(grid, Mapping):
+        empty = [
+            name
+            for name, values in grid.items()
+            if not isinstance(values, list | tuple | np.ndarray) or not len(values)
+        ]
+        if empty:
+            raise InvalidInput(
+                f"got no list of values for {', '.join(empty)}; allowed is a list of one or more for each"
+            )
+        grid = [dict(zip(grid, values, strict=True)) for values in product(*grid.values()) if values]
+    if not isinstance(grid, list | tuple) or not grid or not all(isinstance(each, Mapping) for each in grid):
+        raise InvalidInput(
+            f"got the grid {grid!r}; allowed are a dictionary of lists, a list of dictionaries, or a sampler that a seed "
+            "turns into one, such as partial(random_settings, 100, ranges)"
+        )
+    plain = [{_field(name): _plain(value) for name, value in each.items()} for each in grid]
+    twice = [each for each in grid if len({_field(name) for name in each}) < len(each)]
+    if twice or len({tuple(each) for each in plain}) > 1:
+        raise InvalidInput(
+            "got settings named twice, or not the same ones in every place; allowed are the same keys throughout"
+        )
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def sweep(
+    recorded: EventLog,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Changes] | Callable[[int], Sequence[Changes]],
+    *,
+    base: Settings | None = None,
+    metric: Metric = summaries,
+    executor: Executor | None = None,
+    chunk_size: int | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+    resume: str | Path | None = None,
+) -> Sweep:
+    """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
+
+    grid: values for each setting (snake_case or camelCase), combined; or a list of changes; or a sampler that takes `seed`.
+    base: the settings that are changed.  metric: for a recording and some settings, a dictionary of numbers for each; with
+    a process pool or a cluster a function of a module.  progress: a bar (None: in a terminal or notebook).
+    resume: a file of JSON lines that keeps what is done, also when interrupted; a sweep goes on from there.
+    chunk_size: settings a task (16, or a 32nd of all on an executor); what they share is computed once a task.
+
+    Raises ConfigError naming every setting that is refused, before anything is run; InvalidInput for a grid, metric or
+    resume file that does not fit, StorageError where that file cannot be written.
+
+    >>> from theorex_lab.experiments.scores.access_log import AccessLog
+    >>> log = AccessLog.of([(day * 86_400_000_000, f"f{day % 7}", None, False) for day in range(30)])
+    >>> done = sweep(EventLog.of(log), {"halfLifeDays": [1, 10]}, metric=final_tiers)
+    >>> done.frame["active"].tolist()
+    [2, 7]
+    """
+    if chunk_size is not None and chunk_size < 1:
+        raise InvalidInput(f"got chunk_size {chunk_size!r}; allowed is a whole number from 1")
+    changes = _changes(grid, seed)
+    settings = settings_of(changes, base)
+    keys = [_key(each) for each in settings]
+    unique = dict(zip(keys, settings, strict=True))
+    kept = None if resume is None else _ResumeFile(Path(resume), fingerprint(recorded, metric))
+    done = {} if kept is None else {key: values for key, values in kept.read().items() if key in unique}
+    todo = [key for key in unique if key not in done]
+    size = chunk_size or (CHUNK if executor is None else max(1, -(-len(todo) // MAX_TASKS)))
+    chunks = [todo[start : start + size] for start in range(0, len(todo), size)]
+    tasks = [[unique[key] for key in chunk] for chunk in chunks]
+    with (
+        closing(_bar(len(unique), len(done), progress)) as bar,
+        closing(_run(recorded, tasks, metric, executor)) as runs,
+    ):
+        for number, rows in runs:
+            new = dict(zip(chunks[number], rows, strict=True))
+            if kept is not None:
+                kept.add(new)
+            done.update(new)
+            bar.update(len(rows))
+    metrics = tuple(done[key] for key in keys)
+    if len({frozenset(row) for row in metrics}) > 1:
+        raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
+    return Sweep(tuple(changes), tuple(settings), metrics)
+
+
+def _key(settings: Settings) -> str:
+    return hashlib.sha256(json.dumps(settings.model_dump(), sort_keys=True).encode()).hexdigest()
+
+
+def fingerprint(recorded: EventLog, metric: Metric) -> str:
+    """SHA-256 of the recording, the metric's name, and what a partial fixed of it."""
+    parts = [recorded.fingerprint]
+    inner: Any = metric
+    while isinstance(inner, partial):
+        parts.append(repr((inner.args, sorted(inner.keywords.items()))))
+        inner = inner.func
+    parts.append(f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', type(inner).__qualname__)}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _run(
+    recorded: EventLog, tasks: Sequence[Sequence[Settings]], metric: Metric, executor: Executor | None
+) -> Generator[tuple[int, list[Metrics]], None, None]:
+    """Each task's number and rows, as they are done. What has not begun is cancelled where this is left early."""
+    if executor is None:
+        for number, settings in enumerate(tasks):
+            yield number, _measure(recorded, settings, metric)
+        return
+    shipped = pickle.dumps(recorded, protocol=pickle.HIGHEST_PROTOCOL)
+    futures: dict[Future[list[Metrics]], int] = {
+        executor.submit(_task, shipped, settings, metric): number for number, settings in enumerate(tasks)
+    }
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+        _unpickled.cache_clear()
+
+
+def _task(shipped: bytes, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
+    return _measure(_unpickled(shipped), settings, metric)
+
+
+@lru_cache(maxsize=1)
+def _unpickled(shipped: bytes) -> EventLog:
+    recorded: EventLog = pickle.loads(shipped)
+    return recorded
+
+
+def _measure(recorded: EventLog, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
+    """The metric's rows as plain numbers. Raises InvalidInput where it gives anything else."""
+    rows = [{name: _plain(value) for name, value in row.items()} for row in metric(recorded, settings)]
+    if len(rows) != len(settings) or any(not isinstance(value, int | float) for row in rows for value in row.values()):
+        raise InvalidInput(
+            f"the metric gave {rows[:1]} for {len(settings)} settings; allowed is a dictionary of numbers for each"
+        )
+    return rows
+
+
+class _ResumeFile:
+    """JSON lines: a header with the fingerprint, then a setting's key and metrics each. A torn last line is dropped."""
+
+    def __init__(self, path: Path, fingerprint: str) -> None:
+        self.path, self.header = path, {"sweep": FILE_VERSION, "fingerprint": fingerprint}
+
+    def read(self) -> dict[str, Metrics]:
+        """What was done before; makes the file where there is none, and cuts off a torn last line."""
+        try:
+            data = self.path.read_bytes() if self.path.exists() else b""
+            if not data:
+                write_atomically(self.path, json.dumps(self.header).encode() + b"\n")
+                return {}
+            lines = data.split(b"\n")
+            header, *rows = [self._parsed(line, number) for number, line in enumerate(lines[:-1], start=1)] or [{}]
+            self._check(header)
+            if lines[-1]:
+                os.truncate(self.path, len(data) - len(lines[-1]))
+        except OSError as error:
+            raise self._storage(error) from error
+        return {row["key"]: row["metrics"] for row in rows}
+
+    def add(self, rows: Mapping[str, Metrics]) -> None:
+        """Append rows, each a line; on disk when this returns."""
+        lines = "".join(json.dumps({"key": key, "metrics": metrics}) + "\n" for key, metrics in rows.items())
+        try:
+            with self.path.open("ab") as file:
+                file.write(lines.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise self._storage(error) from error
+
+    def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"{self.path}: line {number} is not JSON ({error}); {self._remedy()}") from error
+        fits = isinstance(row, dict) and (
+            number == 1 or ({"key", "metrics"} <= row.keys() and isinstance(row["metrics"], dict))
+        )
+        if not fits:
+            raise InvalidInput(f"{self.path}: line {number} is no row of a sweep; {self._remedy()}")
+        return dict(row)
+
+    def _check(self, header: dict[str, Any]) -> None:
+        if header.get("sweep") != FILE_VERSION:
+            raise InvalidInput(f"{self.path} does not begin as the file of a sweep; {self._remedy()}")
+        if header.get("fingerprint") != self.header["fingerprint"]:
+            raise InvalidInput(f"{self.path} was made from another recording or with another metric; {self._remedy()}")
+
+    def _remedy(self) -> str:
+        return "give another file to resume, or remove this one to start anew"
+
+    def _storage(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file to resume"
+        )
+
+
+class _Silent:
+    """No progress bar."""
+
+    def update(self, n: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def _bar(total: int, done: int, progress: bool | None) -> Any:
+    if progress is None:
+        progress = "ipykernel" in sys.modules or sys.stderr.isatty()
+    if not progress:
+        return _Silent()
+    from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+    return tqdm(total=total, initial=done, unit="settings", desc="sweep")
+
+
+class Best(NamedTuple):
+    """The best of a sweep: the value of its metric, what was changed, and the whole settings."""
+
+    value: float
+    changes: dict[str, Any]
+    settings: Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Settings and what the metric said of each; `.frame` has a row a setting."""
+
+    changes: tuple[dict[str, Any], ...]
+    settings: tuple[Settings, ...]
+    metrics: tuple[Metrics, ...]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The settings that were changed."""
+        return list(self.changes[0])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row a setting, in the order given: what was changed, then the metrics."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [{**changes, **metrics} for changes, metrics in zip(self.changes, self.metrics, strict=True)]
+        )
+
+    def best(self, metric: str, *, maximise: bool = False, at_most: Mapping[str, float] | None = None) -> Best:
+        """The setting of the lowest (or highest) metric, of equal ones the first, among those whose `at_most` holds.
+
+        at_most: the most that other metrics may be. Raises InvalidInput for an unknown metric, and where none is left.
+
+        >>> done = Sweep(({"h": 1}, {"h": 2}), (Settings(), Settings()), ({"cost": 9, "loss": 1}, {"cost": 4, "loss": 3}))
+        >>> done.best("loss").changes, done.best("loss", at_most={"cost": 5}).changes
+        ({'h': 1}, {'h': 2})
+        """
+        values = self._values(metric)
+        for name, most in (at_most or {}).items():
+            values[~(self._values(name) <= most)] = np.nan
+        if np.isnan(values).all():
+            raise InvalidInput(f"got no setting with at most {dict(at_most or {})}; allow more")
+        number = int(np.nanargmax(values) if maximise else np.nanargmin(values))
+        return Best(self.metrics[number][metric], dict(self.changes[number]), self.settings[number])
+
+    def plot(
+        self,
+        x: str,
+        y: str | None = None,
+        *,
+        metric: str,
+        maximise: bool = False,
+        marks: Mapping[str, Mapping[str, Any]] | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """The metric over one setting (a line) or two (a heat map, or dots where they are no grid), the best as a diamond.
+
+        Where other settings vary too, each point is the best over them. `marks`: by name, values of x and y to mark.
+        Raises InvalidInput for a setting or metric that the sweep does not have, and for a mark that x and y do not hold.
+        """
+        from theorex_lab.experiments.draw.sweep_plots import draw_sweep
+
+        wanted = [x] if y is None else [x, y]
+        for name in wanted:
+            self._known(name, self.parameters)
+        self._values(metric)
+        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in wanted)
+        if x == y or not drawable:
+            raise InvalidInput(
+                f"got x {x!r} and y {y!r}; allowed are two settings, each with numbers or words as values"
+            )
+        grouped = self.frame.groupby(wanted, sort=True)[metric]
+        table = (grouped.max() if maximise else grouped.min()).reset_index()
+        return draw_sweep(table, wanted, metric, maximise=maximise, marks=marks or {}, ax=ax)
+
+    def _values(self, metric: str) -> Floats:
+        self._known(metric, list(self.metrics[0]))
+        values = np.array([row[metric] for row in self.metrics], np.float64)
+        if np.isnan(values).all():
+            raise InvalidInput(f"got no {metric} that is a number; choose another metric")
+        return values
+
+    def _known(self, name: str, allowed: Sequence[str]) -> None:
+        if name not in allowed:
+            raise InvalidInput(f"got {name!r}; allowed are {', '.join(allowed)}")
+
+    def __repr__(self) -> str:
+        return f"Sweep({len(self.settings)} settings over {', '.join(self.parameters)}; {', '.join(self.metrics[0])})"
+
+    def _repr_html_(self) -> str:
+        table = self.frame.to_html(index=False, escape=True, max_rows=20, float_format="{:.4g}".format)
+        return f"<p>{escape(repr(self))}</p>{table}"

@@ -1,0 +1,335 @@
+"""Access logs from git, files and the journal, and the fit of a decay law to one of them.
+
+A log says which items were used when; `tune` finds the law that foretells such a log best.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import subprocess
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.scores.access_log import AccessLog
+from theorex_lab.experiments.scores.costs import fitted_thresholds
+from theorex_lab.experiments.scores.fitting import Fit, fit
+from theorex_lab.memory.decay import Law, make_law
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+FORMATS = ("git", "git-touches", "jsonl", "csv")
+MICROSECONDS_PER_SECOND = 1_000_000
+SHOWN_BAD_ROWS = 5
+TRUE_WORDS = {"true", "1", "yes"}
+FALSE_WORDS = {"false", "0", "no", ""}
+
+Row = tuple[int, str, object, bool]  # time in microseconds, item, event or None, deleted
+
+
+class Commit(NamedTuple):
+    """A commit: its sha, its committer time in microseconds UTC, its subject, its (status, path) pairs."""
+
+    sha: str
+    at: int
+    subject: str
+    files: Sequence[tuple[str, str]]
+
+
+def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
+    """The commits of the repository's current branch, oldest first, merges left out; the last `limit` of them.
+
+    Statuses are git's letters: A added, M modified, D deleted, T another type. Raises InvalidInput where git is
+    not installed, the folder is no repository, or it has no commits.
+    """
+    selection = ["--no-merges", "--no-renames", "--name-status", "-z", "--format=%x01%H%x00%ct%x00%s"]
+    if limit is not None:
+        selection.append(f"--max-count={limit}")
+    command = ["git", "-C", str(path), "log", *selection]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise InvalidInput("git was not found on this machine; install it, or export the log as csv") from error
+    if done.returncode != 0:
+        reason = done.stderr.decode(errors="replace").strip()
+        raise InvalidInput(
+            f"got the repository {str(path)!r}, which git cannot read: {reason}; "
+            "give a folder of a git repository with a commit"
+        )
+    return _parse_commits(done.stdout.decode(errors="surrogateescape"))[::-1]
+
+
+def _parse_commits(output: str) -> list[Commit]:
+    """Of NUL-terminated fields: a commit's begins with byte 1, then come its time, its subject, status and path pairs."""
+    commits: list[Commit] = []
+    files: list[tuple[str, str]] = []
+    fields = iter(output.split("\0"))
+    for each in fields:
+        mark = each.lstrip("\n")
+        if mark.startswith("\x01"):
+            seconds, subject = int(next(fields)), next(fields)
+            files = []
+            commits.append(Commit(mark[1:], seconds * MICROSECONDS_PER_SECOND, subject, files))
+        elif mark:
+            path = next(fields).encode(errors="surrogateescape").decode(errors="replace")
+            files.append((mark[0], path))
+    return commits
+
+
+def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
+    """The access log of commits: an event each, its files the items, their folders the groups."""
+    rows = ((commit.at, path, commit.sha, status == "D") for commit in commits for status, path in commit.files)
+    return AccessLog.of(rows, group_of=_folder)
+
+
+def from_git(path: str | Path) -> AccessLog:
+    """The files that each commit of a git repository touched. Raises InvalidInput as `git_commits` does."""
+    return log_of_commits(git_commits(path))
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def from_git_touches(file: str | Path, strict: bool = True) -> AccessLog:
+    """From the output of `git log --name-status --format='%x01%H %ct'`, plain or gzipped.
+
+    Raises InvalidInput for a file that cannot be read and, when `strict`, for lines that cannot.
+    """
+    return _log(_read_lines(file), _touches(), strict, str(file), group_of=_folder)
+
+
+def _touches() -> Callable[[str], Row | None]:
+    head: list[tuple[str, int]] = []
+
+    def read(line: str) -> Row | None:
+        if line.startswith("\x01"):
+            head.clear()
+            sha, _, seconds = line[1:].partition(" ")
+            head.append((sha, _time(seconds)))
+            return None
+        status, tab, path = line.partition("\t")
+        if not tab or not path:
+            raise InvalidInput(f"got {line[:60]!r}; allowed are a status, a tab and a path")
+        if not head:
+            raise InvalidInput("got a file before the first readable commit line")
+        sha, at = head[0]
+        return at, path, sha, status.startswith("D")
+
+    return read
+
+
+def from_jsonl(file: str | Path, strict: bool = True) -> AccessLog:
+    """From one JSON object a line: time, item and, if there are, event and deleted; plain or gzipped.
+
+    `time` is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened together. With `strict` a
+    bad row raises InvalidInput naming the first few; without, they are in the log's `unreadable`.
+    """
+    return _log(_read_lines(file), _json_row, strict, str(file))
+
+
+def _json_row(line: str) -> Row:
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"got no JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise InvalidInput(f"got {line[:60]!r}; allowed is an object with time and item")
+    return _row(fields)
+
+
+def from_csv(file: str | Path, strict: bool = True) -> AccessLog:
+    """From a table with a header: the columns time, item and, if there are, event and deleted; plain or gzipped.
+
+    Times and `strict` as in `from_jsonl`. Raises InvalidInput where time or item has no column.
+    """
+    lines = _read_lines(file)
+    reader = csv.DictReader(line for _, line in lines)
+    missing = {"time", "item"} - set(reader.fieldnames or ())
+    if missing:
+        raise InvalidInput(
+            f"{file} lacks the column {', '.join(sorted(missing))}; allowed are time,item[,event][,deleted]"
+        )
+    return _log(_numbered(reader, file), _row, strict, str(file))
+
+
+def _numbered(reader: csv.DictReader[str], file: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        for fields in reader:
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise InvalidInput(f"got the table {file}, which is no csv after line {reader.line_num}: {error}") from error
+
+
+def _row(fields: dict[str, Any]) -> Row:
+    item = fields.get("item")
+    if not isinstance(item, str) or not item:
+        raise InvalidInput(f"got the item {item!r}; allowed is a text that is not empty")
+    event = fields.get("event")
+    if isinstance(event, list | dict):
+        raise InvalidInput(f"got the event {event!r}; allowed is a text or a number")
+    deleted = str(fields.get("deleted") or "").strip().lower()
+    if deleted not in TRUE_WORDS | FALSE_WORDS:
+        raise InvalidInput(f"got deleted {fields['deleted']!r}; allowed are true, false, 1, 0, yes, no or nothing")
+    return _time(fields.get("time")), item, None if event in (None, "") else event, deleted in TRUE_WORDS
+
+
+def _time(value: object) -> int:
+    """Microseconds of ISO 8601 with an offset, or of unix seconds."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InvalidInput(f"got the time {value!r}; allowed are ISO 8601 with an offset, or unix seconds")
+    try:
+        seconds = float(value)
+    except ValueError:
+        return to_microseconds(str(value))
+    if not EARLIEST <= seconds * MICROSECONDS_PER_SECOND <= LATEST:
+        raise InvalidInput(f"got the time {value!r}; allowed are unix seconds within the years 1 to 9999")
+    return round(seconds * MICROSECONDS_PER_SECOND)
+
+
+def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
+    """Number and text of each line that is not blank."""
+    path = Path(file)
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="\n") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip("\r\n"):
+                    yield number, line.rstrip("\r\n")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise InvalidInput(f"got the log {file}, which cannot be read: {error}; give a text file in UTF-8") from error
+
+
+def _log(
+    numbered: Iterable[tuple[int, Any]],
+    read: Callable[[Any], Row | None],
+    strict: bool,
+    source: str,
+    group_of: Callable[[str], str] | None = None,
+) -> AccessLog:
+    unreadable: list[str] = []
+
+    def rows() -> Iterator[Row]:
+        for number, line in numbered:
+            try:
+                row = read(line)
+            except InvalidInput as error:
+                unreadable.append(f"row {number}: {error}")
+                continue
+            if row is not None:
+                yield row
+
+    log = AccessLog.of(rows(), group_of=group_of, unreadable=unreadable)
+    if strict and unreadable:
+        first = "; ".join(unreadable[:SHOWN_BAD_ROWS])
+        raise InvalidInput(f"{source} has {len(unreadable)} bad rows: {first}. Mend them, or read with strict=False")
+    return log
+
+
+class JournalEvent(Protocol):
+    """What is read of a journal's event."""
+
+    @property
+    def at(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def body(self) -> dict[str, Any]: ...
+
+
+def from_journal(events: Iterable[JournalEvent]) -> AccessLog:
+    """The concepts that each observation named: an item is a concept id, an event an observation."""
+    return AccessLog.of(
+        (event.at, str(concept[0]), number, False)
+        for number, event in enumerate(events)
+        if event.kind == "observation"
+        for concept in event.body.get("concepts", ())
+    )
+
+
+def load_log(path: str | Path, format: str | None = None, *, strict: bool = True) -> AccessLog:
+    """The access log at a path; without a format its name decides: a folder is git, else .csv, .jsonl or touches.
+
+    Raises InvalidInput for an unknown format, and as the format's own reader does.
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidInput(f"got the format {format!r}; allowed are {', '.join(FORMATS)}")
+    chosen = format or _format_of(Path(path))
+    if chosen == "git":
+        return from_git(path)
+    readers = {"git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv}
+    return readers[chosen](path, strict=strict)
+
+
+def _format_of(path: Path) -> str:
+    if path.is_dir():
+        return "git"
+    suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    if suffix not in suffixes:
+        raise InvalidInput(f"got the log {path}, whose format its name does not tell; name one of {', '.join(FORMATS)}")
+    return suffixes[suffix]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The law that fits a log, as settings to adopt, a table and a picture.
+
+    thresholds: activeThreshold and mildThreshold that fit the law; none where the default ones stay.
+    """
+
+    fit: Fit
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def law(self) -> Law:
+        """The fitted law."""
+        return make_law(self.fit.law, **self.fit.params)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Columns law, mrr, low, high, recall_at_10, chosen; best MRR first."""
+        return self.fit.frame
+
+    def config_lines(self) -> dict[str, Any]:
+        """The settings to adopt: decayLaw, decayParams, halfLifeDays where the product law was chosen, and thresholds."""
+        params = dict(self.fit.params)
+        lines: dict[str, Any] = {"decayLaw": self.fit.law, "decayParams": params}
+        if self.fit.law == "product":
+            lines["halfLifeDays"] = params.pop("half_life_days")
+        return {**lines, **self.thresholds}
+
+    def result(self) -> dict[str, Any]:
+        """chosen, law, params, scores, n_train, n_scored, horizon_days; for JSON."""
+        return asdict(self.fit)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """MRR of each law with its 95 % interval, best on top; see `plots.plot_law_scores`."""
+        from theorex_lab.experiments.draw.plots import plot_law_scores
+
+        return plot_law_scores(self.frame, n_scored=self.fit.n_scored, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"Tuning({self.fit!r})"
+
+    def _repr_html_(self) -> str:
+        return self.fit._repr_html_()
+
+
+def tune(log: AccessLog, seed: int = 0) -> Tuning:
+    """Fit a decay law to an access log (see `scores.fitting.fit`), and thresholds to it (see `costs.fitted_thresholds`).
+
+    `seed` draws the bootstrap intervals.
+
+    Raises InvalidInput for a log that asks fewer than six questions.
+    """
+    law = Tuning(fit(log, seed=seed))
+    return Tuning(law.fit, fitted_thresholds(log, law.config_lines()))

@@ -1,0 +1,75 @@
+"""What keeping costs in tokens and what forgetting costs in things asked for again; thresholds chosen by the two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.config import Settings, check_settings
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.frontier import frontier
+from theorex_lab.experiments.replay.sweep import summaries, sweep
+from theorex_lab.experiments.scores.access_log import AccessLog, split
+
+COST, LOSS = "mean_context_tokens", "absent_rate"
+_SCANS = 60
+_SHOWN = (COST, "asked_again", LOSS, "asleep_rate")
+# With the defaults of both, so that at least one of them costs no more than the default.
+_GRID = {"half_life_days": [2.0, 4.0, 7.0, 14.0, 30.0, 60.0], "mild_threshold": [0.1, 0.2, 0.3, 0.4, 0.5]}
+# From the strictest on: of equal ones that is chosen. A law whose importance is a chance of use needs low ones, closely.
+_THRESHOLDS = tuple(hundredths / 100 for hundredths in range(50, 0, -1))
+_ACTIVE_OF_MILD = 2.0  # as the defaults have it: .6 of .3
+
+
+class Costs(NamedTuple):
+    """What settings cost over some sixty scans of a log.
+
+    by_name: figures of `Replay.summary` under the default settings, the fitted ones, and the chosen point.
+    frontier: those half-lives and thresholds that none beats in both costs.  chosen: the one of them that forgets least
+    at no higher cost than the default's.
+    """
+
+    by_name: dict[str, dict[str, float]]
+    frontier: list[dict[Any, Any]]
+    chosen: dict[str, Any]
+
+
+def costs(log: AccessLog, fitted: Mapping[str, Any]) -> Costs:
+    """What keeping and forgetting cost on the whole log, under the default, the fitted (as config.json names them) and other settings."""
+    recorded = EventLog.of(log)
+    metric = partial(summaries, every_days=_every_days(log, int(log.time[-1])))
+    default, tuned = metric(recorded, [Settings(), check_settings(dict(fitted))])
+    swept = sweep(recorded, _GRID, metric=metric, progress=False)
+    chosen = swept.best(LOSS, at_most={COST: default[COST]})
+    named = {"default": default, "fitted": tuned, "chosen_point": swept.metrics[swept.changes.index(chosen.changes)]}
+    return Costs(
+        {name: {key: cost[key] for key in _SHOWN} for name, cost in named.items()},
+        frontier(swept, COST, LOSS)[[*_GRID, *_SHOWN]].to_dict(orient="records"),
+        chosen.changes,
+    )
+
+
+def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:
+    """activeThreshold and mildThreshold for a fitted law (the settings that name it), since laws differ in their scale.
+
+    The threshold that forgets least at no higher cost than the default settings', on the events before those that a
+    fit is scored on; ACTIVE begins at twice MILD, as by default. Empty where none costs so little.
+    """
+    recorded, scored_from = EventLog.of(log), split(log)[1][0]
+    until = int(log.time[np.searchsorted(log.event, scored_from) - 1])
+    metric = partial(summaries, every_days=_every_days(log, until), now=until)
+    (default,) = metric(recorded, [Settings()])
+    pairs = [{"mild_threshold": mild, "active_threshold": min(1.0, _ACTIVE_OF_MILD * mild)} for mild in _THRESHOLDS]
+    swept = sweep(recorded, pairs, base=check_settings(dict(law)), metric=metric, progress=False)
+    if min(each[COST] for each in swept.metrics) > default[COST]:
+        return {}
+    changes = swept.best(LOSS, at_most={COST: default[COST]}).changes
+    return {"activeThreshold": changes["active_threshold"], "mildThreshold": changes["mild_threshold"]}
+
+
+def _every_days(log: AccessLog, until: int) -> float:
+    return max(1.0, (until - int(log.time[0])) / MICROSECONDS_PER_DAY / _SCANS)

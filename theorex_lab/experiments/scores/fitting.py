@@ -1,0 +1,399 @@
+"""Fitting decay laws to a log of accesses: which law, with which parameters, ranks best what is used next.
+
+Law and parameters are chosen on the training events alone; the scored events (see `access_log`) only tell how
+well the choice did. Recency, frequency, a constant and ACT-R's power law are always among the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.scores.access_log import AccessLog, Replay, Snapshots, replay, score, split
+from theorex_lab.memory.decay import (
+    ACTIVE_THRESHOLD,
+    COUNT_HALF_LIVES_DAYS,
+    MILD_THRESHOLD,
+    PRODUCT_HALF_LIVES_DAYS,
+    Floats,
+    Law,
+    LogisticLaw,
+    MultiScale,
+    Tier,
+    make_law,
+    multi_scale_features,
+    tiers,
+)
+from theorex_lab.memory.intervals import bootstrap_means
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
+CALIBRATION_EVENTS = 60
+SLEEP_AFTER_DAYS = 30.0
+SINGLE_LAWS = ("recency", "frequency", "constant", "power", "weighted_sum")
+MULTI_SCALE = MultiScale.name
+# What a fit of weights may use (positions), and how many events its pull to a single half-life is worth.
+WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
+PULLS_EVENTS = (1_000.0, 100.0)
+# Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
+MIN_EVENTS_FOR_WEIGHTS = 40
+GAIN_IN_STANDARD_ERRORS = 0.75
+NEWTON_STEPS = 50
+ROWS_AT_ONCE = 250_000
+
+
+@dataclass(frozen=True)
+class LawScore:
+    """How a law did on the scored events: MRR with its 95 % bootstrap interval, and recall@10, all 0..1."""
+
+    mrr: float
+    recall_at_10: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The law chosen on the training events, and every law's score on the events after them.
+
+    chosen   its name among the scores; `half_life_7_days` is `multi_scale` with that one weight
+    law      name of the law to adopt, with its `params`
+    scores   law → LawScore
+    n_train, n_scored   events trained on and scored
+    horizon_days        where the law is logistic, its importance is the chance of use within this time
+
+    `.frame` is the table of scores, best first.
+    """
+
+    chosen: str
+    law: str
+    params: dict[str, float]
+    scores: dict[str, LawScore]
+    n_train: int
+    n_scored: int
+    horizon_days: float
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Columns law, mrr, low, high, recall_at_10, chosen; best MRR first."""
+        import pandas as pd
+
+        rows = [
+            (law, each.mrr, each.low, each.high, each.recall_at_10, law == self.chosen)
+            for law, each in sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
+        ]
+        return pd.DataFrame(rows, columns=["law", "mrr", "low", "high", "recall_at_10", "chosen"])
+
+    def __repr__(self) -> str:
+        best = self.scores[self.chosen]
+        return (
+            f"Fit({self.chosen}: MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], "
+            f"recall@10 {best.recall_at_10:.3f}; {self.n_train} events trained on, {self.n_scored} scored)"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='{:.3f}'.format)}"
+
+
+def fit(log: AccessLog, seed: int = 0) -> Fit:
+    """Choose the law that ranks a log's next accesses best, and score every law on the log's last third.
+
+    Candidates are compared on the later two thirds of the training events; weights are then always fitted on
+    earlier events only. The chosen law is fitted once more on all training events. `seed` draws the bootstrap.
+    Raises InvalidInput where the log is too short (see `split`).
+    """
+    training_events, scored_events = split(log)
+    days = (log.time[np.searchsorted(log.event, training_events)] - log.time[0]) / MICROSECONDS_PER_DAY
+    horizon = min(REUSE_DAYS, float(np.ptp(days)) / 10)
+    scored_from = (log.time[np.searchsorted(log.event, scored_events[0])] - log.time[0]) / MICROSECONDS_PER_DAY
+    over = training_events[days + horizon < scored_from]
+    late = over[len(over) // 2 :]
+    thinned = late[np.unique(np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64))] if len(late) else late
+    replaying = Replay(log)
+    whole, training = replaying.snapshots(thinned, pooled=training_events)
+    candidates = _candidates(training)
+    chosen = _choose(candidates)
+    law = _with_logistic(candidates[chosen][0], whole, horizon)
+    laws = {name: law for name, (law, _) in candidates.items()} | {chosen: law}
+    return Fit(
+        chosen=chosen,
+        law=law.name,
+        params=law.params,
+        scores=score_laws(_in_turn(replaying, scored_events), laws, seed),
+        n_train=len(training),
+        n_scored=len(scored_events),
+        horizon_days=horizon,
+    )
+
+
+def _in_turn(replaying: Replay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
+    """Snapshots before these events, a few at a time: all of them would take half a gigabyte of a big log."""
+    size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
+    for start in range(0, len(events), size):
+        yield replaying.snapshots(events[start : start + size])[0]
+
+
+def score_laws(
+    snapshots: Snapshots | Iterable[Snapshots], laws: Mapping[str, Law], seed: int = 0
+) -> dict[str, LawScore]:
+    """MRR with a 95 % interval and recall@10 of each law; one set of resampled events serves all laws.
+
+    `snapshots`: all of them, or parts of them in their order, of which one at a time is held. InvalidInput where there are none.
+    """
+    parts = [snapshots] if isinstance(snapshots, Snapshots) else snapshots
+    found = [[score(part, law.raw(part.items)) for law in laws.values()] for part in parts if len(part)]
+    if not found:
+        raise InvalidInput("got no events to score; allowed is one or more")
+    ranks, recalls = np.ascontiguousarray(np.concatenate(found, axis=2).transpose(1, 2, 0))
+    intervals = bootstrap_means(ranks, seed=seed)
+    return {
+        name: LawScore(interval.mean, float(recall.mean()), interval.low, interval.high)
+        for name, recall, interval in zip(laws, recalls.T, intervals, strict=True)
+    }
+
+
+def _candidates(training: Snapshots) -> dict[str, tuple[Law, Floats]]:
+    """Each candidate's law, fitted on all training events, and its reciprocal ranks on the later two thirds."""
+    first, second, last = len(training) // 3, 2 * len(training) // 3, len(training)
+    later = training.part(first, last)
+
+    def validated(law: Law) -> tuple[Law, Floats]:
+        return law, score(later, law.raw(later.items))[0]
+
+    candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS}
+    by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
+    candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
+    for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
+        candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
+    candidates[MULTI_SCALE] = _fitted_weights(training, first, second)
+    return candidates
+
+
+def _fitted_weights(training: Snapshots, first: int, second: int) -> tuple[Law, Floats]:
+    """The weights whose set and pull do best in time, each third foretold from those before it."""
+    last = len(training)
+    trials: dict[tuple[tuple[int, ...], float], list[Floats]] = {}
+    for cut, end in ((first, second), (second, last)):
+        earlier, later = _WeightFit(training.part(0, cut)), training.part(cut, end)
+        for weights, pull in product(WEIGHT_SETS, PULLS_EVENTS):
+            law = _multi_scale(earlier.weights(weights, pull))
+            trials.setdefault((weights, pull), []).append(score(later, law.raw(later.items))[0])
+    ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
+    best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
+    return _multi_scale(_WeightFit(training).weights(*best)), ranks[best]
+
+
+def _choose(candidates: Mapping[str, tuple[Law, Floats]]) -> str:
+    """The best single law, or the fitted weights where they beat it by more than their noise."""
+    single = max((name for name in candidates if name != MULTI_SCALE), key=lambda name: candidates[name][1].mean())
+    gain = candidates[MULTI_SCALE][1] - candidates[single][1]
+    noise = gain.std() / math.sqrt(len(gain))
+    enough = len(gain) >= MIN_EVENTS_FOR_WEIGHTS
+    return MULTI_SCALE if enough and gain.mean() > GAIN_IN_STANDARD_ERRORS * noise else single
+
+
+def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
+    return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | dict(weights)))
+
+
+def fit_weights(
+    snapshots: Snapshots, allowed: tuple[int, ...] = WEIGHT_SETS[-1], pull_events: float = PULLS_EVENTS[-1]
+) -> dict[str, float]:
+    """Non-negative weights of `MultiScale` by conditional logit, those not in `allowed` (positions) left out.
+
+    Maximises the mean log-probability that the first touched item is one of those touched, an event of k items
+    counting 1 / k since large events foretell little, less a quadratic pull to the best single half-life worth
+    `pull_events` events. Raises InvalidInput where there are no snapshots.
+    """
+    if not len(snapshots):
+        raise InvalidInput("got no events to fit weights on; allowed is one or more")
+    return _WeightFit(snapshots).weights(allowed, pull_events)
+
+
+class _WeightFit:
+    """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self.snapshots = snapshots
+        self.features = multi_scale_features(snapshots.items)
+        later = snapshots.part(len(snapshots) // 2, len(snapshots))
+        counts = later.items.decayed_counts.T
+        self.single = int(np.argmax([score(later, column)[0].mean() for column in counts]))
+        alone = _ConditionalLogit(snapshots, self.features[:, [self.single]], np.ones(1), pull_events=1.0)
+        self.prior = np.zeros(self.features.shape[1])
+        self.prior[self.single] = alone.maximise()[0]
+
+    def weights(self, allowed: tuple[int, ...], pull_events: float) -> dict[str, float]:
+        chosen = sorted({*allowed, self.single})
+        logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], pull_events)
+        fitted = np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
+        return {MultiScale.weight_names[k]: float(weight) for k, weight in zip(chosen, fitted, strict=True)}
+
+
+class _ConditionalLogit:
+    """The penalised log-likelihood of the touched items among the known, and its maximum.
+
+    Newton steps, kept non-negative and halved until they improve.
+    """
+
+    def __init__(self, snapshots: Snapshots, features: Floats, prior: Floats, pull_events: float) -> None:
+        self.features, self.prior = features, prior
+        self.starts, self.sizes = snapshots.offsets[:-1], np.diff(snapshots.offsets)
+        self.touched, self.touched_starts = snapshots.touched, snapshots.touched_offsets[:-1]
+        touched_sizes = np.diff(snapshots.touched_offsets)
+        self.event_weight = 1.0 / touched_sizes
+        self.event_weight /= self.event_weight.sum()
+        self.touched_event = np.repeat(np.arange(len(snapshots)), touched_sizes)
+        self.row_weight = np.repeat(self.event_weight, self.sizes)
+        self.pull = pull_events / len(snapshots) * features.var(axis=0) + 1e-9
+
+    def _value(self, weights: Floats) -> tuple[float, Floats, Floats]:
+        """(objective, probability of each row, share of each touched row in its event's touched probability)."""
+        raw = self.features @ weights
+        mass = np.exp(raw - np.repeat(np.maximum.reduceat(raw, self.starts), self.sizes))
+        total = np.add.reduceat(mass, self.starts)
+        hit = np.maximum(np.add.reduceat(mass[self.touched], self.touched_starts), 1e-300)
+        penalty = 0.5 * float(self.pull @ (weights - self.prior) ** 2)
+        value = float(self.event_weight @ np.log(hit / total)) - penalty
+        return value, mass / np.repeat(total, self.sizes), mass[self.touched] / hit[self.touched_event]
+
+    def maximise(self) -> Floats:
+        """The best non-negative weights."""
+        weights = self.prior.copy()
+        value, probability, share = self._value(weights)
+        for _ in range(NEWTON_STEPS):
+            direction, before, size = self._direction(weights, probability, share), value, 1.0
+            while size > 1e-3:
+                moved = np.maximum(weights + size * direction, 0.0)
+                value, probability, share = self._value(moved)
+                if value > before:
+                    break
+                size /= 2
+            if value < before + 1e-8:
+                break
+            weights = moved
+        return weights
+
+    def _direction(self, weights: Floats, probability: Floats, share: Floats) -> Floats:
+        expected = np.add.reduceat(self.features * probability[:, None], self.starts, axis=0)
+        seen = (share * self.event_weight[self.touched_event]) @ self.features[self.touched]
+        slope = seen - self.event_weight @ expected - self.pull * (weights - self.prior)
+        curvature = (self.features * (probability * self.row_weight)[:, None]).T @ self.features
+        curvature += np.diag(self.pull) - (expected * self.event_weight[:, None]).T @ expected
+        free = np.flatnonzero((weights > 0) | (slope > 0))
+        direction = np.zeros(len(weights))
+        direction[free] = np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
+        return direction
+
+
+def _with_logistic(law: Law, before: Snapshots, horizon_days: float) -> Law:
+    """The law with logistic constants by which importance is the chance of use within the horizon.
+
+    `before` are whole snapshots, the idle items included, whose horizon ends before the scored events: fitted on the
+    foremost items alone, importance would never fall. Without both outcomes the stated constants stay.
+    """
+    if not isinstance(law, LogisticLaw) or not len(before):
+        return law
+    raw = law.raw(before.items)
+    used = (before.reuse_days <= horizon_days).astype(np.float64)
+    spread = float(raw.std())
+    if spread == 0.0 or used.min() == used.max():
+        return law
+    intercept, slope = _logistic_regression((raw - raw.mean()) / spread, used)
+    slope = float(np.clip(slope / spread, 1e-3, 100.0))
+    bound = law.parameters["logistic_midpoint"].high
+    midpoint = float(np.clip(raw.mean() - intercept / slope, -bound, bound))
+    return make_law(law.name, **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}))
+
+
+def _logistic_regression(values: Floats, outcomes: Floats) -> tuple[float, float]:
+    """(intercept, slope) by Newton's method, with a slight pull to 0 that keeps separable data finite."""
+    design = np.column_stack([np.ones_like(values), values])
+    coefficients = np.zeros(2)
+    for _ in range(NEWTON_STEPS):
+        chance = 0.5 * (1.0 + np.tanh(0.5 * (design @ coefficients)))
+        slope = design.T @ (outcomes - chance) - coefficients
+        curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.eye(2)
+        step = np.clip(np.linalg.solve(curvature, slope), -2.0, 2.0)
+        coefficients += step
+        if np.abs(step).max() < 1e-8:
+            break
+    return float(coefficients[0]), float(coefficients[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Named columns of one length; `.frame` shows them."""
+
+    columns: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The columns as a DataFrame, in their order."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns)
+
+
+def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins: int = 10) -> Table:
+    """Importance against the share of items used again within the horizon, on the scored events.
+
+    Columns predicted (mean importance), observed (share used), n (item views), one row for each non-empty bin
+    of equal width. Events whose horizon is not over at the log's end are left out. Raises InvalidInput for
+    horizon_days or bins that are not positive, and where no event is left.
+    """
+    if not horizon_days > 0 or bins < 1:
+        raise InvalidInput(f"got horizon_days {horizon_days!r} and bins {bins!r}; allowed are numbers above 0")
+    _, events = split(log)
+    end = log.time[-1] - horizon_days * MICROSECONDS_PER_DAY
+    events = events[log.time[np.searchsorted(log.event, events)] <= end]
+    if not len(events):
+        raise InvalidInput(f"got horizon_days {horizon_days!r}, longer than the scored events; use a shorter one")
+    snapshots, _ = replay(log, events)
+    importance = law.importance(law.raw(snapshots.items))
+    used = snapshots.reuse_days <= horizon_days
+    bin_of = np.minimum((importance * bins).astype(np.int64), bins - 1)
+    n = np.bincount(bin_of, minlength=bins).astype(np.float64)
+    filled = n > 0
+    predicted = np.bincount(bin_of, weights=importance, minlength=bins)[filled] / n[filled]
+    observed = np.bincount(bin_of, weights=used, minlength=bins)[filled] / n[filled]
+    return Table({"predicted": predicted, "observed": observed, "n": n[filled]})
+
+
+def occupancy(
+    log: AccessLog,
+    law: Law,
+    active_threshold: float = ACTIVE_THRESHOLD,
+    mild_threshold: float = MILD_THRESHOLD,
+    points: int = 100,
+) -> Table:
+    """How many known items each tier held, before at most `points` events spread evenly over the log.
+
+    Columns at_days (since the log began), active, mild, less, sleeping (LESS and unseen for 30 days or more).
+    Raises InvalidInput for thresholds out of order, fewer than one point or a log without events.
+    """
+    if points < 1 or not log.n_events:
+        raise InvalidInput(f"got points {points!r} and {log.n_events} events; allowed is one or more of each")
+    events = np.unique(np.linspace(0, log.n_events - 1, points).round().astype(np.int64))
+    snapshots, _ = replay(log, events)
+    importance = law.importance(law.raw(snapshots.items))
+    codes = tiers(importance, active_threshold, mild_threshold)
+    codes[(codes == Tier.LESS) & (snapshots.items.age_days >= SLEEP_AFTER_DAYS)] = Tier.SLEEPING
+    point = np.repeat(np.arange(len(snapshots)), np.diff(snapshots.offsets))
+    columns = {"at_days": snapshots.at_days}
+    for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING):
+        held = np.bincount(point[codes == tier], minlength=len(snapshots))
+        columns[tier.name.lower()] = held.astype(np.float64)
+    return Table(columns)

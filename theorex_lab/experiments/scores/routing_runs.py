@@ -1,0 +1,301 @@
+"""Runs of models to look at: those of a home, of the packaged recording, of a simulation in which models change."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
+from theorex_lab.config import ModelSettings, Settings, Tier
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.datasets import load_local_runs
+from theorex_lab.experiments.data.local_runs import LocalRuns
+from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
+from theorex_lab.experiments.data.run_tasks import all_tasks
+from theorex_lab.experiments.scores.advice import Queries, Training
+from theorex_lab.lab import DEFAULT_HOME, Lab
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
+from theorex_lab.memory.intervals import wilson
+from theorex_lab.memory.outcome_lookup import outcome_lookup
+from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
+HOME_VARIABLE = "THEOREX_HOME"
+# Of one small model and a set of rules none is large; the sizes stand for what a call takes.
+LOCAL_SIZES: dict[str, Tier] = {"rules": "small", "smollm2-135m greedy": "medium", "smollm2-135m sampled": "large"}
+SIMULATED_DAYS = 90
+SUCCESS_WEIGHTS = (0.0, 0.3, 0.6, 0.8, 0.9, 1.0)
+_CALLS_PER_DAY = 8
+_SIMULATION_START = to_microseconds("2026-01-01T00:00:00Z")
+
+
+class MatrixSettings(NamedTuple):
+    """How a matrix is made: weight of success (0 to 1; the rest is speed), runs that make a cell usable, half-life of
+    evidence (None: it never ages)."""
+
+    success_weight: float = 0.6
+    min_samples: int = 5
+    half_life_days: float | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those that a home's settings hold."""
+        return cls(settings.matrix_success_weight, settings.matrix_min_samples, settings.matrix_half_life_days)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs of models, and the settings that route among them.
+
+    frame     a row a run: columns query_type, model, success, at (µs UTC), latency_ms (NaN where none was measured)
+    settings  the models with their sizes, the roles, how the matrix is made
+    now       µs UTC, the time at which evidence is looked at
+    """
+
+    frame: pd.DataFrame
+    settings: Settings
+    now: int
+
+    @cached_property
+    def evidence(self) -> EvidenceTable:
+        """The runs summed by query type and model."""
+        table, frame = EvidenceTable(), self.frame
+        keys = [QUERY_TYPE_PREFIX + query_type for query_type in frame["query_type"]]
+        times = frame["at"].to_numpy(dtype=np.int64)
+        latencies = frame["latency_ms"].to_numpy(dtype=np.float64)
+        table.add_columns(keys, frame["model"].tolist(), frame["success"].to_numpy(dtype=np.bool_), times, latencies)
+        return table
+
+    def matrix(self, chosen: MatrixSettings | None = None) -> MatrixResult:
+        """The confidence matrix under these settings (None: the home's own). Raises InvalidInput as `matrix` does."""
+        weight, min_samples, half_life_days = chosen or MatrixSettings.of(self.settings)
+        cells = self.evidence.cells(QUERY_TYPE_PREFIX, now=self.now, half_life_days=half_life_days)
+        return matrix(cells, min_samples=min_samples, success_weight=weight)
+
+    def choices(self, chosen: MatrixSettings | None = None) -> dict[str, str | None]:
+        """The model that the matrix picks for each type that was asked; None where it leaves it to the heuristic.
+
+        >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
+        'smollm2-135m greedy'
+        """
+        cells = self.matrix(chosen)
+        found = {kind: best(cells, kind, self.settings.models) for kind in query_types(self.frame["query_type"])}
+        return {kind: cell.model if cell else None for kind, cell in found.items()}
+
+
+def query_types(names: Iterable[str]) -> list[str]:
+    """The types among these names, in the order in which they are told apart, unknown ones last."""
+    order = {name: place for place, name in enumerate(QUERY_TYPES)}
+    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))
+
+
+def local_runs(recorded: LocalRuns | None = None) -> Runs:
+    """The packaged recording (or another) as runs, one after the other from its date on.
+
+    The recording states no time a run; these follow from the latencies, since runs were made one at a time.
+    """
+    found = recorded or load_local_runs()
+    frame = found.frame
+    elapsed_ms = frame["latency_ms"].astype(float).fillna(0.0).cumsum()
+    frame = frame.assign(
+        at=to_microseconds(found.header["date"]) + (elapsed_ms * 1_000).astype(np.int64),
+        latency_ms=frame["latency_ms"].astype(float),
+    )
+    models = {name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium")) for name in found.header["solvers"]}
+    return Runs(frame[list(COLUMNS)], Settings(models=models, roles=[]), int(frame["at"].max()))
+
+
+def home_runs(home: str | Path) -> Runs:
+    """Every attempt of every call that a home's journal holds and that got an answer, with the home's settings.
+
+    Lost calls are left out.
+
+    An answer that an outcome later calls wrong is no success, as in the home's own matrix.
+    """
+    import pandas as pd
+
+    from theorex_lab.dispatch.local_model import with_local_model
+
+    with Lab(home) as lab:
+        counts_as_good = outcome_lookup(lab.journal)
+        rows = [
+            (
+                event.body["query_type"],
+                attempt["model"],
+                attempt["success"] and counts_as_good(event),
+                event.at,
+                attempt["latency_ms"],
+            )
+            for event in lab.journal.tail(0, kinds=("trace_ended",))
+            if not event.erased and not event.body["lost"]
+            for attempt in event.body["attempts"]
+            if not attempt.get("unavailable")
+        ]
+        frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"latency_ms": float, "success": bool})
+        return Runs(frame, with_local_model(lab.settings, lab.home), lab.clock.now())
+
+
+def simulated_runs(seed: int = 0) -> Runs:
+    """Ninety days of made-up calls: one model is given up, one gets worse half way, one comes late.
+
+    `veteran` answers until day 40; `drifting` falls from 90 % to 55 % success on day 45; `newcomer` comes on day 60.
+
+    >>> simulated_runs().frame.groupby("model")["success"].mean().round(2).to_dict()
+    {'drifting': 0.73, 'newcomer': 0.86, 'veteran': 0.77}
+    """
+    import pandas as pd
+
+    generator = np.random.default_rng(seed)
+    days = np.sort(generator.uniform(0, SIMULATED_DAYS, SIMULATED_DAYS * _CALLS_PER_DAY))
+    kinds = generator.choice(["code", "math", "retrieval", "general"], len(days)).tolist()
+    rows = []
+    for day, kind in zip(days, kinds, strict=True):
+        models = [name for name, on in _simulated(day).items() if on is not None]
+        model = str(generator.choice(models))
+        rate, latency_ms = _simulated(day)[model] or (math.nan, math.nan)
+        rate += {"code": -0.06, "retrieval": 0.04}.get(kind, 0.0)
+        at = _SIMULATION_START + round(day * MICROSECONDS_PER_DAY)
+        rows.append((kind, model, generator.random() < rate, at, latency_ms * generator.lognormal(0.0, 0.3)))
+    sizes: dict[str, Tier] = {"veteran": "small", "drifting": "medium", "newcomer": "large"}
+    settings = Settings(models={name: ModelSettings(tier=tier) for name, tier in sizes.items()}, roles=[])
+    end = _SIMULATION_START + SIMULATED_DAYS * MICROSECONDS_PER_DAY
+    return Runs(pd.DataFrame(rows, columns=list(COLUMNS)), settings, end)
+
+
+def _simulated(day: float) -> dict[str, tuple[float, float] | None]:
+    """Success rate and typical latency (ms) of each simulated model on a day; None while it is not in use."""
+    return {
+        "veteran": (0.78, 300.0) if day < 40 else None,
+        "drifting": (0.9 if day < 45 else 0.55, 900.0),
+        "newcomer": (0.88, 1_500.0) if day >= 60 else None,
+    }
+
+
+def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]:
+    """The runs at hand by name, each read when it is called: your home's, where it has any, the recording, a simulation.
+
+    `home`: default $THEOREX_HOME, else ~/.theorex; none is made. Raises what opening a home raises.
+
+    >>> list(run_sources("/nowhere"))
+    ['recorded local runs', 'simulation: models that change']
+    """
+    where = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
+    found: dict[str, Callable[[], Runs]] = {}
+    if (where / "theorex.db").exists() and _has_runs(where):
+        found[f"your home: {where}"] = partial(home_runs, where)
+    return found | {"recorded local runs": local_runs, "simulation: models that change": simulated_runs}
+
+
+def _has_runs(home: Path) -> bool:
+    with Lab(home) as lab:
+        return any(event.body.get("attempts") for event in lab.journal.tail(0, kinds=("trace_ended",)))
+
+
+def success_by_window(runs: Runs, windows: int = 6) -> pd.DataFrame:
+    """Success of each model in equal spans from the first run to the last.
+
+    Columns model, start_days and end_days (since the first run), n (runs), success_rate, low and high (95 % Wilson);
+    no row where a model had no run. Raises InvalidInput for fewer than one window.
+    """
+    import pandas as pd
+
+    if windows < 1:
+        raise InvalidInput(f"got {windows!r} windows; allowed is 1 or more")
+    frame = runs.frame
+    days = (frame["at"] - frame["at"].min()) / MICROSECONDS_PER_DAY
+    width = (float(days.max()) if len(days) else 0.0) / windows
+    window = np.minimum(days // width, windows - 1).astype(int) if width else days.astype(int)
+    grouped = frame.groupby(["model", window.rename("window")], sort=True)["success"].agg(["size", "sum"]).reset_index()
+    low, high = wilson(grouped["sum"], grouped["size"])
+    return pd.DataFrame(
+        {
+            "model": grouped["model"],
+            "start_days": grouped["window"] * width,
+            "end_days": (grouped["window"] + 1) * width,
+            "n": grouped["size"],
+            "success_rate": grouped["sum"] / grouped["size"],
+            "low": low,
+            "high": high,
+        }
+    )
+
+
+def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
+    """The recording in the form of the public sets: tasks split in halves, success as score, mean latency as cost."""
+    scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
+    prompts = {task.id: task.prompt for task in all_tasks()}
+    kinds = recorded.frame.groupby("task_id")["query_type"].first()
+    costs = latencies.mean().to_numpy()
+    order = np.random.default_rng(seed).permutation(len(scores))
+    parts = np.split(order, [round(len(order) * TEST_SHARE)])
+    test, train = (
+        Training(
+            Queries([prompts[task] for task in scores.index[rows]], [kinds[task] for task in scores.index[rows]]),
+            scores.to_numpy()[rows],
+        )
+        for rows in parts
+    )
+    return RoutingSet(
+        name="recorded local runs",
+        models=tuple(scores.columns),
+        costs=costs,
+        cost_unit="ms, mean",
+        sizes=costs.argsort().argsort().astype(np.float64),
+        train=train,
+        test=test,
+        published={},
+        licence=str(recorded.header["licence"]),
+    )
+
+
+def trade_off(
+    recorded: LocalRuns, success_weights: Sequence[float] = SUCCESS_WEIGHTS, *, folds: int = 5, seed: int = 0
+) -> pd.DataFrame:
+    """What each way of choosing costs and brings on the recorded tasks, each of which every model answered.
+
+    Columns policy, kind (`one model`, `matrix`, `bound`), latency_ms (mean), success_rate, low and high (95 % Wilson).
+    The matrix chooses for a task by the runs of the other folds alone. The bounds: a model drawn at random (expected),
+    and the quickest that succeeds on each task. Raises InvalidInput for fewer than two folds or more than tasks.
+    """
+    import pandas as pd
+
+    scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
+    if not 2 <= folds <= len(scores):
+        raise InvalidInput(f"got {folds!r} folds of {len(scores)} tasks; allowed is 2 to that many")
+    fold_of = dict(zip(scores.index, np.random.default_rng(seed).permutation(len(scores)) % folds, strict=True))
+    runs = local_runs(recorded)
+    held_out = recorded.frame["task_id"].map(fold_of)
+    kinds = recorded.frame.groupby("task_id")["query_type"].first()
+    trained = [Runs(runs.frame[held_out != fold], runs.settings, runs.now) for fold in range(folds)]
+    found = [(f"always {model}", "one model", scores[model], latencies[model]) for model in scores]
+    for weight in success_weights:
+        choices = [each.choices(MatrixSettings(success_weight=weight)) for each in trained]
+        picked = [list(scores.columns).index(choices[fold_of[task]][kinds[task]]) for task in scores.index]
+        chosen = np.arange(len(scores)), np.array(picked)
+        found.append((f"matrix, weight {weight:g}", "matrix", scores.to_numpy()[chosen], latencies.to_numpy()[chosen]))
+    # Of those that succeed the quickest; where none does, the quickest of all.
+    quickest = np.where(scores == scores.max(axis=1).to_numpy()[:, None], latencies, np.inf).argmin(axis=1)
+    chosen = np.arange(len(scores)), quickest
+    found.append(("random", "bound", scores.mean(axis=1), latencies.mean(axis=1)))
+    found.append(("oracle", "bound", scores.to_numpy()[chosen], latencies.to_numpy()[chosen]))
+    rows = [
+        (policy, kind, float(np.nanmean(cost)), float(np.mean(score)), *map(float, wilson(np.sum(score), len(scores))))
+        for policy, kind, score, cost in found
+    ]
+    return pd.DataFrame(rows, columns=["policy", "kind", "latency_ms", "success_rate", "low", "high"])
+
+
+def _by_task(recorded: LocalRuns, column: str) -> Any:
+    """A row a task, a column a model: the mean over repetitions."""
+    frame = recorded.frame.assign(**{column: recorded.frame[column].astype(float)})
+    return frame.pivot_table(index="task_id", columns="model", values=column, aggfunc="mean", sort=True, dropna=False)

@@ -1,0 +1,412 @@
+"""Evidence: how often each option succeeded under each key, how long it took and what it used, as sums in columns.
+
+A key says what was asked, such as `query_type/code`; an option is what was tried, such as a model's name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.errors import InvalidInput
+from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.view import View
+from theorex_lab.memory import outcome_lookup as verdicts
+from theorex_lab.memory.intervals import wilson as wilson
+from theorex_lab.memory.observation import TRUST
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+QUERY_TYPE_PREFIX = "query_type/"
+HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown, and nothing goes by it
+AMOUNTS = ("latency_ms", "tokens", "cost")
+_WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
+_FIRST_AMOUNT = 2
+_CHUNK = 1 << 15  # records summed at a time, so that what is made on the way stays in the processor's cache
+_DENSE = 4  # pairs of codes a record, up to which counting every possible pair is quicker than sorting them
+
+
+class Coded(NamedTuple):
+    """Texts as numbers: `names[codes[i]]` is the i-th."""
+
+    codes: NDArray[np.integer]
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Coded:
+        """Encode texts, numbered as they first appear.
+
+        >>> Coded.of(["b", "a", "b"]).codes.tolist()
+        [0, 1, 0]
+        """
+        numbers: dict[str, int] = {}
+        codes = [numbers.setdefault(text, len(numbers)) for text in texts]
+        return cls(np.array(codes, np.int64), list(numbers))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Evidence as columns, one row a key and option, in the order in which the table took them in.
+
+    n, successes: runs and how many of them succeeded, fractions where they were aged.  latency_ms, tokens, cost: means
+    over the runs that stated them, NaN where none did.  last: time of the latest run, µs UTC.
+    """
+
+    keys: list[str]
+    options: list[str]
+    n: Floats
+    successes: Floats
+    latency_ms: Floats
+    tokens: Floats
+    cost: Floats
+    last: Integers
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def success_rate(self) -> Floats:
+        """Successes per run, 0..1; NaN where evidence has aged to nothing."""
+        with np.errstate(invalid="ignore"):
+            return self.successes / self.n
+
+    @property
+    def laplace(self) -> Floats:
+        """Laplace's rule of succession, (successes + 1) / (n + 2): .5 without evidence."""
+        return (self.successes + 1.0) / (self.n + 2.0)
+
+
+class EvidenceTable:
+    """Sums by key and option.
+
+    >>> table = EvidenceTable()
+    >>> table.add("query_type/code", "qwen3-32b", True, at=0, latency_ms=800)
+    >>> table.add("query_type/code", "qwen3-32b", False, at=5)
+    >>> cells = table.cells("query_type/")
+    >>> cells.options, cells.n.tolist(), cells.successes.tolist(), cells.latency_ms.tolist()
+    (['qwen3-32b'], [2.0], [1.0], [800.0])
+    """
+
+    def __init__(self) -> None:
+        self._keys, self._options = Names(), Names()
+        self._table = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
+        self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
+        self._reach_memory()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def add(
+        self,
+        key: str,
+        option: str,
+        success: bool,
+        *,
+        at: int,
+        latency_ms: float | None = None,
+        tokens: float | None = None,
+        cost: float | None = None,
+    ) -> None:
+        """Count one run. `at`: µs UTC. None or NaN: not stated.
+
+        Raises InvalidInput for a success that is not a truth value, a time that no date has, a negative or infinite
+        amount; then nothing was counted.
+        """
+        if success not in (True, False) or not EARLIEST <= at <= LATEST:
+            raise InvalidInput(
+                f"got success {success!r} at {at!r}; allowed is True or False, at a time in microseconds"
+            )
+        for amount in (latency_ms, tokens, cost):
+            if amount is not None and (amount < 0 or amount == math.inf):
+                raise InvalidInput(
+                    f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite numbers from 0, or None"
+                )
+        row = self._rows.get((key, option))
+        if row is None:
+            _check_texts(key, option)
+            row = self._new_row(key, option)
+            self._reach_memory()
+            self._last[row] = at
+        elif at > self._last[row]:
+            self._last[row] = at
+        sums, place = self._sums, row * _WIDTH
+        sums[place] += 1.0
+        if success:
+            sums[place + 1] += 1.0
+        for amount in (latency_ms, tokens, cost):
+            place += 2
+            if amount is not None and amount == amount:  # not NaN
+                sums[place] += amount
+                sums[place + 1] += 1.0
+
+    def add_columns(
+        self,
+        keys: Sequence[str] | Coded,
+        options: Sequence[str] | Coded,
+        success: ArrayLike,
+        at: ArrayLike,
+        latency_ms: ArrayLike | None = None,
+        tokens: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+    ) -> None:
+        """Count many runs, one an entry of the columns; NaN: not stated. `Coded` keys and options are counted fastest.
+
+        Raises InvalidInput as `add` does, for columns of different lengths, and for codes that have no name; then
+        nothing was counted.
+        """
+        coded = [each if isinstance(each, Coded) else Coded.of(each) for each in (keys, options)]
+        count = len(coded[0].codes)
+        succeeded, times = _truth_values(success, count), _times(at, count)
+        amounts = [_amounts(name, each, count) for name, each in zip(AMOUNTS, (latency_ms, tokens, cost), strict=True)]
+        if count == 0 or len(coded[1].codes) != count:
+            _same_length("options", len(coded[1].codes), count)
+            return
+        cell_of, pairs = _pairs(*coded)
+        sums, last = np.zeros((len(pairs), _WIDTH)), np.full(len(pairs), EARLIEST)
+        for start in range(0, count, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            cell = cell_of(part)
+            sums += _sums(cell, succeeded[part], [each if each is None else each[part] for each in amounts], len(pairs))
+            np.maximum.at(last, cell, times[part])
+        self._merge(coded, pairs, sums, last)
+
+    def row(self, key: str, option: str) -> int | None:
+        """The row of a key and option, which stays the same; None where no run of them was counted."""
+        return self._rows.get((key, option))
+
+    def correct(self, row: int, successes: int) -> None:
+        """Count so many successes more (below 0: fewer) among the runs of a row."""
+        self._sums[row * _WIDTH + 1] += successes
+
+    def cells(self, prefix: str = "", *, now: int | None = None, half_life_days: float | None = None) -> Cells:
+        """The evidence under keys that begin with `prefix`, as it weighs at `now` (µs UTC).
+
+        With `half_life_days`, n and successes of a cell count half as much for each half-life since its last run (a
+        run later than `now` has no age); rates and means stay. Raises InvalidInput for a half-life that is not a
+        number above 0, or one without `now`.
+        """
+        # Keys stand in the order of their rows, one each.
+        chosen = [(pair, row) for row, pair in enumerate(self._rows) if pair[0].startswith(prefix)]
+        rows = [row for _, row in chosen]
+        sums, last = self._table["sums"][rows], self._table["last"][rows]
+        weight = _weight(last[:, None], now, half_life_days)
+        with np.errstate(invalid="ignore"):
+            means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
+        counts = sums[:, :2] * weight
+        return Cells(
+            [pair[0] for pair, _ in chosen],
+            [pair[1] for pair, _ in chosen],
+            counts[:, 0],
+            counts[:, 1],
+            means[:, 0],
+            means[:, 1],
+            means[:, 2],
+            last,
+        )
+
+    def columns(self) -> Columns:
+        """See View."""
+        return {**self._keys.columns("keys"), **self._options.columns("options"), **self._table.columns("cells")}
+
+    def load(self, columns: Columns) -> None:
+        """See View."""
+        self._keys.load("keys", columns)
+        self._options.load("options", columns)
+        self._table.load("cells", columns)
+        keys, options = [*self._keys], [*self._options]
+        pairs = zip(self._table["key"].tolist(), self._table["option"].tolist(), strict=True)
+        self._rows = {(keys[key], options[option]): row for row, (key, option) in enumerate(pairs)}
+        self._reach_memory()
+
+    def _merge(self, coded: Sequence[Coded], pairs: Integers, sums: Floats, last: Integers) -> None:
+        """Add the sums of the pairs (key × options + option) that occurred."""
+        keys, options = (each.names for each in coded)
+        occurred = np.flatnonzero(sums[:, 0])
+        named = [(keys[pair // len(options)], options[pair % len(options)]) for pair in pairs[occurred].tolist()]
+        _check_texts(*(text for pair in named for text in pair))
+        rows = [self._rows[pair] if pair in self._rows else self._new_row(*pair) for pair in named]
+        # Names given twice are one row, so that plain indexed addition would lose sums.
+        np.add.at(self._table["sums"], rows, sums[occurred])
+        np.maximum.at(self._table["last"], rows, last[occurred])
+        self._reach_memory()
+
+    def _new_row(self, key: str, option: str) -> int:
+        row = self._rows[key, option] = len(self._table)
+        where = self._table.grow(1)
+        self._table["key"][where] = self._keys.number(key)
+        self._table["option"][where] = self._options.number(option)
+        self._table["last"][where] = EARLIEST
+        return row
+
+    def _reach_memory(self) -> None:
+        # Single numbers are changed several times faster through a memoryview than through the array itself.
+        self._sums = cast("memoryview[float]", self._table["sums"].ravel().data)
+        self._last = self._table["last"].data
+
+
+def is_heard(body: Body) -> bool:
+    """Whether a call is known only from a file that somebody made, or from a tool: anybody may have made it up."""
+    return TRUST[body.get("source", "model")] < TRUST["model"]
+
+
+class Evidence(View):
+    """Every attempt of every trace that was not lost, one run each under its query type and model.
+
+    An attempt that got no answer at all tells of the endpoint, not of what the model answers: it is left out. What `is_heard` stands apart, under keys with HEARD_PREFIX before them.
+
+    A run succeeds where the model answered, unless an outcome says afterwards that it went wrong: the one that it was
+    called for, or one that was recorded of it.
+    """
+
+    name = "evidence"
+    code = 5
+    kinds = ("trace_ended", *verdicts.KINDS)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = EvidenceTable()
+        self.verdicts = verdicts.Verdicts()
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in how calls went, and what outcomes say of them."""
+        for event in events:
+            if event.kind == "trace_ended":
+                self._count(event)
+            elif said := verdicts.verdict_of(event):
+                for row, change in self.verdicts.say(*said):
+                    self.table.correct(row, change)
+                if event.kind == "outcome" and "answer" in event.body:
+                    answer = event.body["answer"]
+                    self._judge(event.id, _key(answer), answer["model"], answer["at"])
+
+    def columns(self) -> Columns:
+        """See View."""
+        return {**self.table.columns(), **self.verdicts.columns()}
+
+    def load(self, columns: Columns) -> None:
+        """See View."""
+        self.table.load(columns)
+        self.verdicts.load(columns)
+
+    def _count(self, event: Event) -> None:
+        body = event.body
+        if body["lost"]:
+            return
+        key, outcome_id = _key(body), body.get("outcome_id")
+        for attempt in body["attempts"]:
+            if attempt.get("unavailable"):
+                continue
+            self.table.add(
+                key,
+                attempt["model"],
+                attempt["success"],
+                at=event.at,
+                latency_ms=attempt["latency_ms"],
+                tokens=attempt["tokens"],
+                cost=attempt["cost"],
+            )
+            if outcome_id and attempt["success"]:
+                self._judge(outcome_id, key, attempt["model"], event.at)
+
+    def _judge(self, outcome_id: str, key: str, model: str, at: int) -> None:
+        """Let an outcome say how an answer went that was counted as good; `at`: when it was given, µs UTC."""
+        row = self.table.row(key, model)
+        if row is not None and not self.verdicts.answer(outcome_id, cell=row, at=at):
+            self.table.correct(row, -1)
+
+
+def _key(body: Body) -> str:
+    """Where the runs of a call are counted; `body`: that of its END, or what an outcome says of its answer."""
+    return (HEARD_PREFIX if is_heard(body) else "") + QUERY_TYPE_PREFIX + str(body["query_type"])
+
+
+def _check_texts(*texts: object) -> None:
+    for text in texts:
+        if not isinstance(text, str):
+            raise InvalidInput(f"got {text!r} as a key or an option; allowed are texts")
+
+
+def _weight(last: Integers, now: int | None, half_life_days: float | None) -> Floats | float:
+    if half_life_days is None:
+        return 1.0
+    if now is None or not 0 < half_life_days < math.inf:
+        raise InvalidInput(
+            f"got half_life_days = {half_life_days!r} at now = {now!r}; allowed is a number of days above 0, with now in µs"
+        )
+    # Four steps, since a route takes this at every call.
+    return np.exp2(np.minimum(last - now, 0) / (MICROSECONDS_PER_DAY * half_life_days))
+
+
+def _pairs(keys: Coded, options: Coded) -> tuple[Callable[[slice], Integers], Integers]:
+    """What gives the place of each record of a slice among the pairs; each pair is key × number of options + option."""
+    for coded in (keys, options):
+        if coded.codes.dtype.kind not in "iu" or coded.codes.min() < 0 or coded.codes.max() >= len(coded.names):
+            raise InvalidInput(f"got codes outside the {len(coded.names)} names; allowed are whole numbers from 0")
+
+    def pair_of(part: slice) -> Integers:
+        pair: Integers = np.multiply(keys.codes[part], len(options.names), dtype=np.int64)
+        pair += options.codes[part].astype(np.int64, copy=False)
+        return pair
+
+    possible = len(keys.names) * len(options.names)
+    if possible <= _DENSE * len(keys.codes):
+        return pair_of, np.arange(possible)
+    pairs, places = np.unique(pair_of(slice(None)), return_inverse=True)
+    return lambda part: places[part], pairs
+
+
+def _sums(cell: Integers, succeeded: NDArray[np.bool_], amounts: Sequence[Floats | None], cells: int) -> Floats:
+    """Sums of runs by cell, shape (cells, _WIDTH)."""
+    sums = np.zeros((cells, _WIDTH))
+    outcomes = np.bincount(2 * cell + succeeded, minlength=2 * cells).reshape(cells, 2)
+    sums[:, 0], sums[:, 1] = outcomes.sum(axis=1), outcomes[:, 1]
+    for number, amount in enumerate(amounts):
+        if amount is not None:
+            missing = np.isnan(amount)
+            place = _FIRST_AMOUNT + 2 * number
+            # Of a number and NaN, fmax takes the number.
+            sums[:, place] = np.bincount(cell, np.fmax(amount, 0.0), cells)
+            sums[:, place + 1] = sums[:, 0] - (np.bincount(cell, missing, cells) if missing.any() else 0.0)
+    return sums
+
+
+def _same_length(name: str, length: int, expected: int) -> None:
+    if length != expected:
+        raise InvalidInput(f"got {length} {name} for {expected} keys; allowed are columns of one length")
+
+
+def _truth_values(success: ArrayLike, count: int) -> NDArray[np.bool_]:
+    values = np.asarray(success)
+    truths = values.dtype == np.bool_ or (values.dtype.kind in "iuf" and bool(np.isin(values, (0, 1)).all()))
+    if not truths or values.ndim != 1:
+        raise InvalidInput(f"got successes {success!r:.80}; allowed is a list of True and False")
+    _same_length("successes", len(values), count)
+    return values.astype(np.bool_, copy=False)
+
+
+def _times(at: ArrayLike, count: int) -> Integers:
+    values = np.asarray(at, np.int64)
+    if values.ndim != 1 or (count and not EARLIEST <= values.min() <= values.max() <= LATEST):
+        raise InvalidInput(f"got times {at!r:.80}; allowed is a list of microseconds since 1970, one a run")
+    _same_length("times", len(values), count)
+    return values
+
+
+def _amounts(name: str, given: ArrayLike | None, count: int) -> Floats | None:
+    if given is None:
+        return None
+    values = np.asarray(given, np.float64)
+    if values.ndim != 1 or (len(values) and (np.fmin.reduce(values) < 0 or np.fmax.reduce(values) == np.inf)):
+        raise InvalidInput(
+            f"got {name} {given!r:.80}; allowed is a list of finite numbers from 0, NaN where not stated"
+        )
+    _same_length(name, len(values), count)
+    return values

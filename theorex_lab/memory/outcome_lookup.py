@@ -1,0 +1,125 @@
+"""Verdicts: what an outcome says of the answers of the calls that were made for it, or of the call that it is about.
+
+A verdict says something of an answer only where it was given after it. An outcome is often there first: a failure is
+recorded, and then a model is asked why; that failure is not the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from theorex_lab.clock import EARLIEST, to_microseconds
+from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.sqlite import Journal
+
+KINDS = ("outcome", "outcome_scored")
+
+
+class Verdict(NamedTuple):
+    """Whether it went well, as an outcome says it last; `at`: when it said so, µs UTC."""
+
+    success: bool
+    at: int
+
+    def allows(self, at: int) -> bool:
+        """Whether an answer of the time `at` may count as good: unless a later verdict says that it went wrong.
+
+        >>> Verdict(False, at=5).allows(7), Verdict(False, at=9).allows(7)
+        (True, False)
+        """
+        return self.success or self.at <= at
+
+
+NOTHING_SAID = Verdict(False, EARLIEST)
+
+
+def verdict_of(event: Event) -> tuple[str, Verdict] | None:
+    """The outcome's id and what an event of KINDS says of it; None where it says nothing, as a mere score does."""
+    success = event.body.get("success")
+    if success is None:
+        return None
+    outcome_id = event.id if event.kind == "outcome" else event.body["outcome_id"]
+    # An imported outcome states a correction of before as its own, with the time of that.
+    stated = event.body.get("decided_at")
+    return outcome_id, Verdict(success, event.at if stated is None else to_microseconds(stated))
+
+
+def outcome_lookup(journal: Journal) -> Callable[[Event], bool]:
+    """What tells of the END of a call whether its answer may count as good, by all that the outcomes of a journal say."""
+    said: dict[str, Verdict] = {}
+    afterwards: dict[str, str] = {}  # the outcome that was recorded of a trace
+    for event in journal.tail(0, kinds=KINDS):
+        found = verdict_of(event)
+        if found is not None:
+            said[found[0]] = found[1]
+        if "trace_id" in event.body:
+            afterwards[event.body["trace_id"]] = event.id
+
+    def may_count(end: Event) -> bool:
+        outcome_id = end.body.get("outcome_id") or afterwards.get(end.body["trace_id"], "")
+        return said.get(outcome_id, NOTHING_SAID).allows(end.at)
+
+    return may_count
+
+
+class Verdicts:
+    """What outcomes said last, and which answers were given for them; it does not matter which of the two came first.
+
+    said: success and at, one row an outcome.  answers: outcome, cell (the row of the evidence that counts it) and at.
+
+    >>> verdicts = Verdicts()
+    >>> verdicts.answer("o", cell=3, at=7), verdicts.say("o", Verdict(False, at=9)), verdicts.say("o", Verdict(True, at=9))
+    (True, [(3, -1)], [(3, 1)])
+    """
+
+    def __init__(self) -> None:
+        self._ids = Names()
+        self._said = Table(success="?", at="i8")
+        self._answers = Table(outcome="i4", cell="i4", at="i8")
+        self._answers_of: dict[int, list[int]] = {}
+
+    def say(self, outcome_id: str, verdict: Verdict) -> list[tuple[int, int]]:
+        """Take in a verdict; returns the cells of which the successes change, and by how much."""
+        outcome = self._outcome(outcome_id)
+        before = self._verdict(outcome)
+        self._said["success"][outcome], self._said["at"][outcome] = verdict
+        changes = []
+        for answer in self._answers_of.get(outcome, ()):
+            at = int(self._answers["at"][answer])
+            change = verdict.allows(at) - before.allows(at)
+            if change:
+                changes.append((int(self._answers["cell"][answer]), change))
+        return changes
+
+    def answer(self, outcome_id: str, *, cell: int, at: int) -> bool:
+        """Take in an answer that was given for an outcome; returns whether it counts as good."""
+        outcome = self._outcome(outcome_id)
+        row = self._answers.grow(1).start
+        self._answers["outcome"][row], self._answers["cell"][row], self._answers["at"][row] = outcome, cell, at
+        self._answers_of.setdefault(outcome, []).append(row)
+        return self._verdict(outcome).allows(at)
+
+    def columns(self) -> Columns:
+        """As of a view."""
+        return {**self._ids.columns("outcomes"), **self._said.columns("said"), **self._answers.columns("answers")}
+
+    def load(self, columns: Columns) -> None:
+        """As of a view."""
+        self._ids.load("outcomes", columns)
+        self._said.load("said", columns)
+        self._answers.load("answers", columns)
+        self._answers_of = {}
+        for row, outcome in enumerate(self._answers["outcome"].tolist()):
+            self._answers_of.setdefault(outcome, []).append(row)
+
+    def _outcome(self, outcome_id: str) -> int:
+        outcome = self._ids.number(outcome_id)
+        if outcome == len(self._said):
+            where = self._said.grow(1)
+            self._said["success"][where], self._said["at"][where] = NOTHING_SAID
+        return outcome
+
+    def _verdict(self, outcome: int) -> Verdict:
+        return Verdict(bool(self._said["success"][outcome]), int(self._said["at"][outcome]))
