@@ -78,7 +78,7 @@ def with_ask(lab: Lab, ask: Callable[..., Answer], **settings: Any) -> Dispatche
 
 
 def events(lab: Lab, *kinds: str) -> list[Event]:
-    return [event for event in lab.journal.tail(0) if not kinds or event.kind in kinds]
+    return [event for event in lab.journal.tail(0, erased=True) if not kinds or event.kind in kinds]
 
 
 # Messages

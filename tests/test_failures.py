@@ -63,7 +63,7 @@ def saying(*replies: str | None) -> ModelReviewer:
 
 
 def events(lab: Lab, *kinds: str) -> list[Event]:
-    return list(lab.journal.tail(0, kinds=kinds))
+    return list(lab.journal.tail(0, kinds=kinds, erased=True))
 
 
 def case_in(lab: Lab, outcome_id: str) -> Case:

@@ -311,7 +311,7 @@ def _expect_gone(home: Path) -> None:
         assert SECRET not in lab.context().text.lower()
         assert SECRET not in lab.boot_aware().text.lower() + lab.flash_inject("open").lower()
         assert lab.flush("open").kept == 0, "what was erased before its flush is not flushed"
-        kinds = [event.kind for event in lab.journal.tail(0) if event.erased]
+        kinds = [event.kind for event in lab.journal.tail(0, erased=True) if event.erased]
         assert {kind: kinds.count(kind) for kind in set(kinds)} == {
             "observation": 1, "tool_used": 8, "short_term": 7, "graduated": 1,
         }  # fmt: skip

@@ -110,7 +110,9 @@ def test_erasure_follows_lineage_and_leaves_no_bytes(journal: Journal) -> None:
     reached = select(journal, match="hunter2 password")
     assert reached == [secret.id, derived.id, twice.id]
     erase(journal, reached, agent="main", at=NOW)
-    kept = list(journal.tail(0))
+    kept = list(journal.tail(0, erased=True))
+    assert [event.id for event in journal.tail(0)] == [other.id, kept[-1].id]
+    assert journal.read(ids=[secret.id]) == [] != journal.read(ids=[secret.id], erased=True)
     assert [event.erased for event in kept] == [True, True, True, False, False]
     assert (kept[-1].kind, kept[-1].body["ids"]) == ("erasure", reached)
     for file in journal.path.parent.iterdir():

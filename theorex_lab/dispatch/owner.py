@@ -117,7 +117,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     closed = []
     for start in starts:
         with _given_up(start, folder, at) as problem:
-            if problem and not start.erased and _close(views.journal, start, at, problem):
+            if problem and _close(views.journal, start, at, problem):
                 closed.append(start.body["trace_id"])
     for path in folder.glob(f"{this_process().place}-*.lock"):
         with _is_free(folder, path.stem):

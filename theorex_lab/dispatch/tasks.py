@@ -341,9 +341,10 @@ class TaskBoard:
             raise InvalidInput(f"the task {task_id} is {STATES[standing.state]}; what is finished stays as it is")
         if not standing.attempt:
             raise InvalidInput(f"the task {task_id} is submitted and nobody holds it; claim it first")
-        claim = self._views.journal.read(seqs=[standing.step_seq])[0]
-        if claim.erased:
+        found = self._views.journal.read(seqs=[standing.step_seq])
+        if not found:
             raise _unknown(task_id)
+        claim = found[0]
         name = claim.agent if worker is None else _check_worker(worker)
         if claim.body["worker"] != name:
             what = "claim it first" if standing.state == SUBMITTED else "leave it to that worker"
@@ -372,7 +373,7 @@ class TaskBoard:
     def _read(self, found: Sequence[_Standing]) -> list[Task]:
         """The tasks with their texts, without those erased meanwhile."""
         seqs = {seq for each in found for seq in (each.seq, each.step_seq)}
-        events = {event.seq: event for event in self._views.journal.read(seqs=sorted(seqs)) if not event.erased}
+        events = {event.seq: event for event in self._views.journal.read(seqs=sorted(seqs))}
         return [
             _as_task(each, events[each.seq], events[each.step_seq])
             for each in found

@@ -206,17 +206,19 @@ def trace(views: Views, trace_id: str) -> Trace:
         row = view.row(trace_id)
         seqs = [] if row is None else [int(view.traces[step][row]) for step in ("started", "ended")]
         tool_seqs = [] if row is None else view.tool_seqs(row)
-    steps = views.journal.read(ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")])
+    steps = views.journal.read(
+        ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")], erased=True
+    )
     if any(event.erased for event in steps):
         raise InvalidInput(f"the trace {trace_id!r} was erased; nothing is left of what it said")
     if row is None:
         raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {_nearest(view, trace_id)}")
     start, *end = views.journal.read(seqs=seqs)
-    tools = [event for event in views.journal.read(seqs=tool_seqs) if not event.erased]
+    tools = views.journal.read(seqs=tool_seqs)
     outcome_id = start.body["outcome_id"]
     if outcome_id is None:
         afterwards = views.journal.read(ids=[outcome_id_of(trace_id)])
-        outcome_id = next((event.id for event in afterwards if not event.erased), None)
+        outcome_id = next((event.id for event in afterwards), None)
     return _trace(start, end[0] if end else None, tools, outcome_id)
 
 

@@ -198,7 +198,7 @@ class Dispatcher:
         task = replace(task, task=visible(task.task))
         if task.trace_id is None:
             return replace(task, trace_id=new_event_id(now))
-        if self.views.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))]):
+        if self.views.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))], erased=True):
             raise InvalidInput(f"got the trace id {task.trace_id!r}, which is there already; every call needs its own")
         return task
 

@@ -107,8 +107,6 @@ class Asked:
         """The wanted entries among what these events did."""
         found: deque[tuple[Event, str, str, Detail]] = deque(maxlen=self.limit)
         for event in events:
-            if event.erased:
-                continue
             for kind, agent, detail in reading.take(event):
                 if kind in self.kinds and event.at >= self.since:
                     found.append((event, agent, kind, detail))

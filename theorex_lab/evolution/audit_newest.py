@@ -51,7 +51,7 @@ class Newest:
         while True:
             before, start = start + 1, max(start - size, 0)
             window = self._page(start, before) + window
-            found = self._told([event for event in window if not event.erased])
+            found = self._told(window)
             if len(found) == self.asked.limit or self._is_all(start):
                 return self._completed(found, start + 1)
             if len(window) > _MOST_EVENTS:
@@ -114,7 +114,7 @@ class Newest:
         totals, found = dict.fromkeys(rows, 0.0), dict.fromkeys(rows, 0)
         for start in range(0, len(seqs), _EVENTS_AT_ONCE):
             for event in self.journal.read(seqs=seqs[start : start + _EVENTS_AT_ONCE].tolist())[::-1]:
-                for key, felt in _felt([event]).items() if not event.erased else ():
+                for key, felt in _felt([event]).items():
                     if key in totals:
                         totals[key] -= felt
                         found[key] = found[key] or sign_of(totals[key])
@@ -156,7 +156,7 @@ class Newest:
     def _earlier(self, kinds: Sequence[str], before: int) -> Iterator[Event]:
         """The events of these kinds before one, newest first."""
         while page := self.journal.newest(_SCANS_AT_ONCE, before=before, kinds=kinds):
-            yield from (event for event in page if not event.erased)
+            yield from page
             before = page[-1].seq
 
 
@@ -168,12 +168,7 @@ def _felt(events: Iterable[Event]) -> dict[Key, float]:
     """What observations added to the sums of the concepts that they name, where they added anything."""
     found: dict[Key, float] = {}
     for event in events:
-        if (
-            event.kind == "observation"
-            and not event.erased
-            and event.body["sentiment"]
-            and event.body.get("counted", True)
-        ):
+        if event.kind == "observation" and event.body["sentiment"] and event.body.get("counted", True):
             for number, _, _, count in event.body["concepts"]:
                 key = event.agent, number
                 found[key] = found.get(key, 0.0) + event.body["sentiment"] * count
@@ -181,16 +176,14 @@ def _felt(events: Iterable[Event]) -> dict[Key, float]:
 
 
 def _imported(events: Iterable[Event]) -> set[Key]:
-    return {
-        (event.agent, event.body["concepts"][0][0]) for event in events if event.kind == "imported" and not event.erased
-    }
+    return {(event.agent, event.body["concepts"][0][0]) for event in events if event.kind == "imported"}
 
 
 def _pruned(events: Iterable[Event]) -> set[Key]:
     return {
         (agent, each["concept_id"])
         for event in events
-        if event.kind == "prune" and not event.erased
+        if event.kind == "prune"
         for agent, gone in event.body["concepts"].items()
         for each in gone
     }

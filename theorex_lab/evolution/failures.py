@@ -60,8 +60,7 @@ def _tries(journal: Journal) -> dict[str, list[Body]]:
     """What is noted of the reviews that came to nothing, by the id of their outcome."""
     tries: dict[str, list[Body]] = {}
     for event in journal.tail(0, kinds=["review_failed"]):
-        if not event.erased:
-            tries.setdefault(event.body["outcome_id"], []).append(event.body)
+        tries.setdefault(event.body["outcome_id"], []).append(event.body)
     return tries
 
 
@@ -95,7 +94,7 @@ class _Work:
 
     def _waits(self, outcome: Outcome) -> bool:
         """Whether it is still a failure that nobody has reviewed or erased since the queue was read."""
-        if any(event.erased for event in self.views.journal.read(ids=[outcome.outcome_id])):
+        if not self.views.journal.read(ids=[outcome.outcome_id]):
             return False
         view = self.views.get(Outcomes)
         with view.lock:
@@ -104,7 +103,7 @@ class _Work:
 
     def _settle(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> TraceReviewRecord:
         # While a model thought, what it was shown may have been erased.
-        if any(event.erased for event in self.views.journal.read(ids=[each.id for each in sources])):
+        if any(event.erased for event in self.views.journal.read(ids=[each.id for each in sources], erased=True)):
             return _record(case.outcome, replace(verdict, fix_description="", problem=_ERASED))
         if verdict.problem is None:
             try:
@@ -194,7 +193,7 @@ def _review_id(outcome_id: str, number: int) -> str:
 def _next_number(journal: Journal, outcome_id: str) -> int:
     """From 1 on; an erased review keeps its number for ever."""
     number = 1
-    while journal.read(ids=[_review_id(outcome_id, number)]):
+    while journal.read(ids=[_review_id(outcome_id, number)], erased=True):
         number += 1
     return number
 
@@ -212,16 +211,16 @@ def _trace_of(views: Views, outcome: Outcome) -> Trace | None:
 def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]:
     """The events that a review is made from: the outcome, the end (or start) of its call and its tool events."""
     journal = views.journal
-    sources = journal.read(ids=[outcome.outcome_id])
+    sources = journal.read(ids=[outcome.outcome_id], erased=True)
     if found is None:
         return sources
     ids = [derived_event_id(step, found.id) for step in ("trace ended", "trace started")]
-    sources += journal.read(ids=ids)[-1:]
+    sources += journal.read(ids=ids, erased=True)[-1:]
     view = views.get(Traces)
     with view.lock:
         row = view.row(found.id)
         seqs = [] if row is None else view.tool_seqs(row)
-    tools = [event for event in journal.read(seqs=seqs) if not event.erased]
+    tools = journal.read(seqs=seqs)
     return [*sources, *both_ends(tools)]
 
 

@@ -427,7 +427,7 @@ class OutcomeLog:
         return [
             self._outcome(view, row, events[seq], events.get(trace), events[said], float(scores[row]))
             for row, seq, trace, said in zip(chosen, seqs, traces, decided, strict=True)
-            if not events[seq].erased
+            if seq in events and said in events
         ]
 
     def _outcome(
@@ -447,7 +447,7 @@ class OutcomeLog:
             explicit_score=_or_none(rows["explicit"][row]),
             thumbs_up=None if np.isnan(thumbs) else bool(thumbs),
             judge_score=_or_none(rows["judge"][row]),
-            trace_id=body.get("trace_id") if trace is None or trace.erased else trace.body["trace_id"],
+            trace_id=body.get("trace_id") if trace is None else trace.body["trace_id"],
             score=round(score, 6),
             reviewed=bool(rows["reviewed"][row]),
             session=event.session,

@@ -66,7 +66,7 @@ def needs(views: Views) -> list[Need]:
     found = []
     for start in range(0, len(seqs), _READ_OUTCOMES):
         for event in views.journal.read(seqs=seqs[start : start + _READ_OUTCOMES]):
-            if not event.erased and event.body["concepts"]:
+            if event.body["concepts"]:
                 concepts = np.unique(np.array(event.body["concepts"], np.int64))
                 found.append(Need(event.seq, at[event.seq], concepts, weights[event.seq]))
     return found

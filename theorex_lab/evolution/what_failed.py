@@ -28,7 +28,7 @@ def what_failed(views: Views, settings: Settings, now: int) -> list[Line]:
         at = view.rows["at"][rows]
         recent = (at >= now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= now)
         seqs = view.rows["seq"][rows[recent]].tolist()
-    failed = [event for event in views.journal.read(seqs=seqs) if not event.erased]
+    failed = views.journal.read(seqs=seqs)
     failed.sort(key=lambda event: (event.at, event.seq))
     once = {
         (event.agent, event.body["source"], event.body["decision"], event.body["result"]): event for event in failed

@@ -192,10 +192,12 @@ def _trace_record(views: Views, view: Traces, trace_id: str) -> Record | None:
     with view.lock:
         row = view.row(trace_id)
         tool_seqs = [] if row is None else view.tool_seqs(row)
-    steps = views.journal.read(ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")])
+    steps = views.journal.read(
+        ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")], erased=True
+    )
     if not steps or any(event.erased for event in steps):
         return None
-    tools = [event for event in views.journal.read(seqs=tool_seqs) if not event.erased]
+    tools = views.journal.read(seqs=tool_seqs)
     start = steps[0]
     stated = {key: value for key, value in trace(views, trace_id).to_dict().items() if value is not None}
     return {
@@ -409,7 +411,7 @@ def _said(record: Record, key: str) -> str:
 def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
     """The mark that new tool events wait for no flush: what one kept of them is in the short-term files."""
     tools = [event.id for event in steps if event.kind == "tool_used"]
-    if len(journal.read(ids=tools)) == len(set(tools)):
+    if len(journal.read(ids=tools, erased=True)) == len(set(tools)):
         return []
     start = steps[0]
     made = derived_event_id("flushed", start.id, *tools)

@@ -15,15 +15,13 @@ from theorex_lab.journal.compact import compact
 from theorex_lab.journal.connection import connect, transaction
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
-from theorex_lab.journal.sqlite import CHANGE_TRIGGER, Journal, checksum, insert
+from theorex_lab.journal.sqlite import CHANGE_TRIGGER, IS_ERASED, Journal, checksum, insert
 
 ERASURE = "erasure"
 DONE = "the bodies are erased"
 _KEY_BYTES = 32
 _TRIGGER = "events_are_not_changed"
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
-# Whether a body is an erased one is seen at its start, so that a long one is not parsed to know.
-_IS_ERASED = """substr(body, 1, 11) = '{"erased":1'"""
 _HAS_PLAIN_HASH = """substr(body, 1, 21) = '{"erased":1,"sha256":'"""
 
 
@@ -117,10 +115,10 @@ def _candidates(
         archived = f"""kind IN ({_RAW}) AND instr(substr(body, 1, 24), '"archived":') > 0"""
         stub = f"CASE WHEN {archived} THEN body END"
         # A text of hexadecimal digits must not be found in a hash.
-        said = f"CASE WHEN {_IS_ERASED} OR ({archived}) THEN '' ELSE body END"
+        said = f"CASE WHEN {IS_ERASED} OR ({archived}) THEN '' ELSE body END"
         hit = f"({hit} OR instr({said}, :needle) > 0 OR instr(session, :needle) > 0)"
     # A release that left the session of an erased event alone may have erased it.
-    over = f"({_IS_ERASED} AND session = '')"
+    over = f"({IS_ERASED} AND session = '')"
     return connection.execute(
         f"SELECT id, lineage, {hit}, {over}, {stub} FROM events "
         f"WHERE {hit} OR lineage != '[]' OR ({stub}) IS NOT NULL ORDER BY seq",

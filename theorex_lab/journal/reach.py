@@ -19,7 +19,7 @@ class Erasures:
     @classmethod
     def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Erasures:
         """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there is)."""
-        return cls(journal.tail(seq, kinds=[ERASURE], upto=upto))
+        return cls(journal.tail(seq, kinds=[ERASURE], upto=upto, erased=True))
 
     def reach(self, kinds: Sequence[str] | None, seq: int) -> bool:
         """Whether one of them erased something that was folded from events of these kinds (None: of any) up to `seq`."""

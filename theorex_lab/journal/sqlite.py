@@ -74,6 +74,8 @@ BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
+# Whether a body is an erased one is seen at its start, so that a long one is not parsed to know.
+IS_ERASED = """substr(body, 1, 11) = '{"erased":1'"""
 _INSERT = "INSERT INTO events (id, at, agent, session, kind, lineage, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 
@@ -168,8 +170,8 @@ class Journal:
                 yield connection
                 self._refuse_replaced()
 
-    def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
-        """The events of these seqs or ids, in journal order; what is not there is left out.
+    def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False) -> list[Event]:
+        """The events of these seqs or ids, in journal order; what is not there is left out, and what was erased unless `erased`.
 
         Raises CorruptJournal where an event of the journal cannot be found, or is not as it was written.
         """
@@ -183,10 +185,12 @@ class Journal:
             here, last = {event.seq for event in found}, self.last_seq()
             if lost := [seq for seq in seqs if 1 <= seq <= last and int(seq) not in here]:
                 raise damaged(self._file, f"event {lost[0]} of {last} is not found")
-        return sorted(found)
+        return sorted(event for event in found if erased or not event.erased)
 
-    def tail(self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None) -> Iterator[Event]:
-        """The events with `after` < seq ≤ `upto` in order, of these kinds or of all.
+    def tail(
+        self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None, erased: bool = False
+    ) -> Iterator[Event]:
+        """The events with `after` < seq ≤ `upto` in order, of these kinds or of all; erased ones only if `erased`.
 
         Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up.
         Raises CorruptJournal where an event in between is lost, or is not as it was written.
@@ -200,7 +204,9 @@ class Journal:
             page = self._select(
                 f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}", [after, last, *unwanted]
             )
-            yield from page if kinds is None else [event for event in page if event.kind in kinds]
+            yield from (
+                event for event in page if (kinds is None or event.kind in kinds) and (erased or not event.erased)
+            )
             if len(page) < _PAGE_ROWS:
                 return
             after = page[-1].seq
@@ -324,13 +330,13 @@ class Journal:
     ) -> list[Event]:
         """The last `count` events with `after` < seq < `before`, newest first: of these kinds, from this time on (µs UTC).
 
-        `lacking`: a text that leaves out the bodies that hold it, and one that lets them in again, both as `encode`
-        writes them.
+        Erased ones are left out. `lacking`: a text that leaves out the bodies that hold it, and one that lets them in again, both
+        as `encode` writes them.
         """
         skipped = "AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
         marks = ",".join("?" * len(kinds))
         return self._select(
-            f"WHERE seq > ? AND seq < ? AND kind IN ({marks}) AND at >= ? {skipped} ORDER BY seq DESC LIMIT ?",
+            f"WHERE seq > ? AND seq < ? AND kind IN ({marks}) AND at >= ? AND NOT {IS_ERASED} {skipped} ORDER BY seq DESC LIMIT ?",
             [after, before, *kinds, since, *lacking, count],
         )
 

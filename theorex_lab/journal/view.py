@@ -230,7 +230,7 @@ class Views:
 def fold_into(view: View, journal: Journal, upto: int) -> int:
     """Fold the events after the view's seq up to `upto`; returns how many seqs that were."""
     start = view.seq
-    events = (event for event in journal.tail(start, kinds=view.kinds, upto=upto) if not event.erased)
+    events = journal.tail(start, kinds=view.kinds, upto=upto)
     with _collector_paused():
         for batch in _batches(events):
             view.fold(batch)

@@ -38,7 +38,7 @@ def confirm(views: Views, clock: Clock, observation_id: str) -> Confirmed:
     )  # fmt: skip
     try:
         with views.journal.exclusive() as append:
-            if any(each.erased for each in views.journal.read(ids=[event.id])):
+            if not views.journal.read(ids=[event.id]):
                 raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
             append(done)
     except AlreadyThere:
@@ -49,7 +49,7 @@ def confirm(views: Views, clock: Clock, observation_id: str) -> Confirmed:
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
     """Those of these observations that a person has confirmed."""
     by_id = {_confirmation_id(each): each for each in observation_ids}
-    return {by_id[event.id] for event in journal.read(ids=list(by_id)) if not event.erased}
+    return {by_id[event.id] for event in journal.read(ids=list(by_id))}
 
 
 def short_id(event_id: str) -> str:
@@ -66,7 +66,7 @@ def _named(views: Views, observation_id: str) -> Event:
     with axon.lock:
         kinds = [number for name in (FIX_TYPE, AVOID_TYPE) if (number := axon.types.find(name)) is not None]
         seqs = axon.observations["seq"][np.isin(axon.observations["type"], kinds)].tolist()
-    known = [event for event in views.journal.read(seqs=seqs) if not event.erased]
+    known = views.journal.read(seqs=seqs)
     ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
     found = [event for event in known if ends and event.id.endswith(observation_id)]
     if len(found) != 1:

@@ -384,7 +384,7 @@ class Searcher:
         events = {event.seq: event for event in self.views.journal.read(seqs=seqs.tolist())}
         for document, seq, score in zip(documents.tolist(), seqs.tolist(), scores.tolist(), strict=True):
             event = events.get(seq)
-            if event is None or event.erased:  # since the index was looked into
+            if event is None:  # erased since the index was looked into
                 continue
             kind, concept = int(index.documents["kind"][document]), int(index.documents["concept_id"][document])
             text = _label(event.body, concept) if kind == CONCEPT else event.body["text"]
@@ -393,9 +393,7 @@ class Searcher:
     def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
         """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
         seqs = index.documents["seq"][documents].tolist()
-        bodies = {
-            event.seq: event.body for event in self.views.journal.read(seqs=sorted(set(seqs))) if not event.erased
-        }
+        bodies = {event.seq: event.body for event in self.views.journal.read(seqs=sorted(set(seqs)))}
         concepts = index.documents["concept_id"][documents].tolist()
         return [
             _label(bodies[seq], concept) if concept else bodies[seq]["text"]

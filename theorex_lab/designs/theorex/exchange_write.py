@@ -225,7 +225,7 @@ def observation_records(axon: Axon, journal: Journal, upto: int, agents: Iterabl
     for seq, row in zip(seqs, axon.mentions["concept"][gone].tolist(), strict=True):
         faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
     for event in journal.tail(0, kinds=["observation"], upto=upto):
-        if event.agent in names and not event.erased:
+        if event.agent in names:
             yield _observation_of(event, faded.get(event.seq, []))
 
 

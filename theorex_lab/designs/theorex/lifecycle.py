@@ -80,7 +80,7 @@ def flush(views: Views, settings: Settings, clock: Clock, *, agent: str, session
     with axon.lock:
         importance = importance_by_concept(axon, clock.now(), settings, agent=agent)
     weight = settings.source_weight(agent)
-    scored = [score(event, importance, weight) for event in views.journal.read(seqs=seqs) if not event.erased]
+    scored = [score(event, importance, weight) for event in views.journal.read(seqs=seqs)]
     kept = [each for each in keep_best(scored) if each.concepts and each.score >= settings.flush_threshold]
     events = [event for each in kept for event in short_term_events(each, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
@@ -128,7 +128,7 @@ def _append_once(views: Views, events: Sequence[Event]) -> bool:
     sources = sorted({each for event in events for each in event.lineage})
     try:
         with views.journal.exclusive() as append:
-            if any(event.erased for event in views.journal.read(ids=sources)):
+            if any(event.erased for event in views.journal.read(ids=sources, erased=True)):
                 return False
             for event in events:
                 append(event)

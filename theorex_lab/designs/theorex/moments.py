@@ -85,7 +85,7 @@ def recent_moments(axon: Axon, journal: Journal, *, agent: str, limit: int = 5) 
     rows = np.flatnonzero(mine)
     own = table["trust"][rows] >= TRUST["agent"]
     newest = rows[np.lexsort((rows, table["at"][rows], own))][::-1][:limit]
-    events = {event.seq: event for event in journal.read(seqs=table["seq"][newest].tolist()) if not event.erased}
+    events = {event.seq: event for event in journal.read(seqs=table["seq"][newest].tolist())}
     chosen = [events[seq] for seq in table["seq"][newest].tolist() if seq in events]
     return [
         Moment(each.id, each.at, each.body["text"], each.body["source"], tuple(each.body.get("refs", ())))

@@ -75,7 +75,7 @@ def _check(views: Views, settings: Settings, now: int, agent: str, session: str,
     flash = views.get(Flash)
     with flash.lock:
         seqs = [seq for seq in flash.pending(agent, session) if seq > (fired_before or 0)]
-    events = [event for event in views.journal.read(seqs=seqs) if not event.erased]
+    events = views.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1
     calls = max(checks, sum(event.kind == "tool_used" for event in events))
     due = fired_before is None or calls >= settings.context_cooldown_calls
@@ -99,7 +99,7 @@ def _next_check(journal: Journal, agent: str, session: str) -> tuple[int, Body]:
     """The number of the session's next check, and what the one before it noted (nothing where that was erased)."""
 
     def note(number: int) -> Body | None:
-        found = journal.read(ids=[_check_id(agent, session, number)])
+        found = journal.read(ids=[_check_id(agent, session, number)], erased=True)
         return None if not found else {} if found[0].erased else found[0].body
 
     free = 1

@@ -65,7 +65,7 @@ def refine(views: Views, settings: Settings, clock: Clock, *, agent: str, days: 
         own = rows_by_tag(outcomes, rows)
         chosen = [_choice(outcomes, each, own[each.tag], True) for each in review.top]
         chosen += [_choice(outcomes, each, own[each.tag], False) for each in review.weak]
-    known = {event.id for event in views.journal.read(ids=[each.event_id(agent) for each in chosen])}
+    known = {event.id for event in views.journal.read(ids=[each.event_id(agent) for each in chosen], erased=True)}
     new = [each for each in chosen if each.event_id(agent) not in known]
     events = [event for each in new if (event := _observation(views, settings, agent, each, until)) is not None]
     refined = Refined(agent, since, until, review.top, review.weak, [event.id for event in events])
@@ -115,7 +115,7 @@ def _choice(view: Outcomes, tag: TagRate, own: NDArray[np.int64], won: bool) -> 
 def _observation(views: Views, settings: Settings, agent: str, choice: _Choice, at: int) -> Event | None:
     """What is written of a tag; None where one of its outcomes was erased meanwhile."""
     outcomes = {event.seq: event for event in views.journal.read(seqs=choice.seqs)}
-    if any(event.erased for event in outcomes.values()):
+    if len(outcomes) < len(choice.seqs):
         return None
     decision, result = (
         one_line(outcomes[choice.quoted].body[name], WORDS_CHARACTERS) for name in ("decision", "result")

@@ -39,7 +39,7 @@ def _of_type(axon: Axon, journal: Journal, now: int, settings: Settings, wanted:
     present = tiers(law.importance(law.raw(items)), settings.active_threshold, settings.mild_threshold) >= Tier.MILD
     rows = rows[present][np.argsort(-table["at"][rows[present]], kind="stable")]
     by_seq = {event.seq: event for event in journal.read(seqs=table["seq"][rows].tolist())}
-    events = [by_seq[seq] for seq in table["seq"][rows].tolist() if not by_seq[seq].erased]
+    events = [by_seq[seq] for seq in table["seq"][rows].tolist() if seq in by_seq]
     said = confirmed(journal, [event.id for event in events if is_heard(event)])
     lines: dict[Hashable, Line] = {}
     for event in events:

@@ -143,10 +143,8 @@ class _Reader:
 
     def read_journal(self, journal: Journal) -> None:
         said = journal.tail(0, kinds=("confirmed",))
-        self.confirmed = {event.body["observation_id"] for event in said if not event.erased}
+        self.confirmed = {event.body["observation_id"] for event in said}
         for event in journal.tail(0, kinds=("observation", "imported", "short_term", "imported_links")):
-            if event.erased:
-                continue
             if event.kind == "observation":
                 self._observation(event)
             elif event.kind == "imported":

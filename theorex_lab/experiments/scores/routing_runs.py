@@ -137,7 +137,7 @@ def home_runs(home: str | Path) -> Runs:
                 attempt["latency_ms"],
             )
             for event in lab.journal.tail(0, kinds=("trace_ended",))
-            if not event.erased and not event.body["lost"]
+            if not event.body["lost"]
             for attempt in event.body["attempts"]
             if not attempt.get("unavailable")
         ]
