@@ -15,7 +15,7 @@ import pytest
 from theorex_lab.clock import FixedClock
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 # The gate draws the same examples each time, so that it says yes or no of the change alone; runs by hand explore. No
 # example has a time limit: on a busy machine that would say something of the machine.
@@ -105,8 +105,8 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def journal(tmp_path: Path, clock: FixedClock) -> Iterator[Journal]:
-    journal = Journal(tmp_path / "home" / "theorex.db", clock=clock)
+def journal(tmp_path: Path, clock: FixedClock) -> Iterator[SqliteJournal]:
+    journal = SqliteJournal(tmp_path / "home" / "theorex.db", clock=clock)
     yield journal
     journal.close()
 

@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.flash import Flash, flushed_upto
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal import archive as archiving
-from theorex_lab.journal.archive import Archiving, archive, erase_from_segments
-from theorex_lab.journal.check import check_rows
-from theorex_lab.journal.connection import connect
-from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite import archive as archiving
+from theorex_lab.journal.sqlite.archive import Archiving, archive, erase_from_segments
+from theorex_lab.journal.sqlite.check import check_rows
+from theorex_lab.journal.sqlite.connection import connect
+from theorex_lab.journal.sqlite.erase import erase
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, fold_into, verify
 
 SECRET = "the launch code is 4711"
@@ -40,22 +40,22 @@ def flushed(upto: int, session: str = "s") -> Event:
     return new_event("flushed", {"upto": upto, "kept": 0, "let_go": 1}, agent="main", session=session, at=NOW)
 
 
-def move(journal: Journal, before: int = NOW) -> Archiving:
-    return archive(journal, before, agent="theorex", at=NOW)
+def move(journal: SqliteJournal, before: int = NOW) -> Archiving:
+    return archive(journal, before, consolidated=flushed_upto(journal), agent="theorex", at=NOW)
 
 
-def bodies(journal: Journal) -> list[str]:
+def bodies(journal: SqliteJournal) -> list[str]:
     connection = connect(journal.path)
     rows = [row[0] for row in connection.execute("SELECT body FROM events ORDER BY seq")]
     connection.close()
     return rows
 
 
-def segments(journal: Journal) -> list[Path]:
+def segments(journal: SqliteJournal) -> list[Path]:
     return sorted((journal.path.parent / "archive").glob("*"))
 
 
-def test_only_flushed_or_ended_raw_events_before_the_date_move(journal: Journal) -> None:
+def test_only_flushed_or_ended_raw_events_before_the_date_move(journal: SqliteJournal) -> None:
     journal.append([raw(1), raw(2), raw(3, session="open"), raw(4, day=0), flushed(2)])
     journal.append(
         [raw(6), raw(7, session="over"), raw(8, session="over", kind="session_ended"), observation("a cache")]
@@ -70,7 +70,7 @@ def test_only_flushed_or_ended_raw_events_before_the_date_move(journal: Journal)
     assert check_rows(journal.path)[0] == []
 
 
-def test_archiving_twice_archives_once(journal: Journal) -> None:
+def test_archiving_twice_archives_once(journal: SqliteJournal) -> None:
     journal.append([raw(1), flushed(1)])
     assert move(journal).events == 1
     seq, files = journal.last_seq(), segments(journal)
@@ -78,7 +78,7 @@ def test_archiving_twice_archives_once(journal: Journal) -> None:
     assert (journal.last_seq(), segments(journal)) == (seq, files)
 
 
-def test_a_segment_is_read_only_and_compressed_and_its_hash_is_noted_nowhere(journal: Journal) -> None:
+def test_a_segment_is_read_only_and_compressed_and_its_hash_is_noted_nowhere(journal: SqliteJournal) -> None:
     journal.append([raw(1), raw(2), flushed(2)])
     move(journal)
     (path,) = segments(journal)
@@ -89,7 +89,7 @@ def test_a_segment_is_read_only_and_compressed_and_its_hash_is_noted_nowhere(jou
     assert [json.loads(line)["body"]["input"] for line in lines] == ["run 1", "run 2"]
 
 
-def test_the_file_becomes_smaller(journal: Journal) -> None:
+def test_the_file_becomes_smaller(journal: SqliteJournal) -> None:
     journal.append([*(raw(number, text=f"{number} " * 200) for number in range(2_000)), flushed(2_000)])
     journal.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size = journal.path.stat().st_size
@@ -109,7 +109,7 @@ def test_the_file_becomes_smaller(journal: Journal) -> None:
 def test_the_journal_reads_the_same_before_and_after(
     tmp_path_factory, kinds: list[str], sessions: list[str], days: list[int], size: int, at: int
 ) -> None:
-    journal = Journal(tmp_path_factory.mktemp("home") / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path_factory.mktemp("home") / "theorex.db", clock=FixedClock(NOW))
     views = Views(journal, journal.path.parent / "views")
     for number, kind in enumerate(kinds):
         session, day = sessions[number], days[number]
@@ -137,7 +137,7 @@ def test_the_journal_reads_the_same_before_and_after(
     journal.close()
 
 
-def test_a_missing_or_damaged_segment_is_named(journal: Journal) -> None:
+def test_a_missing_or_damaged_segment_is_named(journal: SqliteJournal) -> None:
     journal.append([raw(1), raw(2), flushed(2)])
     move(journal)
     (path,) = segments(journal)
@@ -147,7 +147,7 @@ def test_a_missing_or_damaged_segment_is_named(journal: Journal) -> None:
     assert [path.name in problem for problem in check_rows(journal.path)[0]] == [True]
     path.write_bytes(gzip.compress(b"".join(gzip.decompress(whole).splitlines(keepends=True)[1:])))
     assert f"{path.name} lacks 1 events" in check_rows(journal.path)[0][0]
-    fresh = Journal(journal.path, clock=FixedClock(NOW))
+    fresh = SqliteJournal(journal.path, clock=FixedClock(NOW))
     with pytest.raises(CorruptJournal, match=f"{path.name} lacks the event .*backup"):
         fresh.read(seqs=[1])
     path.write_bytes(gzip.compress(gzip.decompress(whole).replace(b"run 2", b"run 3")))
@@ -155,11 +155,11 @@ def test_a_missing_or_damaged_segment_is_named(journal: Journal) -> None:
     path.unlink()
     assert "put a backup back" in check_rows(journal.path)[0][0]
     with pytest.raises(CorruptJournal, match=path.name):
-        Journal(journal.path, clock=FixedClock(NOW)).read(seqs=[1])
+        SqliteJournal(journal.path, clock=FixedClock(NOW)).read(seqs=[1])
     fresh.close()
 
 
-def test_an_erased_event_leaves_its_segment(journal: Journal) -> None:
+def test_an_erased_event_leaves_its_segment(journal: SqliteJournal) -> None:
     journal.append([raw(1), raw(2, text=SECRET), raw(3), flushed(3)])
     move(journal)
     doomed = journal.read(seqs=[2])[0].id
@@ -169,7 +169,11 @@ def test_an_erased_event_leaves_its_segment(journal: Journal) -> None:
     for path in [*journal.path.parent.glob("theorex.db*"), *segments(journal)]:
         content = path.read_bytes()
         assert SECRET.encode() not in (gzip.decompress(content) if path.suffix == ".gz" else content)
-    assert [event.body.get("input") for event in Journal(journal.path).read(seqs=[1, 2, 3])] == ["run 1", None, "run 3"]
+    assert [event.body.get("input") for event in SqliteJournal(journal.path).read(seqs=[1, 2, 3], erased=True)] == [
+        "run 1",
+        None,
+        "run 3",
+    ]
     assert check_rows(journal.path)[0] == []
     erase(journal, [event.id for event in journal.read(seqs=[1, 3])], agent="main", at=NOW)
     erase_from_segments(journal)
@@ -177,7 +181,7 @@ def test_an_erased_event_leaves_its_segment(journal: Journal) -> None:
     assert move(journal).events == 0, "what is erased is not archived"
 
 
-def test_a_reader_meets_an_erasure_half_way(journal: Journal) -> None:
+def test_a_reader_meets_an_erasure_half_way(journal: SqliteJournal) -> None:
     """Another process erased the event after this one had read its row."""
     journal.append([raw(1), raw(2), flushed(2)])
     move(journal)
@@ -185,12 +189,12 @@ def test_a_reader_meets_an_erasure_half_way(journal: Journal) -> None:
     doomed = journal.read(seqs=[1])[0].id
     erase(journal, [doomed], agent="main", at=NOW)
     erase_from_segments(journal)
-    late = Journal(journal.path)
+    late = SqliteJournal(journal.path)
     assert "erased" in late._archived(doomed, stub)
     late.close()
 
 
-def test_a_whole_body_cannot_be_changed_nor_a_stub(journal: Journal) -> None:
+def test_a_whole_body_cannot_be_changed_nor_a_stub(journal: SqliteJournal) -> None:
     import sqlite3
 
     journal.append([raw(1), raw(2), flushed(1)])
@@ -208,9 +212,11 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
+from theorex_lab.designs.theorex.flash import flushed_upto
 from theorex_lab.clock import FixedClock
-from theorex_lab.journal import archive as archiving, segments
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite import archive as archiving
+from theorex_lab.journal import segments
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from conftest import NOW
 archiving.SEGMENT_EVENTS = 2
 step, left = sys.argv[2], int(sys.argv[4])
@@ -223,7 +229,8 @@ def dying(*args, **kwargs):
         os.kill(os.getpid(), signal.SIGKILL)
     return genuine(*args, **kwargs)
 setattr(module, step, dying)
-archiving.archive(Journal(Path(sys.argv[1]), clock=FixedClock(NOW)), NOW, agent="theorex", at=NOW)
+journal = SqliteJournal(Path(sys.argv[1]), clock=FixedClock(NOW))
+archiving.archive(journal, NOW, consolidated=flushed_upto(journal), agent="theorex", at=NOW)
 """
 
 
@@ -241,7 +248,7 @@ archiving.archive(Journal(Path(sys.argv[1]), clock=FixedClock(NOW)), NOW, agent=
 def test_archiving_that_is_killed_is_completed_by_repeating_it(
     tmp_path: Path, monkeypatch, step: str, calls: int
 ) -> None:
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     journal.append([*(raw(number) for number in range(5)), flushed(5)])
     before = list(journal.tail(0))
     arguments = [str(journal.path), step, str(Path(__file__).parent), str(calls)]
@@ -261,7 +268,7 @@ def test_archiving_that_is_killed_is_completed_by_repeating_it(
     journal.close()
 
 
-def test_a_full_disk_changes_nothing(journal: Journal, monkeypatch) -> None:
+def test_a_full_disk_changes_nothing(journal: SqliteJournal, monkeypatch) -> None:
     journal.append([raw(1), flushed(1)])
     before = bodies(journal)
 

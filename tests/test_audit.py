@@ -23,7 +23,7 @@ from theorex_lab.evolution import audit_newest
 from theorex_lab.evolution.audit import KINDS, Entry, audit
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 
 @pytest.fixture
@@ -239,13 +239,13 @@ def test_the_latest_entries_take_only_the_end_of_the_journal(lab: Lab, monkeypat
     assert {each.kind for each in expected} == {"tier_change", "sentiment_flip"}
     lab.views.get(Axon)
     read: list[int] = []
-    decode = Journal._event
+    decode = SqliteJournal._event
 
-    def counted(self: Journal, row: Any) -> Event:
+    def counted(self: SqliteJournal, row: Any) -> Event:
         read.append(row[0])
         return decode(self, row)
 
-    monkeypatch.setattr(Journal, "_event", counted)
+    monkeypatch.setattr(SqliteJournal, "_event", counted)
     for options in ({}, {"kinds": ["sentiment_flip"]}, {"kinds": ["tier_change"]}, {"since": NOW + 30 * DAY}):
         read.clear()
         whole = [

@@ -15,7 +15,7 @@ from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.journal import view
 from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import View, Views
 from theorex_lab.search.index import ItemIndex
 
@@ -136,7 +136,7 @@ def test_a_scan_killed_before_its_snapshot_gets_one_when_it_is_repeated(
 def test_processes_that_find_it_worth_at_once_write_one_snapshot(
     tmp_path: Path, written: list[tuple[str, int]]
 ) -> None:
-    journal = Journal(tmp_path / "theorex.db")
+    journal = SqliteJournal(tmp_path / "theorex.db")
     journal.append(many(300))
     together = [Views(journal, tmp_path / "views", snapshot_after_events=250) for _ in range(4)]
     for views in together:
@@ -152,7 +152,7 @@ def test_processes_that_find_it_worth_at_once_write_one_snapshot(
 def test_a_view_of_few_events_need_not_pass_over_all_the_others_each_time(
     tmp_path: Path, written: list[tuple[str, int]]
 ) -> None:
-    journal = Journal(tmp_path / "theorex.db")
+    journal = SqliteJournal(tmp_path / "theorex.db")
     for _ in range(6):
         journal.append([tool_event("make test") for _ in range(500)])
         Views(journal, tmp_path / "views", snapshot_after_events=400).get(Axon)
@@ -162,7 +162,7 @@ def test_a_view_of_few_events_need_not_pass_over_all_the_others_each_time(
 
 
 def test_a_ledger_counts_bodies_events_and_what_is_passed_over(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "theorex.db")
+    journal = SqliteJournal(tmp_path / "theorex.db")
     journal.append([tool_event("x") for _ in range(10)])
     (body,) = journal.connection().execute("SELECT max(length(body)) FROM events").fetchone()
     one, in_two = Ledger(), Ledger()

@@ -146,7 +146,7 @@ def test_a_damaged_journal_is_an_error_of_every_command(run: Run, tmp_path: Path
 
 def test_verify_fails_when_a_row_was_changed_behind_its_back(run: Run, tmp_path: Path) -> None:
     run("write", "an innocent sentence")
-    from theorex_lab.journal.connection import connect
+    from theorex_lab.journal.sqlite.connection import connect
 
     connection = connect(tmp_path / "home" / "theorex.db")
     connection.execute("DROP TRIGGER events_are_not_changed")

@@ -14,7 +14,7 @@ from conftest import Ended, Run
 from hostile_server import HostileServer, completion, status
 
 from theorex_lab import hook
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 TASK = ["refactor", "the", "python", "function"]
 KEYS = {"task_id", "model_used", "success", "trace_id", "latency_ms", "response", "written_to_axon"}
@@ -177,7 +177,7 @@ def test_the_hook_takes_the_trace_of_its_environment(
         data = json.dumps({**event, "hook_event_name": name}).encode()
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
         hook.run()
-    journal = Journal(tmp_path / "theorex.db")
+    journal = SqliteJournal(tmp_path / "theorex.db")
     tool, turn = journal.tail(0)
     journal.close()
     assert tool.body.get("trace_id") == expected

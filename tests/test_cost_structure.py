@@ -18,7 +18,7 @@ from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import LexicalIndex, tokenize
@@ -79,18 +79,18 @@ def test_a_search_reads_no_more_events_than_it_returns(lab: Lab, monkeypatch: py
     lab.search("caches")
     read: list[int] = []
     selected: list[str] = []
-    real_read, real_select = Journal.read, Journal._select
+    real_read, real_select = SqliteJournal.read, SqliteJournal._select
 
-    def counted_read(journal: Journal, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
+    def counted_read(journal: SqliteJournal, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
         read.append(len(seqs) + len(ids))
         return real_read(journal, seqs=seqs, ids=ids)
 
-    def noted_select(journal: Journal, where: str, parameters: Sequence[object]) -> list[Event]:
+    def noted_select(journal: SqliteJournal, where: str, parameters: Sequence[object]) -> list[Event]:
         selected.append(where)
         return real_select(journal, where, parameters)
 
-    monkeypatch.setattr(Journal, "read", counted_read)
-    monkeypatch.setattr(Journal, "_select", noted_select)
+    monkeypatch.setattr(SqliteJournal, "read", counted_read)
+    monkeypatch.setattr(SqliteJournal, "_select", noted_select)
     assert len(lab.search("caches", limit=7)) == 7
     assert read == [7]
     assert [where for where in selected if "seq >" in where] == [], "nothing is new, so no tail is folded"

@@ -23,7 +23,7 @@ from theorex_lab.dispatch.worker import LARGEST_TASK_BYTES, Dispatcher, Dispatch
 from theorex_lab.errors import AlreadyThere, StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
 from theorex_lab.memory.evidence import Evidence
 from theorex_lab.routing.energy import Power
@@ -104,7 +104,7 @@ def test_an_end_or_a_tool_without_a_start_is_heard_by_nobody() -> None:
     assert [type(message) for message in heard] == [Start, End]
 
 
-def test_a_second_start_is_refused_while_the_first_is_open_and_ever_after(journal: Journal) -> None:
+def test_a_second_start_is_refused_while_the_first_is_open_and_ever_after(journal: SqliteJournal) -> None:
     bus = EventBus()
     bus.subscribe(recorder(journal))
     bus.publish(start())
@@ -157,7 +157,7 @@ def test_every_heard_end_belongs_to_the_last_start_of_its_id(steps: list[tuple[s
         assert kinds == [Start, End] * (len(kinds) // 2) + [Start] * (len(kinds) % 2)
 
 
-def test_tools_of_a_call_are_written_with_its_trace(journal: Journal) -> None:
+def test_tools_of_a_call_are_written_with_its_trace(journal: SqliteJournal) -> None:
     bus = EventBus()
     bus.subscribe(recorder(journal))
     bus.publish(start("a", session="s1"))

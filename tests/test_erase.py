@@ -23,13 +23,14 @@ from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.ids import concept_id
-from theorex_lab.journal import compact, snapshot, sqlite, view
-from theorex_lab.journal import connection as connection_module
-from theorex_lab.journal.archive import archive
-from theorex_lab.journal.connection import connect
-from theorex_lab.journal.erase import erase, select
+from theorex_lab.journal import snapshot, view
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.sqlite import Journal, checksum
+from theorex_lab.journal.sqlite import compact
+from theorex_lab.journal.sqlite import connection as connection_module
+from theorex_lab.journal.sqlite import store as sqlite
+from theorex_lab.journal.sqlite.connection import connect
+from theorex_lab.journal.sqlite.erase import erase, select
+from theorex_lab.journal.sqlite.store import SqliteJournal, checksum
 from theorex_lab.journal.view import Views, verify
 from theorex_lab.memory import context_file
 from theorex_lab.search.embed import HashedNgramEmbedder
@@ -80,7 +81,7 @@ def test_no_hash_of_an_archived_body_or_of_its_segment_is_left(tmp_path: Path) -
     with opened(tmp_path) as lab:
         lab.journal.append([tool_event("the pin is 4711"), tool_event("make test")])
         lab.journal.append([new_event("flushed", {"upto": 2}, agent="main", session="s1", at=NOW)])
-        archive(lab.journal, NOW + 1, agent="main", at=NOW)
+        lab.archive(NOW + 1)
         stub = json.loads(raw_rows(tmp_path)[0][1])
         (segment,) = (tmp_path / "archive").iterdir()
         of_segment = hashlib.sha256(segment.read_bytes()).hexdigest()
@@ -163,7 +164,7 @@ def test_what_was_erased_does_not_end_the_session_without_a_name(tmp_path: Path)
         lab.journal.append([tool_event("make test", session="", at=NOW - DAY)])
         lab.journal.append([new_event("session_ended", {}, agent="main", session="s9", at=NOW - DAY)])
         lab.erase(match="s9")
-        assert archive(lab.journal, NOW, agent="main", at=NOW).events == 0
+        assert lab.archive(NOW).events == 0
 
 
 def test_a_session_changes_only_with_an_erasure(tmp_path: Path) -> None:
@@ -364,7 +365,7 @@ def test_what_is_erased_while_it_is_flushed_is_not_kept(tmp_path: Path, monkeypa
 
 def test_what_is_derived_between_choosing_and_erasing_cannot_be(tmp_path: Path, monkeypatch) -> None:
     """Others cannot write from the moment that is chosen until all of it is erased."""
-    from theorex_lab.journal import erase as erasing
+    from theorex_lab.journal.sqlite import erase as erasing
 
     tried = []
     one = erasing._erase_one
@@ -412,7 +413,7 @@ def writing_meanwhile(path: Path) -> Iterator[None]:
 
 DOINGS: dict[str, tuple[Callable[[Lab], object], str]] = {
     "erase": (lambda lab: lab.erase(match=SECRET), "the bodies are erased"),
-    "archive": (lambda lab: archive(lab.journal, NOW + 1, agent="main", at=NOW), "the events are archived"),
+    "archive": (lambda lab: lab.archive(NOW + 1), "the events are archived"),
 }
 
 
@@ -559,7 +560,7 @@ def test_an_erasure_of_an_earlier_release_or_one_that_was_erased_reaches_everyth
 def test_an_erasure_during_a_verification_is_no_difference(tmp_path: Path, monkeypatch) -> None:
     fold_into, erased = view.fold_into, []
 
-    def late(each: view.View, journal: Journal, upto: int) -> int:
+    def late(each: view.View, journal: SqliteJournal, upto: int) -> int:
         if each is not lab.views._open[Axon] and not erased:
             erased.append(1)
             with opened(tmp_path) as other:

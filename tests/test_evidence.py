@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.erase import erase
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.evidence import Coded, Evidence, EvidenceTable, wilson
 
@@ -332,7 +332,7 @@ def test_no_outcome_makes_a_model_answer_that_did_not() -> None:
 
 
 def test_an_erased_verdict_is_taken_back(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     views = Views(journal, tmp_path / "views")
     verdict = outcome("o1", False)
     journal.append([ended("a", True, outcome_id="o1"), verdict])
@@ -344,7 +344,7 @@ def test_an_erased_verdict_is_taken_back(tmp_path: Path) -> None:
 
 
 def test_every_attempt_of_a_trace_counts_and_lost_ones_do_not(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     stream = [ended("a", True), ended("a", False), ended("a", False, lost=True), ended("b", True, query_type="math")]
     journal.append(stream)
     views = Views(journal, tmp_path / "views")

@@ -31,8 +31,8 @@ from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.runs import export_home, import_home
 from theorex_lab.ids import concept_id, derived_event_id
-from theorex_lab.journal import flatfiles
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite import store
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import Evidence
 from theorex_lab.search.embed import HashedNgramEmbedder
@@ -420,16 +420,18 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[4])
 from test_exchange import home, take
-from theorex_lab.journal import flatfiles
+from theorex_lab.exchange import flat_files
+from theorex_lab.journal.sqlite import store
 step, left = sys.argv[3], int(sys.argv[5])
-genuine = getattr(flatfiles, step)
+module = store if step == "insert" else flat_files
+genuine = getattr(module, step)
 def dying(*args, **kwargs):
     global left
     left -= 1
     if left < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return genuine(*args, **kwargs)
-setattr(flatfiles, step, dying)
+setattr(module, step, dying)
 with home(Path(sys.argv[1])) as lab:
     take(lab, Path(sys.argv[2]), trust_own=True)
 """
@@ -463,8 +465,8 @@ def written(lab: Lab) -> Counter[tuple[str, str, int]]:
 
 
 def test_a_failing_import_leaves_nothing_of_its_file(team: Path, tmp_path: Path, monkeypatch) -> None:
-    genuine = flatfiles.insert
-    monkeypatch.setattr(flatfiles, "insert", _failing(genuine, after=2))
+    genuine = store.insert
+    monkeypatch.setattr(store, "insert", _failing(genuine, after=2))
     with home(tmp_path / "other") as lab:
         with pytest.raises(OSError, match="No space"):
             take(lab, team)

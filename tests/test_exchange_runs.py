@@ -19,7 +19,7 @@ from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.runs import file_name
-from theorex_lab.journal.erase import erase
+from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.memory.evidence import Evidence
 
 MINUTE = 60_000_000

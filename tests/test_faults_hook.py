@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from test_hook import TOOL, events, start
 
 from theorex_lab import hook
-from theorex_lab.journal.check import check_rows
+from theorex_lab.journal.sqlite.check import check_rows
 
 CANARY = "c4n4ry-7f3a"
 DEEP = b'{"hook_event_name":"PostToolUse","tool_input":' + b"[" * 100_000 + b"]" * 100_000 + b"}"

@@ -15,8 +15,8 @@ from faults import holding, opened
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal.check import check_rows
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.check import check_rows
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KILLS = 200
 WRITERS, WRITES = 8, 1_000
@@ -27,9 +27,9 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from conftest import NOW, observation
 from theorex_lab.clock import FixedClock
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 folder, name, done = Path(sys.argv[1]), sys.argv[2], int(sys.argv[4])
-journal = Journal(folder / "home" / "theorex.db", clock=FixedClock(NOW))
+journal = SqliteJournal(folder / "home" / "theorex.db", clock=FixedClock(NOW))
 with open(folder / f"acknowledged-{name}", "a", buffering=1) as acknowledged:
     for number in range(done, int(sys.argv[5])):
         event = observation(f"{name} {number}", labels=[f"concept {number % 20}"])
@@ -44,7 +44,7 @@ sys.path.insert(0, sys.argv[3])
 from conftest import NOW, observation
 from faults import VIEWS, opened, tool_event
 from theorex_lab.exchange.runs import export_home
-from theorex_lab.journal.archive import archive
+from theorex_lab.journal.sqlite.archive import archive
 from theorex_lab.journal.event import new_event
 folder, name, secret = Path(sys.argv[1]), sys.argv[2], sys.argv[4]
 while not (folder / "stop").exists():
@@ -56,7 +56,7 @@ while not (folder / "stop").exists():
             continue
         ended = new_event("session_ended", {}, agent="main", session="s1", at=NOW)
         lab.journal.append([observation(secret), tool_event("ok"), tool_event(secret), ended])
-        archive(lab.journal, NOW + 1, agent="theorex", at=NOW)
+        lab.archive(NOW + 1)
         lab.erase(match=secret)
         export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder / "export", replace=True)
 """
@@ -121,7 +121,7 @@ def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_
 def damaged(tmp_path: Path) -> Path:
     """A journal's file of some 200 kB, closed and checkpointed."""
     path = tmp_path / "theorex.db"
-    journal = Journal(path, clock=FixedClock(NOW))
+    journal = SqliteJournal(path, clock=FixedClock(NOW))
     journal.append([observation("x" * 400) for _ in range(300)])
     journal.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
     journal.close()
@@ -130,7 +130,7 @@ def damaged(tmp_path: Path) -> Path:
 
 def _expect_refusal(path: Path) -> None:
     with pytest.raises(CorruptJournal, match=r"theorex\.db.*backup"):
-        list(Journal(path, clock=FixedClock(NOW)).tail(0))
+        list(SqliteJournal(path, clock=FixedClock(NOW)).tail(0))
 
 
 def test_a_file_of_noise_is_an_error(damaged: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_missing_file_beside_snapshots_is_an_error(damaged: Path) -> None:
     (snapshot / "manifest.json").write_text("{}")
     damaged.unlink()
     with pytest.raises(CorruptJournal, match="is gone"):
-        Journal(damaged)
+        SqliteJournal(damaged)
     assert not damaged.exists()
 
 
@@ -191,10 +191,10 @@ sys.path.insert(0, sys.argv[2])
 from conftest import NOW, observation
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-journal = Journal(Path(sys.argv[1]), clock=FixedClock(NOW))
+journal = SqliteJournal(Path(sys.argv[1]), clock=FixedClock(NOW))
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
 done = 0
@@ -226,4 +226,4 @@ def test_a_full_disk_is_named_and_writing_goes_on_when_there_is_room(tmp_path: P
 
 def test_a_home_that_cannot_be_made_is_named() -> None:
     with pytest.raises(StorageError, match="choose a home that can be written"):
-        Journal(Path("/proc/nowhere/theorex.db"))
+        SqliteJournal(Path("/proc/nowhere/theorex.db"))

@@ -30,7 +30,6 @@ from faults import (
 from theorex_lab import Entry, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.journal.archive import archive
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import Views
 
@@ -277,7 +276,7 @@ def _live_with_a_secret(lab: Lab) -> None:
     lab.boot_inject()
     lab.search(SECRET)
     lab.searcher.embed_pending()
-    assert archive(lab.journal, NOW - 3 * DAY, agent="main", at=NOW).events >= 4
+    assert lab.archive(NOW - 3 * DAY).events >= 4
     lab.journal.append([tool_event(f"not yet flushed: the {SECRET} gateway", session="open")])
     for kind in VIEWS:
         lab.views.snapshot(lab.views.get(kind))

@@ -25,9 +25,8 @@ from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.ids import concept_id, new_event_id
-from theorex_lab.journal.archive import archive
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.decay import Tier
 from theorex_lab.search.index import OBSERVATION, ItemIndex
 from theorex_lab.search.vectors import record_type
@@ -152,7 +151,7 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
 ) -> None:
     """The worst moments: another process writes after the axon was read, and tries to before what was decided is written."""
     tried = []
-    decide, exclusive = getattr(scores, name), Journal.exclusive
+    decide, exclusive = getattr(scores, name), SqliteJournal.exclusive
 
     def deciding(*arguments: object, **options: object) -> Event | None:
         with closing(sqlite3.connect(tmp_path / "theorex.db", timeout=0)) as other:
@@ -161,7 +160,7 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
             tried.append(other)
         return decide(*arguments, **options)
 
-    def late(journal: Journal) -> object:
+    def late(journal: SqliteJournal) -> object:
         with opened(tmp_path) as other:
             other.journal.append([observation("the lease", labels=["lease"])])
         return exclusive(journal)
@@ -170,7 +169,7 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
         old = [observation("x", labels=[label], at=NOW - days * DAY) for label in ("lease", "quorum")]
         lab.journal.append(old)
         monkeypatch.setattr(scores, name, deciding)
-        monkeypatch.setattr(Journal, "exclusive", late)
+        monkeypatch.setattr(SqliteJournal, "exclusive", late)
         STEPS[name](lab)
         axon = lab.views.get(Axon)
         alive = axon.rows_of()
@@ -185,10 +184,10 @@ def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(tmp_pat
         body = {"concepts": [[concept_id("cache"), "cache", "cache", 1]], "score": 0.9, "source": "tool", "weight": 0.7}
         return new_event("short_term", body, agent="main", session=f"d{day}", at=NOW - day * DAY)
 
-    exclusive = Journal.exclusive
+    exclusive = SqliteJournal.exclusive
 
-    def late(journal: Journal) -> object:
-        monkeypatch.setattr(Journal, "exclusive", exclusive)
+    def late(journal: SqliteJournal) -> object:
+        monkeypatch.setattr(SqliteJournal, "exclusive", exclusive)
         with opened(tmp_path) as other:
             other.journal.append([kept(0)])
             assert other.graduate() == ["cache"]
@@ -196,7 +195,7 @@ def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(tmp_pat
 
     with opened(tmp_path) as lab:
         lab.journal.append([kept(day) for day in range(7, 0, -1)])
-        monkeypatch.setattr(Journal, "exclusive", late)
+        monkeypatch.setattr(SqliteJournal, "exclusive", late)
         assert lab.graduate() == []
         assert lab.views.get(Axon).concepts["count"].tolist() == [8]
 
@@ -275,7 +274,7 @@ def _maintain_until_killed(home: Path, kill_at: int) -> None:
             lab.scan()
             for kind in VIEWS:
                 lab.views.snapshot(lab.views.get(kind))
-            archive(lab.journal, NOW + 1, agent="main", at=NOW)
+            lab.archive(NOW + 1)
             lab.searcher.embed_pending()
             lab.boot_inject()
 
@@ -355,7 +354,7 @@ def _numbered(number: int) -> Event:
 
 def _append_all(home: Path, looks: int) -> None:
     """Append every event in batches; at each tenth wait until the reader (a byte in the pipe a look) has looked anew."""
-    journal = Journal(home / "theorex.db")
+    journal = SqliteJournal(home / "theorex.db")
     chance = np.random.default_rng(1)
     events = [_numbered(number) for number in range(1, EVENTS + 1)]
     done = tenths = 0
@@ -398,7 +397,7 @@ def _agrees(lab: Lab, before: int) -> int:
 
 
 def test_a_reader_sees_a_prefix_while_ten_thousand_events_are_appended(tmp_path: Path) -> None:
-    Journal(tmp_path / "theorex.db").close()
+    SqliteJournal(tmp_path / "theorex.db").close()
     looks, looked = os.pipe()
 
     def reading() -> None:

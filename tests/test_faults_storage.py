@@ -24,15 +24,14 @@ from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
-from theorex_lab.journal import connection as connections
-from theorex_lab.journal.archive import archive
-from theorex_lab.journal.backup import backup, restore
-from theorex_lab.journal.check import check_rows
-from theorex_lab.journal.connection import explained, transaction
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.private import tighten
-from theorex_lab.journal.salvage import salvage
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite import connection as connections
+from theorex_lab.journal.sqlite.backup import backup, restore
+from theorex_lab.journal.sqlite.check import check_rows
+from theorex_lab.journal.sqlite.connection import explained, transaction
+from theorex_lab.journal.sqlite.salvage import salvage
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 EVENTS = 1_000
@@ -51,8 +50,8 @@ def _events(number: int) -> list[Event]:
     return [observation(text, labels=[f"c {n % 50}"]) for n, text in enumerate(texts)]
 
 
-def _journal(home: Path) -> Journal:
-    return Journal(home / "theorex.db", clock=FixedClock(NOW))
+def _journal(home: Path) -> SqliteJournal:
+    return SqliteJournal(home / "theorex.db", clock=FixedClock(NOW))
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +133,7 @@ def test_archiving_gives_a_damaged_event_no_new_checksum(tmp_path: Path) -> None
     file = tmp_path / "home" / "theorex.db"
     file.write_bytes(file.read_bytes().replace(b"the upload worker", b"the upload walker", 1))
     with opened(tmp_path / "home") as lab, pytest.raises(CorruptJournal, match="checksum"):
-        archive(lab.journal, NOW + 1, agent="theorex", at=NOW)
+        lab.archive(NOW + 1)
 
 
 def test_a_journal_that_ends_before_its_snapshots_is_refused(tmp_path: Path) -> None:
@@ -304,7 +303,7 @@ def test_salvage_of_a_segment_that_is_damaged_or_gone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with opened(home) as lab:
         fill(lab)
-        assert archive(lab.journal, NOW + 1, agent="theorex", at=NOW).events == 6
+        assert lab.archive(NOW + 1).events == 6
         events = {event.seq: event for event in lab.journal.tail(0)}
     (segment,) = (home / "archive").glob("*.gz")
     segment.chmod(0o600)
@@ -364,7 +363,7 @@ def test_a_restore_sets_aside_what_was_there(tmp_path: Path) -> None:
     home, file = tmp_path / "home", tmp_path / "backup.db"
     with opened(home) as lab:
         fill(lab)
-        archive(lab.journal, NOW + 1, agent="theorex", at=NOW)
+        lab.archive(NOW + 1)
         (home / "config.json").write_text('{"halfLifeDays": 9}')
         done = backup(lab.journal, file)
         expected = state(home)
@@ -620,7 +619,7 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
             lab.search("cache")
             lab.searcher.embed_pending()
             lab.nightly()
-            archive(lab.journal, NOW + 1, agent="theorex", at=NOW)
+            lab.archive(NOW + 1)
             assert lab.journal.notice == ""
             modes = _modes(home)
     finally:
@@ -700,7 +699,7 @@ def test_a_home_that_may_only_be_read_is_read(state_of_log: str, tmp_path: Path)
     assert forked(reading) == 0
     if kept is not None:
         kept.close()
-    with closing(Journal(tmp_path / "backup-0.db")) as copy:
+    with closing(SqliteJournal(tmp_path / "backup-0.db")) as copy:
         assert copy.last_seq() > 10
 
 

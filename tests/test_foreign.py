@@ -15,8 +15,8 @@ import pytest
 from test_exchange import home, take
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.exchange.flat_files import read_cold
 from theorex_lab.journal import foreign
-from theorex_lab.journal.flatfiles import read_cold
 
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"

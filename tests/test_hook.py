@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import hook
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.lab import DEFAULT_HOME
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.text.masking import MASK, mask
@@ -55,7 +55,7 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def events(home: Path) -> list[Event]:
-    journal = Journal(home / "theorex.db")
+    journal = SqliteJournal(home / "theorex.db")
     found = list(journal.tail(0))
     journal.close()
     return found

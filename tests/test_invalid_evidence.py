@@ -13,7 +13,7 @@ from conftest import NOW
 from theorex_lab.clock import FixedClock
 from theorex_lab.dispatch.traces import trace
 from theorex_lab.errors import InvalidInput
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.evidence import Coded, EvidenceTable, wilson
 from theorex_lab.routing.confidence import matrix
@@ -108,7 +108,7 @@ def test_the_matrix_wants_its_ranges(wrong: dict[str, float]) -> None:
 
 @pytest.mark.parametrize("trace_id", [None, 5, "parse-spür", "\ud800"])
 def test_a_trace_id_is_plain_text(tmp_path: Path, trace_id: Any) -> None:
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     with pytest.raises(InvalidInput, match="allowed are 1 to 128"):
         trace(Views(journal, tmp_path / "views"), trace_id)
     journal.close()

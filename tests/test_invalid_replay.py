@@ -27,7 +27,7 @@ from theorex_lab.experiments.replay.sweep import (
 )
 from theorex_lab.experiments.replay.tier_counts import tier_counts, tier_counts_over_half_lives
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.decay import Items
 
 LOG = EventLog.of(AccessLog.of([(NOW + day * DAY, f"f{day % 5}", None, False) for day in range(20)]))
@@ -36,11 +36,11 @@ EMPTY = EventLog.of(AccessLog.of([]))
 
 @pytest.mark.parametrize("source", [None, "theorex.db", 3, []])
 def test_what_is_no_recording(source: Any) -> None:
-    with pytest.raises(InvalidInput, match="allowed are a Journal, a Lab or an AccessLog"):
+    with pytest.raises(InvalidInput, match="allowed are a SqliteJournal, a Lab or an AccessLog"):
         EventLog.of(source)
 
 
-def test_nothing_to_replay(journal: Journal) -> None:
+def test_nothing_to_replay(journal: SqliteJournal) -> None:
     for recorded in (EMPTY, EventLog.of(journal)):
         with pytest.raises(InvalidInput, match="without a mention"):
             replay(recorded, Settings())

@@ -14,14 +14,14 @@ from conftest import DAY, NOW, observation
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.journal import event as events_module
-from theorex_lab.journal.check import check_rows
-from theorex_lab.journal.connection import refuse_network_drive
-from theorex_lab.journal.erase import erase, select
 from theorex_lab.journal.event import Event, encode, upcast
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.check import check_rows
+from theorex_lab.journal.sqlite.connection import refuse_network_drive
+from theorex_lab.journal.sqlite.erase import erase, select
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 
-def test_events_come_back_as_they_were_appended(journal: Journal) -> None:
+def test_events_come_back_as_they_were_appended(journal: SqliteJournal) -> None:
     written = [observation(f"text {number} ✓", labels=["cache"], tags=["a"]) for number in range(3)]
     assert journal.append(written) == [1, 2, 3]
     assert list(journal.tail(0)) == [event._replace(seq=seq) for seq, event in enumerate(written, 1)]
@@ -32,7 +32,7 @@ def test_events_come_back_as_they_were_appended(journal: Journal) -> None:
     assert journal.last_seq() == 3
 
 
-def test_an_append_is_all_or_nothing(journal: Journal) -> None:
+def test_an_append_is_all_or_nothing(journal: SqliteJournal) -> None:
     first = observation("one")
     journal.append([first])
     with pytest.raises(InvalidInput, match="id of its own"):
@@ -43,7 +43,7 @@ def test_an_append_is_all_or_nothing(journal: Journal) -> None:
     assert journal.last_seq() == 1
 
 
-def test_the_file_refuses_changes_and_deletions(journal: Journal) -> None:
+def test_the_file_refuses_changes_and_deletions(journal: SqliteJournal) -> None:
     journal.append([observation("one")])
     connection = sqlite3.connect(journal.path)
     for statement in (
@@ -59,7 +59,7 @@ def test_the_file_refuses_changes_and_deletions(journal: Journal) -> None:
     assert [event.body["text"] for event in journal.tail(0)] == ["one"]
 
 
-def test_events_from_the_future_are_refused_unless_imported(journal: Journal, clock: FixedClock) -> None:
+def test_events_from_the_future_are_refused_unless_imported(journal: SqliteJournal, clock: FixedClock) -> None:
     journal.append([observation("in four minutes", at=NOW + 4 * 60 * 1_000_000)])
     late = observation("tomorrow", at=NOW + DAY)
     with pytest.raises(InvalidInput, match="more than 5 minutes ahead"):
@@ -68,7 +68,7 @@ def test_events_from_the_future_are_refused_unless_imported(journal: Journal, cl
     assert journal.last_seq() == 2
 
 
-def test_threads_share_a_journal(journal: Journal) -> None:
+def test_threads_share_a_journal(journal: SqliteJournal) -> None:
     def work(number: int) -> None:
         for step in range(20):
             journal.append([observation(f"{number} {step}")])
@@ -84,7 +84,7 @@ def test_threads_share_a_journal(journal: Journal) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_process_opens_a_connection_of_its_own(journal: Journal) -> None:
+def test_a_forked_process_opens_a_connection_of_its_own(journal: SqliteJournal) -> None:
     journal.append([observation("before")])
     parent = journal.connection()
     context = multiprocessing.get_context("fork")
@@ -101,7 +101,7 @@ def test_a_forked_process_opens_a_connection_of_its_own(journal: Journal) -> Non
     assert [event.body["text"] for event in journal.tail(0)] == ["before", "in the child"]
 
 
-def test_erasure_follows_lineage_and_leaves_no_bytes(journal: Journal) -> None:
+def test_erasure_follows_lineage_and_leaves_no_bytes(journal: SqliteJournal) -> None:
     secret = observation("the password is hunter2", labels=["hunter2 password"])
     derived = observation("it began with hunter2", lineage=[secret.id])
     twice = observation("as was said", lineage=[derived.id])
@@ -123,7 +123,7 @@ def test_erasure_follows_lineage_and_leaves_no_bytes(journal: Journal) -> None:
     assert check_rows(journal.path)[0] == []
 
 
-def test_erasure_by_agent_and_of_an_unknown_id(journal: Journal) -> None:
+def test_erasure_by_agent_and_of_an_unknown_id(journal: SqliteJournal) -> None:
     journal.append([observation("mine"), observation("theirs", agent="sage")])
     assert len(select(journal, agent="sage")) == 1
     with pytest.raises(InvalidInput, match="not in the journal"):
@@ -132,7 +132,7 @@ def test_erasure_by_agent_and_of_an_unknown_id(journal: Journal) -> None:
         select(journal)
 
 
-def test_old_bodies_are_upcast_and_newer_ones_refused(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_bodies_are_upcast_and_newer_ones_refused(journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch) -> None:
     old = observation("old")
     journal.append([old])
     monkeypatch.setitem(events_module.VERSIONS, "observation", 3)

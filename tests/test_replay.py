@@ -29,7 +29,7 @@ from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.experiments.scores.fitting import occupancy
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.decay import make_law
 
 DAYS = 46
@@ -225,7 +225,7 @@ def test_erased_events_are_gone_and_the_journal_is_untouched(tmp_path: Path) -> 
         assert EventLog.of(lab.journal).fingerprint == recorded.fingerprint
 
 
-def test_a_recording_travels_by_pickle_and_its_fingerprint_tells_it_from_others(journal: Journal) -> None:
+def test_a_recording_travels_by_pickle_and_its_fingerprint_tells_it_from_others(journal: SqliteJournal) -> None:
     journal.append(stream(seed=3), allow_future=True)
     recorded = EventLog.of(journal)
     copy = pickle.loads(pickle.dumps(recorded))

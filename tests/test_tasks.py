@@ -19,7 +19,7 @@ from theorex_lab.config import check_settings
 from theorex_lab.dispatch.tasks import STATES, Task, TaskBoard, Tasks
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import differing_columns, verify
 
 LEASE = 60_000_000  # µs
@@ -536,7 +536,7 @@ def test_a_task_erased_while_it_is_reported_is_unknown(lab: Lab, board: TaskBoar
 # What it costs
 
 
-def _work(journal: Journal, run: Callable[[], object]) -> tuple[int, int]:
+def _work(journal: SqliteJournal, run: Callable[[], object]) -> tuple[int, int]:
     """Calls of functions in Python and C, and thousands of instructions of the database, that `run` needs."""
     calls = instructions = 0
 

@@ -19,9 +19,9 @@ from theorex_lab.clock import FixedClock, to_iso
 from theorex_lab.dispatch.traces import Traces, open_traces, trace, trace_stats
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.erase import erase, select
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.erase import erase, select
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 
 TASK = "why does the parser drop the last line?"
@@ -57,7 +57,7 @@ def tool(name: str, *, agent: str = "main", session: str = "", at: int = NOW + 1
 
 @pytest.fixture
 def views(tmp_path: Path) -> Iterator[Views]:
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW + DAY))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW + DAY))
     yield Views(journal, tmp_path / "views")
     journal.close()
 

@@ -20,9 +20,9 @@ from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.ids import concept_id
-from theorex_lab.journal.erase import erase
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.erase import erase
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import Evidence
@@ -178,7 +178,7 @@ def test_a_view_equals_the_fold_from_nothing(
     tmp_path_factory, stream: list[Event], cuts: list[int], erased: int | None
 ) -> None:
     home = tmp_path_factory.mktemp("home")
-    journal = Journal(home / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(home / "theorex.db", clock=FixedClock(NOW))
     bounds = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     views = Views(journal, home / "views")
     for start, end in pairwise(bounds):
@@ -199,7 +199,7 @@ def test_a_view_equals_the_fold_from_nothing(
 
 
 def _filled(home: Path) -> Views:
-    journal = Journal(home / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(home / "theorex.db", clock=FixedClock(NOW))
     journal.append([observation(f"text {n}", labels=[f"concept {n}", "cache"]) for n in range(30)])
     views = Views(journal, home / "views")
     for kind in VIEWS:
@@ -245,7 +245,7 @@ def test_a_snapshot_of_another_journal_is_passed_over(tmp_path: Path) -> None:
         file.unlink()
     moved = tmp_path / "views"
     moved.rename(tmp_path / "kept")
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     (tmp_path / "kept").rename(moved)
     journal.append([observation("another life", labels=["other"]) for _ in range(40)])
     views = Views(journal, moved)
@@ -254,7 +254,7 @@ def test_a_snapshot_of_another_journal_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_old_snapshots_are_removed_and_none_is_written_for_a_short_tail(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     views = Views(journal, tmp_path / "views", snapshot_after_events=10)
     journal.append([observation("short")] * 0 + [observation(f"{n}") for n in range(9)])
     views.get(Axon)
@@ -285,7 +285,7 @@ def test_unknown_kinds_are_skipped_and_counted(tmp_path: Path) -> None:
 def test_the_golden_journal_still_folds_to_the_same_state(tmp_path: Path) -> None:
     """A journal written by an earlier release; its state must never change, whatever becomes of the events."""
     folder = Path(__file__).parent / "golden"
-    journal = Journal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     lines = (folder / "journal-0.1.jsonl").read_text(encoding="utf-8").splitlines()
     journal.append([Event(0, *json.loads(line)) for line in lines])
     axon = Views(journal, tmp_path / "views").get(Axon)

@@ -121,9 +121,9 @@ def _read(stream: BinaryIO) -> bytes | None:
 def _append(home: str, kind: str, body: dict[str, Any], agent: str, session: str) -> None:
     """Append one event to the home's journal, dated now."""
     from theorex_lab.journal.event import new_event
-    from theorex_lab.journal.sqlite import Journal
+    from theorex_lab.journal.sqlite.store import open_journal
 
-    journal = Journal(os.path.join(home, "theorex.db"))
+    journal = open_journal(home)
     try:
         journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
     finally:

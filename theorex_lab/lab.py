@@ -15,8 +15,9 @@ from theorex_lab.config import Settings, check_settings, load_settings
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.lifecycle import Flushed, Promoted
 from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import check_agent, new_event_id
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.ids import SCANNER, check_agent, new_event_id
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.sqlite.store import in_file, open_journal
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 from theorex_lab.text.doors import door
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
     from theorex_lab.evolution.nightly import NightlyReport
     from theorex_lab.evolution.outcomes import OutcomeLog
+    from theorex_lab.journal.sqlite.archive import Archiving
+    from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import Verification, Views
     from theorex_lab.memory.confirm import Confirmed
     from theorex_lab.memory.context import Context
@@ -65,8 +68,9 @@ class Lab:
         clock: Clock | None = None,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
+        journal: Journal | None = None,
     ) -> None:
-        """Open the home at `home`, or create it. `settings` take the place of the home's config.json.
+        """Open the home at `home`, or create it. `settings` take the place of the home's config.json, `journal` of the one in its folder.
 
         Raises InvalidInput for an object that is no clock, settings or embedder, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
         where its journal is damaged.
@@ -77,7 +81,7 @@ class Lab:
         self.settings = settings if settings is not None else load_settings(self.config_file)
         self._given_embedder = embedder
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.journal = Journal(self.home / "theorex.db", clock=self.clock)
+        self.journal: Journal = journal or open_journal(self.home, clock=self.clock)
         if self.journal.notice:
             import logging
 
@@ -432,21 +436,35 @@ class Lab:
 
         Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, and the rendered
         context, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
-        that was killed; see `theorex_lab.journal.erase`. Raises InvalidInput as `select`, and StorageError where something
+        that was killed; see `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and StorageError where something
         could not be removed or wiped; the bodies are erased then.
         """
-        from theorex_lab.journal.archive import erase_from_segments
-        from theorex_lab.journal.erase import Chosen, erase_chosen, wipe
+        from theorex_lab.journal.sqlite.archive import erase_from_segments
+        from theorex_lab.journal.sqlite.erase import Chosen, erase_chosen, wipe
 
-        chosen = Chosen(ids, agent, match)
-        reached = erase_chosen(self.journal, chosen, agent="theorex", at=self.clock.now())
+        chosen, journal = Chosen(ids, agent, match), in_file(self.journal)
+        reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
         remove_context(self.context_file, self.views.folder)
         self.views.remove_reached()
-        erase_from_segments(self.journal)
+        erase_from_segments(journal)
         self._sweep_vectors()
-        wipe(self.journal)
+        wipe(journal)
         return reached
+
+    def archive(self, before: int) -> Archiving:
+        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`."""
+        from theorex_lab.designs.theorex.flash import flushed_upto
+        from theorex_lab.journal.sqlite.archive import archive
+
+        upto = flushed_upto(self.journal)
+        return archive(in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now())
+
+    def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
+        """Copy journal, archived segments and settings into one file; see `journal.sqlite.backup`."""
+        from theorex_lab.journal.sqlite.backup import backup
+
+        return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
 
     def close(self) -> None:
         """Close the journal, after the calls of models that are under way; a temporary home is removed."""

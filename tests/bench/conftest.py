@@ -16,7 +16,7 @@ import pytest
 from corpus import NOW, fill, fill_with_tool_events, home_path, observations
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 HomeOf = Callable[[int], Path]
 
@@ -25,7 +25,7 @@ HomeOf = Callable[[int], Path]
 def million_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose journal holds a million tool events."""
     home = tmp_path_factory.mktemp("million")
-    journal = Journal(home_path(home), clock=FixedClock(NOW))
+    journal = SqliteJournal(home_path(home), clock=FixedClock(NOW))
     fill_with_tool_events(journal, 1_000_000)
     journal.close()
     return home
@@ -39,7 +39,7 @@ def home_of(tmp_path_factory: pytest.TempPathFactory) -> HomeOf:
     def make(count: int) -> Path:
         if count not in made:
             made[count] = tmp_path_factory.mktemp(f"home-{count}")
-            journal = Journal(home_path(made[count]), clock=FixedClock(NOW))
+            journal = SqliteJournal(home_path(made[count]), clock=FixedClock(NOW))
             fill(journal, observations(count))
             journal.close()
         return made[count]

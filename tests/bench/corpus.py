@@ -13,7 +13,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.ids import concept_id, new_event_id
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.sqlite import Journal, checksum
+from theorex_lab.journal.sqlite.store import SqliteJournal, checksum
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS
 
 DAY = 86_400_000_000
@@ -58,7 +58,7 @@ def observations(count: int, *, seed: int = 0) -> Iterator[Event]:
         yield new_event("observation", body, agent=("main", "sage", "scout")[number % 3], at=at)
 
 
-def fill(journal: Journal, events: Iterable[Event]) -> None:
+def fill(journal: SqliteJournal, events: Iterable[Event]) -> None:
     """Insert events in one transaction, row by row as `append` does, without its checks."""
     connection = journal.connection()
     connection.execute("BEGIN IMMEDIATE")
@@ -70,7 +70,7 @@ def fill(journal: Journal, events: Iterable[Event]) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def fill_with_tool_events(journal: Journal, count: int) -> None:
+def fill_with_tool_events(journal: SqliteJournal, count: int) -> None:
     """Insert `count` tool events of one session."""
     body = encode({"v": 1, "tool": "Bash", "input": "make test", "response": "ok", "source": "tool"})
     connection = journal.connection()
@@ -88,7 +88,7 @@ def _row(event_id: str, at: int, agent: str, session: str, kind: str, body: str)
     return (*row, checksum(*row))
 
 
-def bodies(journal: Journal) -> list[str]:
+def bodies(journal: SqliteJournal) -> list[str]:
     """Every event's body as the JSON that the journal holds."""
     return [body for (body,) in journal.connection().execute("SELECT body FROM events ORDER BY seq")]
 

@@ -21,7 +21,7 @@ from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import fold_into
 from theorex_lab.memory.evidence import Evidence
 from theorex_lab.search.index import ItemIndex
@@ -103,7 +103,7 @@ def test_opening_a_snapshot(benchmark: BenchmarkFixture, tmp_path: Path) -> None
 
 
 def test_fold_of_all_views(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
-    journal = Journal(home_path(home_of(20_000)), clock=FixedClock(NOW))
+    journal = SqliteJournal(home_path(home_of(20_000)), clock=FixedClock(NOW))
     texts = bodies(journal)
     compare(
         benchmark,
@@ -119,8 +119,8 @@ def test_fold_of_all_views(benchmark: BenchmarkFixture, home_of: HomeOf) -> None
 
 def test_fold_is_linear(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
     """Seconds an event at 100,000 events over those at 20,000."""
-    small = Journal(home_path(home_of(20_000)), clock=FixedClock(NOW))
-    large = Journal(home_path(home_of(100_000)), clock=FixedClock(NOW))
+    small = SqliteJournal(home_path(home_of(20_000)), clock=FixedClock(NOW))
+    large = SqliteJournal(home_path(home_of(100_000)), clock=FixedClock(NOW))
     ratios = []
 
     def one_round() -> None:
@@ -133,7 +133,7 @@ def test_fold_is_linear(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
     large.close()
 
 
-def _fold(journal: Journal) -> None:
+def _fold(journal: SqliteJournal) -> None:
     for kind in VIEWS:
         fold_into(kind(), journal, journal.last_seq())
 

@@ -99,9 +99,6 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> Non
 )
 def archive(before: str) -> None:
     """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before."""
-    from theorex_lab.journal.archive import archive as move
-
-    lab = open_lab()
     moment = to_microseconds(f"{before}T00:00:00Z" if _DAY.fullmatch(before) else before)
-    done = move(lab.journal, moment, agent="theorex", at=lab.clock.now())
+    done = open_lab().archive(moment)
     emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))

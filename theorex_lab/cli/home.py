@@ -32,9 +32,7 @@ def verify() -> None:
 @click.option("--replace", is_flag=True, help="Replace FILE where it is there.")
 def backup(file: Path, replace: bool) -> None:
     """Journal, archived segments and settings, read again before the file counts. `theorex restore FILE` puts it back."""
-    from theorex_lab.journal.backup import backup as copy
-
-    done = copy(open_lab().journal, file.expanduser(), replace=replace)
+    done = open_lab().backup(file, replace=replace)
     emit(done._asdict(), f"{done.events} events, {done.segments} segments, {done.bytes:,} bytes: {done.file}")
 
 
@@ -45,7 +43,7 @@ def restore(file: Path) -> None:
 
     Processes that have the home open must open it anew; they are told so when they write.
     """
-    from theorex_lab.journal.backup import restore as put_back
+    from theorex_lab.journal.sqlite.backup import restore as put_back
 
     done = put_back(_home(), file.expanduser(), aside=_aside())
     _render_context()
@@ -59,7 +57,7 @@ def salvage() -> None:
 
     The damaged files, snapshots and vectors are set aside in a folder of the home, and not deleted.
     """
-    from theorex_lab.journal.salvage import salvage as keep_sound
+    from theorex_lab.journal.sqlite.salvage import salvage as keep_sound
 
     done = keep_sound(_home(), aside=_aside(), at=named_clock().now())
     if not done.set_aside:
@@ -99,11 +97,12 @@ def _render_context() -> None:
 @click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
 def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool) -> None:
     """By event id, agent or text. It follows lineage to what was derived, and cannot be undone."""
-    from theorex_lab.journal.erase import select
+    from theorex_lab.journal.sqlite.erase import select
+    from theorex_lab.journal.sqlite.store import in_file
 
     lab = open_lab()
     if dry_run:
-        reached = select(lab.journal, ids=ids, agent=agent, match=match)
+        reached = select(in_file(lab.journal), ids=ids, agent=agent, match=match)
     else:
         reached = lab.erase(ids=ids, agent=agent, match=match)
     text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_session, derived_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.visible import visible
 

@@ -23,9 +23,9 @@ from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.process import lives, this_process
 from theorex_lab.errors import AlreadyThere, StorageError
 from theorex_lab.ids import derived_event_id, new_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.files import exclusive
-from theorex_lab.journal.sqlite import Journal
 
 if TYPE_CHECKING:
     from theorex_lab.journal.view import Views

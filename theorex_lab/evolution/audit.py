@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from theorex_lab.clock import EARLIEST, to_iso
 from theorex_lab.designs.theorex.moments import MOMENT_TYPE
 from theorex_lab.errors import InvalidInput
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.decay import Tier
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 from theorex_lab.clock import EARLIEST
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution.audit import READ_FROM, Asked, Concept, Entry, Reading, sign_of
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.decay import Tier
 

@@ -24,8 +24,8 @@ from theorex_lab.evolution.model_review import UNAVAILABLE
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.evolution.panel import NOBODY_ASKED
 from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation
 from theorex_lab.search.endpoint import excerpt

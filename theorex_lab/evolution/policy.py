@@ -16,9 +16,9 @@ from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings, check_settings, save_settings
 from theorex_lab.errors import AlreadyThere, InvalidInput, StorageError
 from theorex_lab.ids import SCANNER, derived_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.files import exclusive
-from theorex_lab.journal.sqlite import Journal
 
 # Addresses and names of models, budgets of search and the like are no policy: a rollback leaves them as they are.
 POLICY_SETTINGS = (

@@ -27,8 +27,8 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.dispatch.traces import LOST, SUCCESS, UNAVAILABLE, Traces
 from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views, fold_into
 from theorex_lab.memory.context import escape
 from theorex_lab.memory.decay import rank_order

@@ -9,8 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.flat_files import Record
 from theorex_lab.ids import CONCEPT_BITS
-from theorex_lab.journal.flatfiles import Record
 
 LARGEST = 2**62
 EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

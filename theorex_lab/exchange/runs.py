@@ -49,12 +49,12 @@ from theorex_lab.exchange.fields import (
     time_of,
     truth_of,
 )
+from theorex_lab.exchange.flat_files import Record, append_new, write_lines
 from theorex_lab.exchange.problems import merged
 from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode, new_event, tells_no_answer
-from theorex_lab.journal.flatfiles import Record, append_new, write_lines
 from theorex_lab.journal.foreign import check_inside, read_file
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.memory.retrieve import Searcher

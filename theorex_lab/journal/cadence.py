@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.base import Journal
 
 # Of one view, in bytes written for each byte folded. An event is folded by about two views and its row is a third larger
 # than what is counted here, so that all views together write less than three times the journal.
@@ -34,7 +34,7 @@ class Ledger:
     def count(self, journal: Journal, kinds: Sequence[str], upto: int) -> None:
         """Count what was folded up to a seq."""
         if upto > self.counted_seq:
-            events, size = body_bytes(journal, kinds, self.counted_seq, upto)
+            events, size = journal.volume(kinds, self.counted_seq, upto)
             self.folded += size + _BYTES_PER_EVENT * events + _BYTES_PER_SEQ * (upto - self.counted_seq)
             self.counted_seq = upto
 
@@ -52,19 +52,3 @@ class Ledger:
         """Note a snapshot of what was counted."""
         self.snapshot_seq, self.snapshot_folded, self.snapshot_size = seq, self.folded, size
         self.written += size
-
-
-def body_bytes(journal: Journal, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
-    """How many events of these kinds there are with `after` < seq ≤ `upto`, and the bytes of their bodies."""
-    marks = ",".join("?" * len(kinds))
-    with journal.explained():
-        row = (
-            journal.connection()
-            .execute(
-                "SELECT count(*), total(length(CAST(body AS BLOB))) FROM events "
-                f"WHERE seq > ? AND seq <= ? AND kind IN ({marks})",
-                [after, upto, *kinds],
-            )
-            .fetchone()
-        )
-    return int(row[0]), int(row[1])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from theorex_lab.journal.erase import ERASURE
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.erase import ERASURE
 
 
 class Erasures:

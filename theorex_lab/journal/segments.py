@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal.connection import WAYS_OUT
 from theorex_lab.journal.event import Body, encode
 from theorex_lab.journal.files import write_atomically
 from theorex_lab.journal.private import make_folder
+from theorex_lab.journal.sqlite.connection import WAYS_OUT
 
 ARCHIVE_FOLDER = "archive"
 _HELD = 4  # segments whose bodies stay in memory

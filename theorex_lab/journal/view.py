@@ -16,10 +16,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.cadence import Ledger
-from theorex_lab.journal.check import check_rows
 from theorex_lab.journal.columns import Columns
-from theorex_lab.journal.erase import ERASURE as ERASURE
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.reach import Erasures
@@ -32,7 +31,7 @@ from theorex_lab.journal.snapshot import (
     size_of,
     write_snapshot,
 )
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 
 _BATCH_EVENTS = 2_000
 
@@ -152,7 +151,7 @@ class Views:
             self._write(view, columns, partial(worth, size=size_of(columns)))
 
     def _write(self, view: View, columns: Columns, worth: Callable[[Ledger], bool]) -> bool:
-        event_id, folder = self._event_id(view.seq), self.folder / view.name
+        event_id, folder = self.journal.event_id(view.seq), self.folder / view.name
         ledger = self._ledgers.setdefault(type(view), Ledger())
         if event_id is None:
             return False
@@ -190,7 +189,7 @@ class Views:
         """The newest snapshot that is of this journal and holds nothing that was erased since."""
         for found in open_snapshots(self.folder / kind.name, kind.code):
             # The journal may have been replaced, by an older backup for instance.
-            if self._event_id(found.seq) == found.event_id:
+            if self.journal.event_id(found.seq) == found.event_id:
                 erasures = Erasures.after(self.journal, found.seq)
                 if not erasures.reach(kind.kinds, found.seq):
                     return found
@@ -203,12 +202,6 @@ class Views:
             view.load(found.columns)
             view.seq = found.seq
         return view
-
-    def _event_id(self, seq: int) -> str | None:
-        """The id of the event at `seq`; its body, which may be a large scan's, is not read."""
-        with self.journal.explained():
-            row = self.journal.connection().execute("SELECT id FROM events WHERE seq = ?", [seq]).fetchone()
-        return None if row is None else str(row[0])
 
     def _refresh(self, view: View) -> int:
         """Fold what came since; where something that was folded before was erased, begin at a snapshot before that."""
@@ -292,7 +285,7 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
     Never raises for damage: what is wrong is listed in `problems`.
     """
     journal = views.journal
-    problems, counts = check_rows(journal.path)
+    problems, counts = journal.check()
     different: dict[str, list[str]] = {}
     if not problems:
         for kind in kinds:

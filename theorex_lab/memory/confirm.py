@@ -11,8 +11,8 @@ from theorex_lab.clock import Clock
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 

@@ -15,7 +15,7 @@ from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.sentences import sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.base import Journal
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Line, Room, age_in_words, count_tokens, shortened, trusted_first
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from theorex_lab.clock import EARLIEST, to_microseconds
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
 
 KINDS = ("outcome", "outcome_scored")
 

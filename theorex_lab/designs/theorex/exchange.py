@@ -37,10 +37,7 @@ from theorex_lab.designs.theorex.exchange_read import Importing
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import FilesThere, InvalidInput, ModelUnavailable
-from theorex_lab.exchange.problems import merged
-from theorex_lab.ids import check_agent
-from theorex_lab.journal.event import encode
-from theorex_lab.journal.flatfiles import (
+from theorex_lab.exchange.flat_files import (
     Appended,
     Record,
     append_new,
@@ -51,6 +48,9 @@ from theorex_lab.journal.flatfiles import (
     write_graph,
     write_lines,
 )
+from theorex_lab.exchange.problems import merged
+from theorex_lab.ids import check_agent
+from theorex_lab.journal.event import encode
 from theorex_lab.journal.foreign import check_inside
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.context_file import CONTEXT_FILE

@@ -29,9 +29,9 @@ from theorex_lab.exchange.fields import (
     time_of,
     time_or_earliest,
 )
+from theorex_lab.exchange.flat_files import Record
 from theorex_lab.ids import check_agent, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
-from theorex_lab.journal.flatfiles import Record
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
 from theorex_lab.text.doors import kept_text

@@ -15,9 +15,9 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
+from theorex_lab.exchange.flat_files import Record
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.flatfiles import Record
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher

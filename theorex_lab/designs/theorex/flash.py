@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from theorex_lab.designs.theorex.said import said
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
@@ -133,3 +134,12 @@ def keep_best(
             lowest = min(range(len(held)), key=lambda position: held[position].score)
             tokens -= held.pop(lowest).tokens
     return held
+
+
+def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
+    """(agent, session) → the seq up to which its events were flushed, of the sessions that ever were."""
+    upto: dict[tuple[str, str], int] = {}
+    for event in journal.tail(0, kinds=["flushed"]):
+        key = event.agent, event.session
+        upto[key] = max(upto.get(key, 0), event.body["upto"])
+    return upto

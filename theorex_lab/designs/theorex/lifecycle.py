@@ -16,8 +16,8 @@ from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.errors import AlreadyThere
 from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.memory.context_file import write_context
 from theorex_lab.memory.observation import Entry, Written, observed
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.base import Journal
 from theorex_lab.memory.observation import TRUST, Entry, Written, new_observation
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible

@@ -18,9 +18,9 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.experiments.scores.fitting import Table
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite import Journal
 from theorex_lab.lab import Lab
 from theorex_lab.memory.confirm import short_id
 from theorex_lab.memory.context import escape

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from theorex_lab.journal import wal
-from theorex_lab.journal.sqlite import checksum
+from theorex_lab.journal.sqlite import wal
+from theorex_lab.journal.sqlite.store import checksum
 
 _LEAF = 0x0D
 _POINTERS_START = 8  # in a leaf page, after its header

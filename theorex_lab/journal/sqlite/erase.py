@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.journal.compact import compact
-from theorex_lab.journal.connection import connect, transaction
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
-from theorex_lab.journal.sqlite import CHANGE_TRIGGER, IS_ERASED, Journal, checksum, insert
+from theorex_lab.journal.sqlite.compact import compact
+from theorex_lab.journal.sqlite.connection import connect, transaction
+from theorex_lab.journal.sqlite.store import CHANGE_TRIGGER, IS_ERASED, SqliteJournal, checksum, insert
 
 ERASURE = "erasure"
 DONE = "the bodies are erased"
@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
 
 
 def select(
-    journal: Journal, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None
+    journal: SqliteJournal, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None
 ) -> list[str]:
     """Ids of the events that an erasure would reach, in journal order: the chosen ones and all derived from them.
 
@@ -46,13 +46,13 @@ def select(
         return _reached(journal, journal.connection(), Chosen(ids, agent, match))
 
 
-def erase(journal: Journal, ids: Sequence[str], *, agent: str, at: int) -> None:
+def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) -> None:
     """Erase exactly these events, as `erase_chosen` does, and wipe the old bytes as `wipe` does."""
     _in_transaction(journal, lambda connection: _erase(connection, ids, agent=agent, at=at))
     wipe(journal)
 
 
-def erase_chosen(journal: Journal, chosen: Chosen, *, agent: str, at: int) -> list[str]:
+def erase_chosen(journal: SqliteJournal, chosen: Chosen, *, agent: str, at: int) -> list[str]:
     """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note it as an event; returns their ids.
 
     Their sessions become ''. All in one transaction, so that nothing is derived from them in between. The key of the hash
@@ -69,7 +69,7 @@ def erase_chosen(journal: Journal, chosen: Chosen, *, agent: str, at: int) -> li
     return reached
 
 
-def wipe(journal: Journal) -> None:
+def wipe(journal: SqliteJournal) -> None:
     """Wipe the bytes of erased bodies from the journal's file and its write-ahead log. Raises as `compact`."""
     with journal.explained():
         connection = connect(journal.path)
@@ -79,7 +79,7 @@ def wipe(journal: Journal) -> None:
         connection.close()
 
 
-def _reached(journal: Journal, connection: sqlite3.Connection, chosen: Chosen) -> list[str]:
+def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Chosen) -> list[str]:
     """As `select`, within the transaction of the caller where it has one."""
     if not chosen.ids and chosen.agent is None and not chosen.match:
         raise InvalidInput("got nothing to erase by; give event ids, an agent, or a text to match")
@@ -144,7 +144,7 @@ class _ArchivedHits:
         return event_id in self._hits[segment]
 
 
-def _in_transaction(journal: Journal, run: Callable[[sqlite3.Connection], None]) -> None:
+def _in_transaction(journal: SqliteJournal, run: Callable[[sqlite3.Connection], None]) -> None:
     with journal.explained():
         connection = connect(journal.path)
     try:

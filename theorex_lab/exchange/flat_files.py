@@ -8,17 +8,19 @@ import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import sync_folder
 from theorex_lab.journal.foreign import open_file, read_column, read_file
 from theorex_lab.journal.private import make_file, make_folder, open_private
-from theorex_lab.journal.sqlite import Journal, insert
 
 Record = dict[str, Any]
+_LOOKED_UP_AT_ONCE = 500
 
 
 class Appended(NamedTuple):
@@ -139,13 +141,17 @@ def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appende
     full disk; nothing was written then.
     """
     new = known = 0
-    with journal.writing() as connection:
-        for event, records in events:
-            if connection.execute("SELECT 1 FROM events WHERE id = ?", [event.id]).fetchone():
-                known += records
-            else:
-                insert(connection, event)
-                new += records
+    iterator = iter(events)
+    with journal.exclusive() as append:
+        while batch := list(islice(iterator, _LOOKED_UP_AT_ONCE)):
+            there = {event.id for event in journal.read(ids=[event.id for event, _ in batch], erased=True)}
+            for event, records in batch:
+                if event.id in there:
+                    known += records
+                else:
+                    append(event)
+                    there.add(event.id)
+                    new += records
     return Appended(new, known)
 
 

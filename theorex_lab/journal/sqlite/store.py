@@ -13,9 +13,12 @@ import threading
 import zlib
 from contextlib import contextmanager
 
-from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock, to_iso
-from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
-from theorex_lab.journal.connection import (
+from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock
+from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.journal.base import Journal, check_time
+from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
+from theorex_lab.journal.private import tighten
+from theorex_lab.journal.sqlite.connection import (
     WAYS_OUT,
     connect_as_allowed,
     damaged,
@@ -24,9 +27,7 @@ from theorex_lab.journal.connection import (
     refuse_network_drive,
     transaction,
 )
-from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
-from theorex_lab.journal.opening import check_file, create, newest_snapshot, refuse_unfinished
-from theorex_lab.journal.private import tighten
+from theorex_lab.journal.sqlite.opening import DATABASE_FILE, check_file, create, newest_snapshot, refuse_unfinished
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database is never taken for an empty memory
 SCHEMA_VERSION = 1
-FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 _PAGE_ROWS = 5_000
 
 # An update may only replace a body by its erased form, which takes the session along, or a whole one by its archived
@@ -85,14 +85,14 @@ def checksum(*fields: object) -> int:
     return zlib.crc32("\x1f".join(map(str, fields)).encode())
 
 
-class Journal:
+class SqliteJournal(Journal):
     """The append-only journal in one SQLite file; many threads and processes may use it at once.
 
     >>> import tempfile
     >>> from theorex_lab.clock import FixedClock
     >>> from theorex_lab.journal.event import new_event
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     journal = Journal(f"{folder}/theorex.db", clock=FixedClock(0))
+    ...     journal = SqliteJournal(f"{folder}/theorex.db", clock=FixedClock(0))
     ...     seqs = journal.append([new_event("erasure", {"ids": []}, agent="main", at=0)])
     ...     kinds = [event.kind for event in journal.tail(0)]
     ...     journal.close()
@@ -136,14 +136,10 @@ class Journal:
         return Path(self._file)
 
     def append(self, events: Sequence[Event], *, allow_future: bool = False) -> list[int]:
-        """Append all the events or none of them; they are on disk when this returns.
-
-        Returns their seqs. Raises InvalidInput for an event that cannot be stored, is dated more than five minutes
-        ahead of the clock (unless `allow_future`), AlreadyThere where an id is there already; StorageError on a full disk.
-        """
-        latest = LATEST if allow_future else self.clock.now() + FUTURE_TOLERANCE_MICROSECONDS
+        """See `Journal`: they are on disk when this returns."""
+        now = LATEST if allow_future else self.clock.now()
         for event in events:
-            _check_time(event, latest)
+            check_time(event, now, allow_future=allow_future)
         if not events:
             return []
         with self.writing(events[-1].id) as connection:
@@ -151,10 +147,7 @@ class Journal:
 
     @contextmanager
     def exclusive(self) -> Iterator[Callable[[Event], int]]:
-        """What is read in here stays so until the end: others wait to write. Yields what appends an event, of any date.
-
-        For decisions that rest on all that was written before them, and are made within a second. Raises as `append`.
-        """
+        """See `Journal`."""
         with self.writing() as connection:
             yield lambda event: insert(connection, event)
 
@@ -171,10 +164,7 @@ class Journal:
                 self._refuse_replaced()
 
     def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False) -> list[Event]:
-        """The events of these seqs or ids, in journal order; what is not there is left out, and what was erased unless `erased`.
-
-        Raises CorruptJournal where an event of the journal cannot be found, or is not as it was written.
-        """
+        """See `Journal`."""
         found: list[Event] = []
         for column, keys in (("seq", seqs), ("id", ids)):
             for start in range(0, len(keys), 500):
@@ -190,11 +180,7 @@ class Journal:
     def tail(
         self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None, erased: bool = False
     ) -> Iterator[Event]:
-        """The events with `after` < seq ≤ `upto` in order, of these kinds or of all; erased ones only if `erased`.
-
-        Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up.
-        Raises CorruptJournal where an event in between is lost, or is not as it was written.
-        """
+        """See `Journal`. Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up."""
         # An event whose kind was damaged is of no known kind, and must be looked at like those that were asked for.
         unwanted = [kind for kind in VERSIONS if kind not in kinds] if kinds is not None else []
         condition = f"AND (kind IN ({','.join('?' * len(unwanted))})) IS NOT 1" if unwanted else ""
@@ -224,11 +210,23 @@ class Journal:
             raise damaged(self._file, f"{row[0]} events stand where events {after + 1} to {last} should")
 
     def last_seq(self) -> int:
-        """The seq of the newest event, 0 in an empty journal."""
+        """See `Journal`."""
         self._refuse_replaced(log=False)
         with self.explained():
             row = self.connection().execute("SELECT max(seq) FROM events").fetchone()
         return int(row[0] or 0)
+
+    def event_id(self, seq: int) -> str | None:
+        """See `Journal`: its body, which may be a large scan's, is not read."""
+        with self.explained():
+            row = self.connection().execute("SELECT id FROM events WHERE seq = ?", [seq]).fetchone()
+        return None if row is None else str(row[0])
+
+    def check(self) -> tuple[list[str], dict[str, int]]:
+        """See `sqlite.check.check_rows`."""
+        from theorex_lab.journal.sqlite.check import check_rows
+
+        return check_rows(self.path)
 
     def close(self) -> None:
         """Close every thread's connection; a later call opens a new one."""
@@ -328,17 +326,36 @@ class Journal:
         since: int = EARLIEST,
         lacking: Sequence[str] = (),
     ) -> list[Event]:
-        """The last `count` events with `after` < seq < `before`, newest first: of these kinds, from this time on (µs UTC).
-
-        Erased ones are left out. `lacking`: a text that leaves out the bodies that hold it, and one that lets them in again, both
-        as `encode` writes them.
-        """
+        """See `Journal`."""
         skipped = "AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
         marks = ",".join("?" * len(kinds))
         return self._select(
             f"WHERE seq > ? AND seq < ? AND kind IN ({marks}) AND at >= ? AND NOT {IS_ERASED} {skipped} ORDER BY seq DESC LIMIT ?",
             [after, before, *kinds, since, *lacking, count],
         )
+
+    def volume(self, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
+        """See `Journal`."""
+        marks = ",".join("?" * len(kinds))
+        with self.explained():
+            row = self.connection().execute(
+                "SELECT count(*), total(length(CAST(body AS BLOB))) FROM events "
+                f"WHERE seq > ? AND seq <= ? AND kind IN ({marks})",
+                [after, upto, *kinds],
+            ).fetchone()  # fmt: skip
+        return int(row[0]), int(row[1])
+
+
+def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:
+    """The journal of a home, opened or created. Raises as `SqliteJournal`."""
+    return SqliteJournal(os.path.join(home, DATABASE_FILE), clock=clock)
+
+
+def in_file(journal: Journal) -> SqliteJournal:
+    """The journal where it lies in a file of this machine. Raises StorageError for another, which has no bytes to wipe here."""
+    if isinstance(journal, SqliteJournal):
+        return journal
+    raise StorageError(f"this home's journal is a {type(journal).__name__}; allowed here is one in an SQLite file")
 
 
 # How many connections this process has to a file, by device and inode: while it has any, it must not open and close the
@@ -356,16 +373,6 @@ def _identity(path: str) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return found.st_dev, found.st_ino
-
-
-def _check_time(event: Event, latest: int) -> None:
-    if not EARLIEST <= event.at <= LATEST:
-        raise InvalidInput(f"got an event at {event.at} µs; allowed are the years 1 to 9999")
-    if event.at > latest:
-        raise InvalidInput(
-            f"got an event dated {to_iso(event.at)}, more than 5 minutes ahead of the clock; set the clock right, or "
-            "import it"
-        )
 
 
 def insert(connection: sqlite3.Connection, event: Event) -> int:

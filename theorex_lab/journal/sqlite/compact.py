@@ -6,14 +6,14 @@ import sqlite3
 import time
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal import connection as connections
-from theorex_lab.journal.sqlite import Journal
+from theorex_lab.journal.sqlite import connection as connections
+from theorex_lab.journal.sqlite.store import SqliteJournal
 
 _RETRY_SECONDS = 0.01
 _BUSY = "another process is reading, or writing, for longer than this one could wait; close it"
 
 
-def compact(journal: Journal, connection: sqlite3.Connection, *, done: str) -> None:
+def compact(journal: SqliteJournal, connection: sqlite3.Connection, *, done: str) -> None:
     """Empty the write-ahead log, rewrite the file, and empty the log again.
 
     `done` says what has been done already, for the error: StorageError where another process reads or writes for so

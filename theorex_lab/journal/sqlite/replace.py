@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.connection import explained
 from theorex_lab.journal.files import exclusive, sync_folder, write_atomically
-from theorex_lab.journal.opening import DATABASE_FILE, UNFINISHED_FILE, VIEWS_FOLDER, fill
 from theorex_lab.journal.private import FOLDER_MODE, make_file
-from theorex_lab.journal.sqlite import SCHEMA
+from theorex_lab.journal.sqlite.connection import explained
+from theorex_lab.journal.sqlite.opening import DATABASE_FILE, UNFINISHED_FILE, VIEWS_FOLDER, fill
+from theorex_lab.journal.sqlite.store import SCHEMA
 
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
-from theorex_lab.journal.check import check_rows, checked_rows
-from theorex_lab.journal.connection import connect_as_allowed, connect_to_read, explained
 from theorex_lab.journal.files import sync_folder, write_atomically
-from theorex_lab.journal.opening import DATABASE_FILE
 from theorex_lab.journal.private import FOLDER_MODE, make_file
-from theorex_lab.journal.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.segments import ARCHIVE_FOLDER
-from theorex_lab.journal.sqlite import APPLICATION_ID, SCHEMA_VERSION, Journal
+from theorex_lab.journal.sqlite.check import check_rows, checked_rows
+from theorex_lab.journal.sqlite.connection import connect_as_allowed, connect_to_read, explained
+from theorex_lab.journal.sqlite.opening import DATABASE_FILE
+from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
+from theorex_lab.journal.sqlite.store import APPLICATION_ID, SCHEMA_VERSION, SqliteJournal
 
 CONFIG_FILE = "config.json"
 _SEGMENT = re.compile(r"[0-9]{12}-[0-9]{12}\.jsonl\.gz")
@@ -44,7 +44,7 @@ class Restored(NamedTuple):
     set_aside: str
 
 
-def backup(journal: Journal, file: Path, *, replace: bool = False) -> Backup:
+def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Backup:
     """Copy the journal, its segments and the settings into one SQLite file, which is read again before it counts.
 
     Consistent while other processes write: it holds what was written when it began. Raises InvalidInput where the file
@@ -71,7 +71,7 @@ def backup(journal: Journal, file: Path, *, replace: bool = False) -> Backup:
 
 
 @contextmanager
-def _pinned(journal: Journal) -> Iterator[tuple[sqlite3.Connection, list[Path]]]:
+def _pinned(journal: SqliteJournal) -> Iterator[tuple[sqlite3.Connection, list[Path]]]:
     """A connection that sees the journal as it is now, and links to the segments that belong to this state."""
     links = journal.path.parent / f".backup-{secrets.token_hex(4)}"
     with journal.explained():

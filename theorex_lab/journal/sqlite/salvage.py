@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
-from theorex_lab.journal.check import check_rows
-from theorex_lab.journal.connection import explained, log_size
 from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
-from theorex_lab.journal.opening import DATABASE_FILE, newest_snapshot
-from theorex_lab.journal.pages import Pages, Row
 from theorex_lab.journal.private import FOLDER_MODE
-from theorex_lab.journal.replace import INSERT, make_database, put_in_place, replacing
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, body_hash, write_segment
-from theorex_lab.journal.sqlite import Journal, checksum
+from theorex_lab.journal.sqlite.check import check_rows
+from theorex_lab.journal.sqlite.connection import explained, log_size
+from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
+from theorex_lab.journal.sqlite.pages import Pages, Row
+from theorex_lab.journal.sqlite.replace import INSERT, make_database, put_in_place, replacing
+from theorex_lab.journal.sqlite.store import SqliteJournal, checksum
 
 _CHUNK_BYTES = 1 << 16
 _KEEPER = "theorex"  # the agent of the events that a salvage writes
@@ -67,7 +67,7 @@ def _problems(home: Path) -> tuple[list[str], int]:
     if not path.exists() and not newest_snapshot(str(home)) and not log_size(path):
         raise InvalidInput(f"{path} is not there, and nothing that belongs to it; there is nothing to salvage")
     try:
-        Journal(path).close()
+        SqliteJournal(path).close()
     except CorruptJournal as error:
         return [str(error).partition("; ")[0]], 0
     problems, counts = check_rows(path)

@@ -1,19 +1,19 @@
-"""Archiving: raw events that were flushed leave the journal's file for segments, which reading takes them from."""
+"""Archiving: raw events that are consolidated leave the journal's file for segments, which reading takes them from."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.compact import compact
-from theorex_lab.journal.connection import connect, damaged, transaction
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, read_segment, stub, write_segment
-from theorex_lab.journal.sqlite import COLUMNS, Journal, checksum, insert
+from theorex_lab.journal.sqlite.compact import compact
+from theorex_lab.journal.sqlite.connection import connect, damaged, transaction
+from theorex_lab.journal.sqlite.store import COLUMNS, SqliteJournal, checksum, insert
 
 SEGMENT_EVENTS = 10_000
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
@@ -26,10 +26,13 @@ class Archiving(NamedTuple):
     segments: list[str]
 
 
-def archive(journal: Journal, before: int, *, agent: str, at: int) -> Archiving:
+def archive(
+    journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[str, str], int], agent: str, at: int
+) -> Archiving:
     """Move the bodies of raw events dated before `before` (µs) into segments, and note it as an event.
 
-    Moved are tool events, prompts and ends of turns and sessions, once they were flushed or their session is over.
+    Moved are tool events, prompts and ends of turns and sessions: those of sessions that are over, and of others up to
+    the seq that `consolidated` names for an agent and session, whose events no design waits for any more.
     Segments are on disk before the journal, in one transaction, refers to them; after a crash in between, repeating
     ends in the same state. Reading gives the events back whole. Raises StorageError on a full disk.
     """
@@ -38,7 +41,7 @@ def archive(journal: Journal, before: int, *, agent: str, at: int) -> Archiving:
         connection = connect(journal.path)
     try:
         with journal.explained(), transaction(connection):
-            due = _due(connection, before)
+            due = _due(connection, before, consolidated)
             notes = [
                 _move(connection, folder, due[start : start + SEGMENT_EVENTS])
                 for start in range(0, len(due), SEGMENT_EVENTS)
@@ -53,7 +56,7 @@ def archive(journal: Journal, before: int, *, agent: str, at: int) -> Archiving:
     return Archiving(len(due), [str(note["name"]) for note in notes])
 
 
-def erase_from_segments(journal: Journal) -> list[str]:
+def erase_from_segments(journal: SqliteJournal) -> list[str]:
     """Rewrite every segment without the events that the journal no longer refers to; returns their ids.
 
     To be called once their bodies are erased in the journal. Safe to repeat. Raises StorageError where a segment
@@ -81,12 +84,8 @@ def erase_from_segments(journal: Journal) -> list[str]:
     return gone
 
 
-def _due(connection: sqlite3.Connection, before: int) -> list[int]:
+def _due(connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, str], int]) -> list[int]:
     """Seqs of the events to archive."""
-    flushed = connection.execute(
-        "SELECT agent, session, max(json_extract(body, '$.upto')) FROM events WHERE kind = 'flushed' GROUP BY 1, 2"
-    )
-    upto = {(agent, session): seq or 0 for agent, session, seq in flushed}
     # What was erased has no session any more; that of other events without one is not over.
     ended = set(
         connection.execute(
@@ -141,5 +140,5 @@ def _remove_unused(wanted: Container[str], folder: Path) -> None:
         raise StorageError(f"cannot remove {error.filename}: {error.strerror}; remove it by hand") from error
 
 
-def _shrink(journal: Journal, connection: sqlite3.Connection) -> None:
+def _shrink(journal: SqliteJournal, connection: sqlite3.Connection) -> None:
     compact(journal, connection, done="the events are archived")

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from theorex_lab.journal.connection import WAYS_OUT, connect_as_allowed
 from theorex_lab.journal.event import RAW_KINDS, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
-from theorex_lab.journal.sqlite import COLUMNS, checksum
+from theorex_lab.journal.sqlite.connection import WAYS_OUT, connect_as_allowed
+from theorex_lab.journal.sqlite.store import COLUMNS, checksum
 
 _MOST_PROBLEMS = 20
 

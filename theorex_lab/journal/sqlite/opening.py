@@ -11,9 +11,9 @@ import threading
 from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal import wal
-from theorex_lab.journal.connection import WAYS_OUT, damaged, explained, log_size
 from theorex_lab.journal.private import make_file, make_folder
+from theorex_lab.journal.sqlite import wal
+from theorex_lab.journal.sqlite.connection import WAYS_OUT, damaged, explained, log_size
 
 DATABASE_FILE = "theorex.db"
 VIEWS_FOLDER = "views"

@@ -1,0 +1,122 @@
+"""The journal's interface: what everything above it relies on, whatever keeps the events.
+
+Standard library only, and cheap to import: agents start a process for every event.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+
+from theorex_lab.clock import EARLIEST, LATEST, to_iso
+from theorex_lab.errors import InvalidInput
+
+TYPE_CHECKING = False  # what type checkers take for true
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from theorex_lab.clock import Clock
+    from theorex_lab.journal.event import Event
+
+FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
+
+
+class Journal(ABC):
+    """An append-only journal of events, in the order of their seqs 1, 2, 3, …; many threads may use one at once.
+
+    `clock` tells when an event is dated too far ahead. `newest` and `volume` are given; a journal that can answer them
+    faster than by reading its events answers them itself.
+    """
+
+    clock: Clock
+    notice = ""  # what whoever opens it should know
+
+    @abstractmethod
+    def append(self, events: Sequence[Event], *, allow_future: bool = False) -> list[int]:
+        """Append all the events or none of them; they are kept for good when this returns. Returns their seqs.
+
+        Raises InvalidInput for an event that cannot be stored or is dated more than five minutes ahead of the clock
+        (unless `allow_future`), AlreadyThere where an id is there already, StorageError where nothing can be written.
+        """
+
+    @abstractmethod
+    def exclusive(self) -> AbstractContextManager[Callable[[Event], int]]:
+        """What is read in here stays so until the end: others wait to write. Yields what appends an event, of any date.
+
+        For decisions that rest on all that was written before them, and are made within a second. Raises as `append`.
+        """
+
+    @abstractmethod
+    def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False) -> list[Event]:
+        """The events of these seqs or ids, in journal order; what is not there is left out, and what was erased unless `erased`.
+
+        Raises CorruptJournal where an event of the journal cannot be found, or is not as it was written.
+        """
+
+    @abstractmethod
+    def tail(
+        self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None, erased: bool = False
+    ) -> Iterator[Event]:
+        """The events with `after` < seq ≤ `upto` in order, of these kinds or of all; erased ones only if `erased`.
+
+        Raises CorruptJournal where an event in between is lost, or is not as it was written.
+        """
+
+    @abstractmethod
+    def last_seq(self) -> int:
+        """The seq of the newest event, 0 in an empty journal."""
+
+    @abstractmethod
+    def event_id(self, seq: int) -> str | None:
+        """The id of the event at `seq`, None where there is none; its body is not read."""
+
+    @abstractmethod
+    def check(self) -> tuple[list[str], dict[str, int]]:
+        """What is wrong with the stored events, in words, and how many there are of each kind. Never raises for damage."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def newest(
+        self,
+        count: int,
+        *,
+        before: int,
+        kinds: Sequence[str],
+        after: int = 0,
+        since: int = EARLIEST,
+        lacking: Sequence[str] = (),
+    ) -> list[Event]:
+        """The last `count` events with `after` < seq < `before`, newest first: of these kinds, from this time on (µs UTC).
+
+        Erased ones are left out. `lacking`: a text that leaves out the bodies that hold it, and one that lets them in
+        again, both as `encode` writes them.
+        """
+        from theorex_lab.journal.event import encode
+
+        found: deque[Event] = deque(maxlen=count)
+        for event in self.tail(after, kinds=kinds, upto=before - 1):
+            text = encode(event.body) if lacking else ""
+            if event.at >= since and not (lacking and lacking[0] in text and lacking[1] not in text):
+                found.append(event)
+        return [*reversed(found)]
+
+    def volume(self, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
+        """How many events of these kinds there are with `after` < seq ≤ `upto`, and the bytes of their bodies."""
+        from theorex_lab.journal.event import encode
+
+        sizes = [len(encode(event.body).encode()) for event in self.tail(after, kinds=kinds, upto=upto, erased=True)]
+        return len(sizes), sum(sizes)
+
+
+def check_time(event: Event, now: int, *, allow_future: bool) -> None:
+    """Raise InvalidInput for an event outside the years 1 to 9999, or more than five minutes ahead of `now` (µs UTC)."""
+    if not EARLIEST <= event.at <= LATEST:
+        raise InvalidInput(f"got an event at {event.at} µs; allowed are the years 1 to 9999")
+    if not allow_future and event.at > now + FUTURE_TOLERANCE_MICROSECONDS:
+        raise InvalidInput(
+            f"got an event dated {to_iso(event.at)}, more than 5 minutes ahead of the clock; set the clock right, or "
+            "import it"
+        )

@@ -1,0 +1,1 @@
+"""The journal in one SQLite file: all SQL over events is in this room."""
