@@ -19,7 +19,7 @@ from theorex_lab import Lab, hook
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.corroboration import refused_concepts
+from theorex_lab.text.corroboration import refused_concepts
 from theorex_lab.designs.theorex.exchange import import_files
 from theorex_lab.designs.theorex.moments import write_moment
 from theorex_lab.designs.theorex.shared import SharedWeb

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import Verification, Views
-    from theorex_lab.memory.confirm import Confirmed
+    from theorex_lab.designs.theorex.confirm import Confirmed
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
     from theorex_lab.routing.confidence import MatrixResult
@@ -395,7 +395,7 @@ class Lab:
 
     def confirm(self, observation_id: str) -> Confirmed:
         """Vouch, as a person, for a fix that was only heard: it then stands among the known ones; see `memory.confirm`."""
-        from theorex_lab.memory.confirm import confirm
+        from theorex_lab.designs.theorex.confirm import confirm
 
         return confirm(self.views, self.clock, observation_id)
 

@@ -87,7 +87,7 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
 
     `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput for anything outside the rules.
     """
-    from theorex_lab.designs.theorex.corroboration import refused_concepts
+    from theorex_lab.text.corroboration import refused_concepts
     from theorex_lab.text.extract import EXTRACTOR_VERSION, extract, sentiment  # the views that read do without
 
     source, at = entry.source, entry.at

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.corroboration import is_worded
+from theorex_lab.text.corroboration import is_worded
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.corroboration import refused_concepts
+from theorex_lab.text.corroboration import refused_concepts
 from theorex_lab.designs.theorex.flash import Scored
 from theorex_lab.designs.theorex.said import said
 from theorex_lab.ids import derived_event_id

@@ -22,7 +22,7 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
-from theorex_lab.memory.confirm import short_id
+from theorex_lab.designs.theorex.confirm import short_id
 from theorex_lab.memory.context import escape
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,

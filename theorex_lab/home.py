@@ -1,0 +1,89 @@
+"""A home: what every policy takes, so that none asks for a journal, views, settings and a clock one by one."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from theorex_lab.clock import Clock, SystemClock
+from theorex_lab.config import Settings, load_settings
+from theorex_lab.journal.sqlite.store import open_journal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from theorex_lab.design import Design
+    from theorex_lab.journal.base import Journal
+    from theorex_lab.journal.view import Views
+    from theorex_lab.search.embed import Embedder
+
+CONFIG_FILE = "config.json"
+
+
+class Home:
+    """A folder with its journal, the views folded from it, settings, a clock, an embedder, and the designs that work in it.
+
+    `settings` are replaced as a whole where a policy is changed: who needs them reads them here each time.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        journal: Journal | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+        designs: Sequence[Design] = (),
+    ) -> None:
+        """What is not given is the folder's own; its journal is opened, or created.
+
+        Raises ConfigError for a broken config.json, StorageError where the folder cannot be written, CorruptJournal where
+        its journal is damaged.
+        """
+        self.folder = folder
+        self.clock: Clock = clock or SystemClock()
+        self.settings = settings if settings is not None else load_settings(self.config_file)
+        self.journal = journal or open_journal(folder, clock=self.clock)
+        self.designs = tuple(designs)
+        self._given_embedder = embedder
+
+    @property
+    def config_file(self) -> Path:
+        """The file of settings that were changed."""
+        return self.folder / CONFIG_FILE
+
+    @cached_property
+    def views(self) -> Views:
+        """The views of this home; a write opens none."""
+        from theorex_lab.journal.view import Views
+
+        return Views(self.journal, self.folder / "views", snapshot_after_events=self.settings.snapshot_after_events)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder in use."""
+        return self.chosen_embedder[0]
+
+    @cached_property
+    def chosen_embedder(self) -> tuple[Embedder, str]:
+        """The embedder in use, and why it was chosen."""
+        from theorex_lab.search.embed import choose_embedder
+
+        if self._given_embedder is not None:
+            return self._given_embedder, "it was handed in"
+        settings = self.settings
+        named = settings.is_set("lm_studio_url")
+        return choose_embedder(
+            url=settings.lm_studio_url if named else None,
+            model=settings.lm_studio_embed_model if named else None,
+            api_key_env=settings.lm_studio_api_key_env,
+            onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
+            onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
+            allow_remote=named,  # naming a host in the config is the consent
+            threads=settings.embed_threads,
+        )
+
+    def __repr__(self) -> str:
+        return f"Home({str(self.folder)!r})"
