@@ -154,7 +154,7 @@ def test_a_write_keeps_secrets_on_request(lab: Lab) -> None:
 
 
 def test_moments_outcomes_and_tasks_are_masked(lab: Lab) -> None:
-    write_moment(lab.journal, lab.settings, lab.clock, SENTENCE)
+    write_moment(lab.home, SENTENCE)
     done = lab.outcomes.record("main", SENTENCE, SENTENCE, success=True)
     lab.outcomes.correct(done.outcome_id, judge_score=0.5, reason=SENTENCE)
     task_id = lab.tasks.send("main", "sage", "deploy", {"password": PASSWORD, "how": SENTENCE})
@@ -164,7 +164,7 @@ def test_moments_outcomes_and_tasks_are_masked(lab: Lab) -> None:
 
 
 def test_moments_outcomes_and_tasks_keep_secrets_on_request(lab: Lab) -> None:
-    write_moment(lab.journal, lab.settings, lab.clock, SENTENCE, keep_secrets=True)
+    write_moment(lab.home, SENTENCE, keep_secrets=True)
     assert lab.outcomes.record("main", SENTENCE, "it went well", success=True, keep_secrets=True).decision == SENTENCE
     task_id = lab.tasks.send("main", "sage", "deploy", SENTENCE, keep_secrets=True)
     assert lab.tasks.task(task_id).payload == SENTENCE
@@ -180,7 +180,7 @@ def test_a_dispatched_task_is_sent_as_it_is_kept(lab: Lab, keep: bool) -> None:
         return Answer(None, [])
 
     lab.settings = lab.settings.model_copy(update={"models": {k: v.model_copy(update={"url": "http://127.0.0.1:9/v1"}) for k, v in lab.settings.models.items()}})  # fmt: skip
-    dispatcher = Dispatcher(lab.views, lab.settings, lab.clock, lab.home, ask=ask)
+    dispatcher = Dispatcher(lab.home, ask=ask)
     dispatcher.dispatch(DispatchTask("1", "main", SENTENCE, keep_secrets=keep))
     dispatcher.submit(DispatchTask("2", "main", SENTENCE, keep_secrets=keep)).wait(60)
     dispatcher.close()
@@ -192,16 +192,14 @@ def test_an_import_is_masked(lab: Lab, tmp_path: Path) -> None:
     with Lab.temporary() as other:
         other.agent("main").write(SENTENCE, keep_secrets=True)
         other.outcomes.record("main", SENTENCE, SENTENCE, success=False, keep_secrets=True)
-        export_home(other.views, other.settings, other.clock, other.searcher, tmp_path / "out")
+        export_home(other.home, other.searcher, tmp_path / "out")
     for file in (*tmp_path.rglob("*axon.json"), *tmp_path.rglob("embeddings.jsonl"), *tmp_path.rglob("S*.md")):
         file.unlink()  # a concept that is a secret in itself is known by nothing
     assert KEY in (tmp_path / "out" / "observations.jsonl").read_text()
-    import_home(lab.views, lab.settings, lab.clock, lambda: lab.searcher, tmp_path / "out")
+    import_home(lab.home, lambda: lab.searcher, tmp_path / "out")
     assert_clean(lab)
     with Lab.temporary() as third:
-        import_home(
-            third.views, third.settings, third.clock, lambda: third.searcher, tmp_path / "out", keep_secrets=True
-        )
+        import_home(third.home, lambda: third.searcher, tmp_path / "out", keep_secrets=True)
         assert KEY in stored(third)
 
 
@@ -212,7 +210,7 @@ def test_an_imported_trace_is_masked(lab: Lab, tmp_path: Path) -> None:
     }  # fmt: skip
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "run-1.json").write_text(json.dumps(record))
-    import_home(lab.views, lab.settings, lab.clock, lambda: lab.searcher, tmp_path)
+    import_home(lab.home, lambda: lab.searcher, tmp_path)
     assert_clean(lab)
 
 

@@ -197,7 +197,7 @@ def _arrays(view: Axon | ItemIndex) -> list[np.ndarray[Any, Any]]:
 
 def _searched_anew(lab: Lab, limit: int = 5) -> tuple[Lab, list[tuple[str, float]]]:
     """Another process' lab on the same home, and what its first search finds."""
-    other = Lab(lab.home, clock=FixedClock(NOW), embedder=HashedNgramEmbedder())
+    other = Lab(lab.folder, clock=FixedClock(NOW), embedder=HashedNgramEmbedder())
     return other, [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=limit)]
 
 

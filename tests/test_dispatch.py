@@ -69,12 +69,13 @@ def dispatcher(lab: Lab) -> Iterator[Dispatcher]:
     made = with_ask(lab, answering())
     yield made
     made.close()
-    assert not list((lab.home / "calls").glob("*"))
+    assert not list((lab.folder / "calls").glob("*"))
 
 
 def with_ask(lab: Lab, ask: Callable[..., Answer], **settings: Any) -> Dispatcher:
     chosen = lab.settings.model_copy(update=settings) if settings else lab.settings
-    return Dispatcher(lab.views, chosen, lab.clock, lab.home, power=MAINS, ask=ask)
+    lab.settings = chosen
+    return Dispatcher(lab.home, power=MAINS, ask=ask)
 
 
 def events(lab: Lab, *kinds: str) -> list[Event]:
@@ -197,7 +198,7 @@ def test_below_the_threshold_nothing_is_called_and_nothing_is_traced(lab: Lab) -
     assert dispatcher.submit(replace(TASK, context_pct=0)).trace_id is None
     dispatcher.close()
     assert events(lab) == []
-    assert not (lab.home / "calls").exists()
+    assert not (lab.folder / "calls").exists()
 
 
 def test_the_threshold_is_a_setting(lab: Lab) -> None:
@@ -430,24 +431,24 @@ def test_the_lock_is_held_while_there_are_calls_and_no_longer(lab: Lab) -> None:
     held: list[list[str]] = []
 
     def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
-        held.append([path.name for path in (lab.home / "calls").iterdir()])
+        held.append([path.name for path in (lab.folder / "calls").iterdir()])
         return answering()(names, prompt, settings)
 
     dispatcher = with_ask(lab, ask)
     for _ in range(2):
         dispatcher.dispatch(TASK)
-        assert list((lab.home / "calls").iterdir()) == []
+        assert list((lab.folder / "calls").iterdir()) == []
     owners = [event.body["owner"] for event in events(lab, "trace_started")]
     assert held == [[f"{owner['lock']}.lock"] for owner in owners]
     dispatcher.close()
 
 
 def test_where_no_lock_can_be_made_nothing_is_called(dispatcher: Dispatcher, lab: Lab) -> None:
-    (lab.home / "calls").write_text("not a folder")
+    (lab.folder / "calls").write_text("not a folder")
     with pytest.raises(StorageError, match="cannot lock"):
         dispatcher.dispatch(TASK)
     assert events(lab) == []
-    (lab.home / "calls").unlink()
+    (lab.folder / "calls").unlink()
     assert dispatcher.dispatch(TASK).success
 
 

@@ -49,11 +49,11 @@ def home(folder: Path) -> Iterator[Lab]:
 
 
 def export(lab: Lab, folder: Path, **options: Any) -> Exported:
-    return export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder, **{"replace": True, **options})
+    return export_home(lab.home, lab.searcher, folder, **{"replace": True, **options})
 
 
 def take(lab: Lab, path: Path, **options: Any) -> list[FileReport]:
-    return import_home(lab.views, lab.settings, lab.clock, lambda: lab.searcher, path, **options)
+    return import_home(lab.home, lambda: lab.searcher, path, **options)
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -122,10 +122,7 @@ def runs(lab: Lab) -> dict[str, Any]:
     columns = (cells.n, cells.successes, cells.latency_ms, cells.tokens, cells.cost, cells.last)
     return {
         "traces": {name: trace(lab.views, name) for name in lab.views.get(Traces).ids},
-        "outcomes": {
-            each.outcome_id: replace(each, reviewed=False)
-            for each in OutcomeLog(lab.views, lab.settings, lab.clock).outcomes()
-        },
+        "outcomes": {each.outcome_id: replace(each, reviewed=False) for each in OutcomeLog(lab.home).outcomes()},
         "cells": sorted(
             (key, option, *(repr(column[row].item()) for column in columns))
             for row, (key, option) in enumerate(zip(cells.keys, cells.options, strict=True))

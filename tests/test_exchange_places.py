@@ -47,11 +47,11 @@ def home(tmp_path: Path) -> Open:
 
 
 def export(lab: Lab, **options: Any) -> Exported:
-    return export_home(lab.views, lab.settings, lab.clock, lab.searcher, None, **options)
+    return export_home(lab.home, lab.searcher, None, **options)
 
 
 def take(lab: Lab, path: Path | None = None) -> list[FileReport]:
-    return import_home(lab.views, lab.settings, lab.clock, lambda: lab.searcher, path)
+    return import_home(lab.home, lambda: lab.searcher, path)
 
 
 def tiers(lab: Lab) -> dict[tuple[str, str], tuple[int, str]]:
@@ -74,9 +74,7 @@ def filled(lab: Lab) -> Lab:
     )
     lab.scan()
     lab.promote()
-    OutcomeLog(lab.views, lab.settings, lab.clock).record(
-        agent="main", decision="retry", result="timeout", success=False
-    )
+    OutcomeLog(lab.home).record(agent="main", decision="retry", result="timeout", success=False)
     return lab
 
 
@@ -91,7 +89,7 @@ def test_what_was_exported_there_is_found_there(home: Open, tmp_path: Path) -> N
     with home("other") as lab:
         assert [report.problems for report in take(lab)] == [[]] * 5
         assert tiers(lab) == expected
-        assert [each.decision for each in OutcomeLog(lab.views, lab.settings, lab.clock).outcomes()] == ["retry"]
+        assert [each.decision for each in OutcomeLog(lab.home).outcomes()] == ["retry"]
         assert {each.text for each in lab.query_shared("queue")} == {"Queue"}
         assert sum(report.imported for report in take(lab)) == 0, "importing twice imports once"
 

@@ -36,7 +36,7 @@ OUTCOME = {
 
 
 def log(lab: Lab) -> OutcomeLog:
-    return OutcomeLog(lab.views, lab.settings, lab.clock)
+    return OutcomeLog(lab.home)
 
 
 def call(lab: Lab, trace_id: str, *, end: bool = True, success: bool = True, lost: bool = False, **more: Any) -> None:
@@ -69,7 +69,7 @@ def worked(tmp_path: Path) -> Path:
         call(lab, "open", end=False)
         call(lab, "lost", success=False, lost=True)
         log(lab).correct(made.outcome_id, judge_score=0.5, thumbs_up=True, success=True)
-        write_moment(lab.journal, lab.settings, lab.clock, "The cache was mended", refs=["cache.py:12", "ttl.py"])
+        write_moment(lab.home, "The cache was mended", refs=["cache.py:12", "ttl.py"])
         export(lab, tmp_path / "out")
     return tmp_path / "out"
 

@@ -39,7 +39,7 @@ def _run(lab: Lab, outcome_id: str) -> None:
             Completion("It is published.", names[0], None, None, latency_ms=1.0), [Attempt(names[0], True, 1.0)]
         )
 
-    dispatcher = Dispatcher(lab.views, lab.settings, lab.clock, lab.home, power=Power(None, False), ask=ask)
+    dispatcher = Dispatcher(lab.home, power=Power(None, False), ask=ask)
     dispatcher.dispatch(DispatchTask("1", "main", "publish the handbook", outcome_id=outcome_id, trace_id="run"))
     dispatcher.close()
 
@@ -79,7 +79,7 @@ class TestQueue:
 class TestLabels:
     def test_a_label_is_there_for_the_next_process(self, lab: Lab, queue: FailureQueue, clock: FixedClock) -> None:
         given = queue.label(queue.ids[0], "wrong_code", decisive_step=1, note="  make is missing ")
-        with Lab(lab.home, clock=clock) as other:
+        with Lab(lab.folder, clock=clock) as other:
             assert FailureQueue(other).labels() == {queue.ids[0]: given}
         assert (given.failure_class, given.decisive_step, given.note) == ("wrong_code", 1, "make is missing")
 

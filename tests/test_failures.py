@@ -30,7 +30,7 @@ GOOD = json.dumps({"score": 0.9, "fix_description": FIX, "decisive_step": 1, "fa
 
 
 def log_of(lab: Lab) -> OutcomeLog:
-    return OutcomeLog(lab.views, lab.settings, lab.clock)
+    return OutcomeLog(lab.home)
 
 
 def failed(lab: Lab, result: str = "the old prices were still shown", *, agent: str = "main", **more: Any) -> str:

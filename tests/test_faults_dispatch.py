@@ -198,7 +198,7 @@ def test_a_killed_call_is_closed_as_lost_once_and_a_living_one_is_left_alone(hom
 
 def lost_trace(lab: Lab, trace_id: str) -> None:
     """A trace as a process leaves it that dies in the call, with its lock file."""
-    folder = lab.home / "calls"
+    folder = lab.folder / "calls"
     with Owner(folder).alive(NOW) as owner:
         lab.journal.append([Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()])
     (folder / f"{owner['lock']}.lock").touch()  # what is left once the system has given back the lock of the dead

@@ -58,7 +58,7 @@ while not (folder / "stop").exists():
         lab.journal.append([observation(secret), tool_event("ok"), tool_event(secret), ended])
         lab.archive(NOW + 1)
         lab.erase(match=secret)
-        export_home(lab.views, lab.settings, lab.clock, lab.searcher, folder / "export", replace=True)
+        export_home(lab.home, lab.searcher, folder / "export", replace=True)
 """
 
 

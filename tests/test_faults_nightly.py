@@ -106,7 +106,7 @@ def test_a_night_that_was_killed_is_made_good_by_the_next(template: Path, tmp_pa
 
 def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(template: Path, tmp_path: Path) -> None:
     def back(lab: Lab) -> None:
-        rollback(lab.journal, load_settings(lab.config_file), lab.home, 1, at=NOW)
+        rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
 
     with opened(template) as lab:
         _night(lab)

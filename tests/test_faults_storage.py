@@ -432,7 +432,7 @@ def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(step: str, tmp_
             salvage(home, aside="aside", at=NOW)
 
     def run(lab: Lab) -> object:
-        return replace(lab.home)
+        return replace(lab.folder)
 
     # A home to be salvaged cannot be opened.
     names = _boundaries_of(template, tmp_path, replace) if step == "salvage" else boundaries(template, tmp_path, run)
@@ -458,12 +458,12 @@ def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(step: str, tmp_
 def _boundaries_of(template: Path, folder: Path, step: Callable[[Path], object]) -> list[str]:
     """As `faults.boundaries`, for a home that cannot be opened."""
     with _without_opening():
-        return boundaries(template, folder, lambda lab: step(lab.home))
+        return boundaries(template, folder, lambda lab: step(lab.folder))
 
 
 def _killed_in(number: int, template: Path, folder: Path, step: Callable[[Path], object]) -> Path:
     with _without_opening():
-        return killed_at(number, template, folder, lambda lab: step(lab.home))
+        return killed_at(number, template, folder, lambda lab: step(lab.folder))
 
 
 @contextmanager

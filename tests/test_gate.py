@@ -112,8 +112,7 @@ def _lab(home: Path, need: Callable[[int], str], *, days: int = 24, mentions: in
 
 
 def _memory(lab: Lab) -> Gated:
-    said, settings = gate(lab.views, lab.settings, lab.clock, lab.home)
-    lab.settings = settings
+    said = gate(lab.home)
     return next(each for each in said if each.part == "memory")
 
 
@@ -201,7 +200,7 @@ def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(tmp
 def test_what_was_rolled_back_is_not_proposed_again(tmp_path: Path) -> None:
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
         accepted = _memory(lab)
-        _, lab.settings = rollback(lab.journal, lab.settings, lab.home, 1, at=NOW)
+        _, lab.settings = rollback(lab.journal, lab.settings, lab.folder, 1, at=NOW)
         assert lab.settings.half_life_days == 120.0
         assert _memory(lab).repeated, "the same records do not undo it"
         lab.journal.append([_outcome(["new topic 23 0"], NOW)])
@@ -323,7 +322,7 @@ def test_erased_outcomes_are_left_out(tmp_path: Path) -> None:
         lab.journal.append([observation("x", labels=["cache"]), event])
         lab.erase(ids=[event.id])
         assert needs(lab.views) == []
-        assert score_policy(lab.views, lab.settings)["memory"] == {"score": 0.0, "n": 0}
+        assert score_policy(lab.home)["memory"] == {"score": 0.0, "n": 0}
 
 
 # Routing
@@ -356,7 +355,7 @@ def _calls(success_rate: Callable[[int, str], float], n: int = 120, seed: int = 
 
 
 def _routing(lab: Lab) -> Gated:
-    said, lab.settings = gate(lab.views, lab.settings, lab.clock, lab.home)
+    said = gate(lab.home)
     return next(each for each in said if each.part == "routing")
 
 
@@ -476,7 +475,7 @@ def test_a_rollback_restores_the_policy_and_nothing_else(tmp_path: Path) -> None
             json.dumps({"half_life_days": 3.0, "mildThreshold": 0.2, "contextTokens": 900, "gateMargin": 0.1})
         )
         settings = load_settings(lab.config_file)
-        kept, restored = rollback(lab.journal, settings, lab.home, 1, at=NOW)
+        kept, restored = rollback(lab.journal, settings, lab.folder, 1, at=NOW)
         assert policy_settings(restored) == policy_settings(load_settings(lab.config_file)) == first.settings
         assert json.loads(lab.config_file.read_text()) == {
             "gateMargin": 0.1, "halfLifeDays": 14.0, "mildThreshold": 0.3, "contextTokens": 2000,
@@ -485,8 +484,8 @@ def test_a_rollback_restores_the_policy_and_nothing_else(tmp_path: Path) -> None
         numbers = [(each.number, each.parent, each.reason) for each in policies(lab.journal)]
         assert numbers == [(1, None, ""), (2, 1, "in force before the rollback to 1"), (3, 1, "rolled back to 1")]
         assert kept.metrics == first.metrics
-        assert rollback(lab.journal, restored, lab.home, 1, at=NOW)[0] == kept, "repeating it changes nothing"
-        undone, back = rollback(lab.journal, restored, lab.home, 2, at=NOW)
+        assert rollback(lab.journal, restored, lab.folder, 1, at=NOW)[0] == kept, "repeating it changes nothing"
+        undone, back = rollback(lab.journal, restored, lab.folder, 2, at=NOW)
         assert undone.number == 4
         assert policy_settings(back) == policy_settings(settings)
 
@@ -508,9 +507,9 @@ def test_a_rollback_that_died_after_the_config_is_finished_by_repeating_it(
 
         monkeypatch.setattr(policy_module, "snapshot", dies)
         with pytest.raises(KeyboardInterrupt):
-            rollback(lab.journal, load_settings(lab.config_file), lab.home, 1, at=NOW)
+            rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
         monkeypatch.undo()
-        rollback(lab.journal, load_settings(lab.config_file), lab.home, 1, at=NOW)
+        rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
         assert [each.reason for each in policies(lab.journal)][1:] == [
             "in force before the rollback to 1", "rolled back to 1",
         ]  # fmt: skip

@@ -33,10 +33,10 @@ def test_the_gate_refuses_what_is_no_score(wrong: dict[str, Any]) -> None:
 def test_a_rollback_to_a_policy_that_there_is_not(tmp_path: Path, number: int) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         with pytest.raises(InvalidInput, match=f"got the policy number {number}; allowed are none yet"):
-            rollback(lab.journal, lab.settings, lab.home, number, at=NOW)
+            rollback(lab.journal, lab.settings, lab.folder, number, at=NOW)
         snapshot(lab.journal, policy_settings(lab.settings), at=NOW)
         with pytest.raises(InvalidInput, match=f"got the policy number {number}; allowed are 1$"):
-            rollback(lab.journal, lab.settings, lab.home, number, at=NOW)
+            rollback(lab.journal, lab.settings, lab.folder, number, at=NOW)
         assert len(policies(lab.journal)) == 1
         assert not lab.config_file.exists()
 
@@ -51,7 +51,7 @@ def test_a_rollback_that_does_not_fit_the_other_settings_changes_nothing(tmp_pat
         lab.config_file.write_text(json.dumps({"models": {"new": models["new"]}, "roles": []}))
         content = lab.config_file.read_bytes()
         with pytest.raises(ConfigError, match="modelPreference is 'old'"):
-            rollback(lab.journal, load_settings(lab.config_file), lab.home, 1, at=NOW)
+            rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
         assert lab.config_file.read_bytes() == content
         assert len(policies(lab.journal)) == 1
 
@@ -62,7 +62,7 @@ def test_a_policy_that_was_erased_is_not_restored(tmp_path: Path) -> None:
         lab.erase(ids=[first.event_id])
         assert policies(lab.journal) == []
         with pytest.raises(InvalidInput, match="allowed are none yet"):
-            rollback(lab.journal, lab.settings, lab.home, 1, at=NOW)
+            rollback(lab.journal, lab.settings, lab.folder, 1, at=NOW)
         second = snapshot(lab.journal, policy_settings(lab.settings), at=NOW)
         assert (second.number, second.parent) == (2, None)
 
@@ -81,9 +81,9 @@ def test_a_home_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
         snapshot(lab.journal, policy_settings(lab.settings), at=NOW)
         for name in ("policy.lock", "nightly.lock"):
-            (lab.home / name).mkdir()
+            (lab.folder / name).mkdir()
         with pytest.raises(StorageError, match="nothing was changed"):
-            rollback(lab.journal, lab.settings, lab.home, 1, at=NOW)
+            rollback(lab.journal, lab.settings, lab.folder, 1, at=NOW)
         with pytest.raises(StorageError, match="cannot write in"):
             lab.nightly(reviewer="heuristic")
         assert lab.journal.last_seq() == 1

@@ -145,7 +145,7 @@ def test_what_the_memory_refuses_is_told_to_the_model(url: str, content: dict[st
     (told,) = result["content"]
     assert told["text"].startswith(f"Error executing tool {content['params']['name']}: got ")
     assert "allowed" in told["text"] or "write a sentence" in told["text"]
-    assert str(memory.home) not in told["text"]
+    assert str(memory.folder) not in told["text"]
     assert len(told["text"]) < 300
 
 

@@ -70,9 +70,9 @@ def test_agents(lab: Lab, agent: str) -> None:
         lambda: lab.outcomes.outcomes(agent=agent),
         lambda: lab.outcomes.queue(agent=agent),
         lambda: lab.outcomes.pending(agent=agent),
-        lambda: refine(lab.views, lab.settings, lab.clock, agent=agent),
-        lambda: check_context(lab.views, lab.settings, lab.clock, session="s", context_pct=60, agent=agent),
-        lambda: write_moment(lab.journal, lab.settings, lab.clock, "a story", agent=agent),
+        lambda: refine(lab.home, agent=agent),
+        lambda: check_context(lab.home, session="s", context_pct=60, agent=agent),
+        lambda: write_moment(lab.home, "a story", agent=agent),
         lambda: lab.flash_inject("s", agent=agent),
     ):
         with pytest.raises(InvalidInput, match="agent id"):
@@ -82,7 +82,7 @@ def test_agents(lab: Lab, agent: str) -> None:
 @pytest.mark.parametrize("days", [0, -1, math.nan, math.inf, 3_651])
 def test_windows_of_a_refinement(lab: Lab, days: float) -> None:
     with pytest.raises(InvalidInput, match="allowed is above 0 to 3650"):
-        refine(lab.views, lab.settings, lab.clock, agent="main", days=days)
+        refine(lab.home, agent="main", days=days)
 
 
 def test_the_audit_log(lab: Lab) -> None:
@@ -101,13 +101,13 @@ def test_references(lab: Lab, refs: Any) -> None:
     with pytest.raises(InvalidInput, match="reference"):
         check_refs(refs)
     with pytest.raises(InvalidInput, match="reference"):
-        write_moment(lab.journal, lab.settings, lab.clock, "a story", refs=refs)
+        write_moment(lab.home, "a story", refs=refs)
 
 
 @pytest.mark.parametrize("story", ["", " \n", None, "a\0b", "x" * 65_537])
 def test_stories(lab: Lab, story: Any) -> None:
     with pytest.raises(InvalidInput):
-        write_moment(lab.journal, lab.settings, lab.clock, story)
+        write_moment(lab.home, story)
 
 
 def test_a_folder_without_a_repository_and_a_machine_without_git(
@@ -126,10 +126,10 @@ def test_a_folder_without_a_repository_and_a_machine_without_git(
 @pytest.mark.parametrize("context_pct", [-0.1, 100.1, math.nan, math.inf])
 def test_how_full_a_context_is(lab: Lab, context_pct: float) -> None:
     with pytest.raises(InvalidInput, match="allowed is 0 to 100"):
-        check_context(lab.views, lab.settings, lab.clock, session="s", context_pct=context_pct)
+        check_context(lab.home, session="s", context_pct=context_pct)
 
 
 @pytest.mark.parametrize("session", ["", "a b", "../x", "x" * 129])
 def test_sessions(lab: Lab, session: str) -> None:
     with pytest.raises(InvalidInput, match="session"):
-        check_context(lab.views, lab.settings, lab.clock, session=session, context_pct=60)
+        check_context(lab.home, session=session, context_pct=60)

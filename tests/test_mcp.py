@@ -411,7 +411,7 @@ def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
 
 
 def test_the_readmes_entry_for_http(memory: Lab) -> None:
-    entry = configuration(memory.home)[1]
+    entry = configuration(memory.folder)[1]
 
     async def look(address: str) -> list[str]:
         async with (

@@ -217,7 +217,8 @@ def calls(lab: Lab) -> Lab:
 
     models = {name: {"tier": model.tier, "url": "http://localhost:1"} for name, model in lab.settings.models.items()}
     settings = check_settings({"models": models})
-    lab.dispatcher = Dispatcher(lab.views, settings, lab.clock, lab.home, power=Power(None, False), ask=ask)
+    lab.settings = settings
+    lab.dispatcher = Dispatcher(lab.home, power=Power(None, False), ask=ask)
     lab.agent("main").dispatch("What is 17 * 23?", trace_id="good")
     lab.agent("main").dispatch("What is the sum of silence + 1?", trace_id="silent")
     lab.clock.advance(seconds=60)
@@ -251,10 +252,10 @@ def test_how_a_call_went_may_be_said_afterwards(calls: Lab) -> None:
 
 def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(calls: Lab, tmp_path: Path) -> None:
     found = calls.outcomes.record_of_trace("good", "it should be 392", success=False, decision="ask it")
-    export_home(calls.views, calls.settings, calls.clock, calls.searcher, tmp_path / "files")
+    export_home(calls.home, calls.searcher, tmp_path / "files")
     with Lab(tmp_path / "home", clock=calls.clock) as other:
         searcher, files = (lambda: other.searcher), tmp_path / "files"
-        import_home(other.views, other.settings, other.clock, searcher, files, trust_own=True)
+        import_home(other.home, searcher, files, trust_own=True)
         assert other.outcomes.get(found.outcome_id).trace_id == "good"
         assert successes(other) == [0]
     calls.erase(match="17 * 23")

@@ -56,7 +56,7 @@ def reviewed(lab: Lab, **choice: object) -> Review:
 
 
 def refined(lab: Lab, agent: str = "main", **more: float) -> Refined:
-    return refine(lab.views, lab.settings, lab.clock, agent=agent, **more)
+    return refine(lab.home, agent=agent, **more)
 
 
 def written(lab: Lab, kind: str) -> list[Event]:
@@ -226,7 +226,7 @@ def test_the_best_success_and_the_worst_failure_are_quoted(lab: Lab) -> None:
 
 def test_refining_at_once_writes_once(lab: Lab) -> None:
     record(lab, "cache", [True] * 4)
-    with Lab(lab.home, clock=FixedClock(NOW)) as other, ThreadPoolExecutor(2) as pool:
+    with Lab(lab.folder, clock=FixedClock(NOW)) as other, ThreadPoolExecutor(2) as pool:
         done = list(pool.map(refined, [lab, other]))
     assert sum(len(each.observations) for each in done) == 1
     assert len(written(lab, "feature")) == 1

@@ -66,7 +66,7 @@ def test_an_agent_never_finds_what_another_keeps(lab: Lab) -> None:
 
 def test_a_write_of_another_process_is_found_at_once(lab: Lab) -> None:
     lab.search("anything")
-    with Lab(lab.home, clock=lab.clock, embedder=HashedNgramEmbedder()) as other:
+    with Lab(lab.folder, clock=lab.clock, embedder=HashedNgramEmbedder()) as other:
         other.agent("main").write("a quokka appeared")
     assert lab.search("quokka")[0].text in ("a quokka appeared", "quokka")
 
@@ -227,7 +227,7 @@ def test_erased_texts_are_not_found_and_leave_no_bytes(lab: Lab) -> None:
     assert lab.views.snapshot(lab.views.get(Axon))
     assert len(lab.erase(match="swordfish-7741")) == 1
     assert not [hit for hit in lab.search("swordfish launch code") if "swordfish" in hit.text]
-    for file in lab.home.rglob("*"):
+    for file in lab.folder.rglob("*"):
         if file.is_file():
             assert b"swordfish" not in file.read_bytes().lower(), file
     assert lab.verify().ok

@@ -422,7 +422,7 @@ def test_of_two_claims_the_later_takes_the_next_task(
     lab: Lab, board: TaskBoard, clock: FixedClock, monkeypatch
 ) -> None:
     ids = [board.send("main", "sage", "work", number) for number in range(2)]
-    with opened(lab.home, clock) as other:
+    with opened(lab.folder, clock) as other:
         taken = []
         _meanwhile(monkeypatch, lambda: taken.append(other.tasks.claim("sage", worker="w2")))
         mine = board.claim("sage", worker="w1")
@@ -434,7 +434,7 @@ def test_a_late_end_after_a_new_claim_is_refused(lab: Lab, board: TaskBoard, clo
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     clock.advance(seconds=61)
-    with opened(lab.home, clock) as other:
+    with opened(lab.folder, clock) as other:
         _meanwhile(monkeypatch, lambda: other.tasks.claim("sage", worker="w2"))
         with pytest.raises(InvalidInput, match="claimed by 'w2'"):
             board.complete(task_id, "late", worker="w1")
@@ -446,7 +446,7 @@ def test_a_new_claim_after_a_late_end_finds_nothing(lab: Lab, board: TaskBoard, 
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     clock.advance(seconds=61)
-    with opened(lab.home, clock) as other:
+    with opened(lab.folder, clock) as other:
         _meanwhile(monkeypatch, lambda: other.tasks.complete(task_id, "late", worker="w1"))
         assert board.claim("sage", worker="w2") is None
     assert board.task(task_id).result == "late"
@@ -455,7 +455,7 @@ def test_a_new_claim_after_a_late_end_finds_nothing(lab: Lab, board: TaskBoard, 
 def test_an_end_after_a_renewal_by_the_same_worker_goes_through(lab: Lab, board: TaskBoard, clock, monkeypatch) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
-    with opened(lab.home, clock) as other:
+    with opened(lab.folder, clock) as other:
         _meanwhile(monkeypatch, lambda: other.tasks.renew(task_id, "w1"))
         assert board.complete(task_id, worker="w1").state == "completed"
 
@@ -463,7 +463,7 @@ def test_an_end_after_a_renewal_by_the_same_worker_goes_through(lab: Lab, board:
 def test_a_worker_reports_once_though_it_says_so_twice(lab: Lab, board: TaskBoard, clock, monkeypatch) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
-    with opened(lab.home, clock) as other:
+    with opened(lab.folder, clock) as other:
         _meanwhile(monkeypatch, lambda: other.tasks.complete(task_id, 1, worker="w1"))
         with pytest.raises(InvalidInput, match="is completed"):
             board.fail(task_id, "no", worker="w1")
@@ -489,8 +489,8 @@ def test_a_task_of_which_a_step_was_erased_is_gone(lab: Lab, board: TaskBoard, s
     assert board.claim("sage").id == other  # type: ignore[union-attr]
     assert board.claim("sage") is None
     assert sound(lab)
-    assert holding(lab.home, "the outcome") == []
-    assert bool(holding(lab.home, "the payload")) == (step > 0)
+    assert holding(lab.folder, "the outcome") == []
+    assert bool(holding(lab.folder, "the payload")) == (step > 0)
 
 
 def test_an_erased_step_is_taken_by_nobody_even_when_its_erasure_was_erased(lab: Lab, board: TaskBoard) -> None:
@@ -514,7 +514,7 @@ def test_a_task_erased_while_it_is_reported_is_unknown(lab: Lab, board: TaskBoar
     """Also where the step that stood in the way (3) was erased, or the one that the report follows (2)."""
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
-    with opened(lab.home, clock) as other:
+    with opened(lab.folder, clock) as other:
         board.renew(task_id, "w1")
 
         def erase() -> None:
@@ -575,7 +575,7 @@ def test_a_claim_costs_the_same_whatever_is_finished(lab: Lab, board: TaskBoard)
     assert not lab.views.get(Tasks)._open, "what is finished left the index"
     assert many[0] <= few[0] + 20
     assert many[1] <= 1.3 * few[1] + 5
-    with opened(lab.home, FixedClock(NOW)) as later:  # from a snapshot, too
+    with opened(lab.folder, FixedClock(NOW)) as later:  # from a snapshot, too
         lab.views.snapshot(lab.views.get(Tasks))
         later.tasks.claim("sage")
         again = _work(later.journal, lambda: later.tasks.claim("sage"))

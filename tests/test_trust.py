@@ -241,7 +241,7 @@ def poisoned(tmp_path: Path) -> Iterator[Lab]:
 
 
 def _import(lab: Lab, file: Path) -> None:
-    (report,) = import_files(lab.views, lab.settings, lab.clock, lambda: lab.searcher, file, agent="main")
+    (report,) = import_files(lab.home, lambda: lab.searcher, file, agent="main")
     assert report.imported >= 3, report.problems
 
 

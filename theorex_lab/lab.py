@@ -10,14 +10,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from theorex_lab.clock import Clock, SystemClock
-from theorex_lab.config import Settings, check_settings, load_settings
+from theorex_lab.clock import Clock
+from theorex_lab.config import Settings, check_settings
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.lifecycle import Flushed, Promoted
 from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent, new_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.sqlite.store import in_file, open_journal
+from theorex_lab.journal.sqlite.store import in_file
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 from theorex_lab.text.doors import door
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import tempfile
 
     from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.confirm import Confirmed
     from theorex_lab.designs.theorex.scores import Scanned
     from theorex_lab.designs.theorex.shared import SharedConcept
     from theorex_lab.dispatch.tasks import TaskBoard
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import Verification, Views
-    from theorex_lab.designs.theorex.confirm import Confirmed
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
     from theorex_lab.routing.confidence import MatrixResult
@@ -76,12 +77,8 @@ class Lab:
         where its journal is damaged.
         """
         _check_given(clock, settings, embedder)
-        self.home = Path(home).expanduser()
-        self.clock: Clock = clock or SystemClock()
-        self.settings = settings if settings is not None else load_settings(self.config_file)
-        self._given_embedder = embedder
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.journal: Journal = journal or open_journal(self.home, clock=self.clock)
+        self.home = Home(Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if self.journal.notice:
             import logging
 
@@ -96,72 +93,80 @@ class Lab:
         _check_given(clock, checked, embedder)
         folder = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
         lab = cls(folder.name, clock=clock, settings=checked, embedder=embedder)
-        lab._folder = folder
+        lab._temporary = folder
         return lab
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the home."""
+        return self.home.folder
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of the home."""
+        return self.home.journal
+
+    @property
+    def views(self) -> Views:
+        """The views of the home."""
+        return self.home.views
+
+    @property
+    def clock(self) -> Clock:
+        """What tells the time here."""
+        return self.home.clock
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force; assigning others puts them in force in this lab alone."""
+        return self.home.settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self.home.settings = settings
 
     @property
     def config_file(self) -> Path:
         """The file of settings that were changed."""
-        return self.home / "config.json"
+        return self.home.config_file
 
     @property
     def context_file(self) -> Path:
         """Where the boot context is rendered to by default."""
-        return self.home / CONTEXT_FILE
+        return self.folder / CONTEXT_FILE
 
-    @cached_property
-    def views(self) -> Views:
-        """The views of this home."""
-        from theorex_lab.journal.view import Views
-
-        return Views(self.journal, self.home / "views", snapshot_after_events=self.settings.snapshot_after_events)
-
-    @cached_property
+    @property
     def chosen_embedder(self) -> tuple[Embedder, str]:
         """The embedder in use, and why it was chosen."""
-        from theorex_lab.search.embed import choose_embedder
-
-        if self._given_embedder is not None:
-            return self._given_embedder, "it was handed in"
-        settings = self.settings
-        named = settings.is_set("lm_studio_url")
-        return choose_embedder(
-            url=settings.lm_studio_url if named else None,
-            model=settings.lm_studio_embed_model if named else None,
-            api_key_env=settings.lm_studio_api_key_env,
-            onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
-            onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
-            allow_remote=named,  # naming a host in the config is the consent
-            threads=settings.embed_threads,
-        )
+        return self.home.chosen_embedder
 
     @cached_property
     def searcher(self) -> Searcher:
         """Search over this home, kept between calls so that vectors are read once."""
         from theorex_lab.memory.retrieve import Searcher
 
-        return Searcher(self.views, self.settings, self.clock, self.chosen_embedder[0], self.home / "vectors")
+        return Searcher(self.home)
 
     @cached_property
     def dispatcher(self) -> Dispatcher:
         """Hands tasks to models; opening it closes the traces of processes that have died."""
         from theorex_lab.dispatch.worker import Dispatcher
 
-        return Dispatcher(self.views, self.settings, self.clock, self.home)
+        return Dispatcher(self.home)
 
     @property
     def tasks(self) -> TaskBoard:
         """Tasks that agents send to each other."""
         from theorex_lab.dispatch.tasks import TaskBoard
 
-        return TaskBoard(self.views, self.settings, self.clock)
+        return TaskBoard(self.home)
 
     @property
     def outcomes(self) -> OutcomeLog:
         """How what agents decided went: record, correct, list; see `evolution.outcomes.OutcomeLog`."""
         from theorex_lab.evolution.outcomes import OutcomeLog
 
-        return OutcomeLog(self.views, self.settings, self.clock)
+        return OutcomeLog(self.home)
 
     def agent(self, name: str) -> Agent:
         """An agent of this home. Raises InvalidInput for a name outside the rule."""
@@ -183,7 +188,7 @@ class Lab:
         What looks like a secret is masked, unless `keep_secrets` is given.
         """
         with door(keep_secrets=keep_secrets):
-            return lifecycle.write_all(self.journal, self.settings, self.clock, entries, imported=imported)
+            return lifecycle.write_all(self.home, entries, imported=imported)
 
     def search(
         self,
@@ -220,36 +225,36 @@ class Lab:
 
     def flush(self, session: str, *, agent: str = "main") -> Flushed:
         """Move what mattered in a session to short-term memory; see `designs.theorex.lifecycle.flush`."""
-        return lifecycle.flush(self.views, self.settings, self.clock, agent=check_agent(agent), session=session)
+        return lifecycle.flush(self.home, agent=check_agent(agent), session=session)
 
     def graduate(self, *, agent: str = "main") -> list[str]:
         """Take into the axon what was kept on seven days in a row; see `designs.theorex.lifecycle.graduate`."""
-        return lifecycle.graduate(self.views, self.settings, self.clock, agent=check_agent(agent))
+        return lifecycle.graduate(self.home, agent=check_agent(agent))
 
     def promote(self, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
         """Give an agent's concepts to the shared web; see `designs.theorex.lifecycle.promote`."""
-        return lifecycle.promote(self.views, self.settings, self.clock, agent=check_agent(agent), force=force)
+        return lifecycle.promote(self.home, agent=check_agent(agent), force=force)
 
     def scan(self, *, agents: Sequence[str] | None = None) -> Scanned:
         """Set tiers anew; see `theorex_lab.designs.theorex.lifecycle.scan`."""
-        return lifecycle.scan(self.views, self.settings, self.clock, agents=agents)
+        return lifecycle.scan(self.home, agents=agents)
 
     def prune(self, *, agents: Sequence[str] | None = None) -> int:
         """Take faded concepts out of the axon; see `theorex_lab.designs.theorex.lifecycle.prune`."""
-        return lifecycle.prune(self.views, self.settings, self.clock, agents=agents)
+        return lifecycle.prune(self.home, agents=agents)
 
     def context(self, *, tokens: int | None = None) -> Context:
         """What the next session would be given, within `tokens` (default: the setting contextTokens)."""
         from theorex_lab.evolution.what_failed import what_failed
 
-        return lifecycle.context(self.views, self.settings, self.clock, tokens=tokens, failed=what_failed)
+        return lifecycle.context(self.home, tokens=tokens, failed=what_failed)
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
         """Render the context into `output` (default: SHARED_CONTEXT.md in the home)."""
         from theorex_lab.evolution.what_failed import what_failed
 
         file = Path(output).expanduser() if output is not None else self.context_file
-        return lifecycle.boot_inject(self.views, self.settings, self.clock, file, failed=what_failed)
+        return lifecycle.boot_inject(self.home, file, failed=what_failed)
 
     def boot_aware(self, model: str = "default", *, agent: str = "main") -> Context:
         """What an agent is given before a call of `model`, cut to that model's budget of tokens and items."""
@@ -302,7 +307,7 @@ class Lab:
         # Search itself is opened for a query: its modules would take a fifth of a status' time.
         backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
         return {
-            "home": str(self.home),
+            "home": str(self.folder),
             "events": self.journal.last_seq(),
             "concepts": sum(row["concepts"] for row in rows),
             "observations": observations,
@@ -334,7 +339,7 @@ class Lab:
         with evidence.lock:
             return route(
                 query,
-                with_local_model(self.settings, self.home),
+                with_local_model(self.settings, self.folder),
                 evidence=evidence.table,
                 power=power or read_power(),
                 now=self.clock.now(),
@@ -381,7 +386,7 @@ class Lab:
         from theorex_lab.dispatch.local_model import with_local_model
         from theorex_lab.evolution.reviewers import choose_reviewer
 
-        return choose_reviewer(kind, with_local_model(self.settings, self.home))
+        return choose_reviewer(kind, with_local_model(self.settings, self.folder))
 
     def review_failures(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto", again: bool = False
@@ -391,13 +396,13 @@ class Lab:
 
         chosen = self.reviewer(reviewer)[0] if isinstance(reviewer, str) else reviewer
         self.dispatcher.close_lost()
-        return review_failures(self.views, self.settings, self.clock, chosen, agent=agent, again=again)
+        return review_failures(self.home, chosen, agent=agent, again=again)
 
     def confirm(self, observation_id: str) -> Confirmed:
         """Vouch, as a person, for a fix that was only heard: it then stands among the known ones; see `memory.confirm`."""
         from theorex_lab.designs.theorex.confirm import confirm
 
-        return confirm(self.views, self.clock, observation_id)
+        return confirm(self.home, observation_id)
 
     def nightly(self, *, agent: str | None = None, reviewer: str | Reviewer = "auto") -> NightlyReport:
         """Run a night's steps for an agent, or for all; see `theorex_lab.evolution.nightly.nightly`.
@@ -409,10 +414,7 @@ class Lab:
         def review(name: str | None) -> list[TraceReviewRecord]:
             return self.review_failures(agent=name, reviewer=reviewer)
 
-        report = nightly(self.views, self.settings, self.clock, self.home, review=review, agent=agent)
-        if report.settings is not self.settings:
-            self.settings = self.dispatcher.settings = report.settings
-            self.__dict__.pop("searcher", None)
+        report = nightly(self.home, review=review, agent=agent)
         return report
 
     def verify(self) -> Verification:
@@ -471,8 +473,8 @@ class Lab:
         if "dispatcher" in self.__dict__:
             self.dispatcher.close()
         self.journal.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def __enter__(self: T) -> T:
         return self
@@ -483,7 +485,7 @@ class Lab:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Lab({str(self.home)!r}, events={self.journal.last_seq()})"
+        return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
     def _axon(self) -> Axon:
         from theorex_lab.designs.theorex.axon import Axon
@@ -492,7 +494,7 @@ class Lab:
 
     def _sweep_vectors(self) -> None:
         """Remove the vectors of texts that are no longer remembered."""
-        folder = self.home / "vectors"
+        folder = self.folder / "vectors"
         if not any(folder.glob("*")):
             return
         from theorex_lab.search.index import ItemIndex
@@ -543,7 +545,7 @@ class Agent:
         """
         entry = Entry(text, self.name, at, observation_type, source, tags, session)
         with door(keep_secrets=keep_secrets):
-            return lifecycle.write(self.lab.journal, self.lab.settings, self.lab.clock, entry)
+            return lifecycle.write(self.lab.home, entry)
 
     def search(
         self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False
@@ -579,7 +581,7 @@ class Agent:
         return AxonView(self.lab, [self.name])
 
     def __repr__(self) -> str:
-        return f"Agent({self.name!r}, home={str(self.lab.home)!r})"
+        return f"Agent({self.name!r}, home={str(self.lab.folder)!r})"
 
 
 class AxonView:

@@ -70,7 +70,7 @@ def model(action: str, port: int | None) -> None:
     """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs."""
     from theorex_lab.dispatch import local_model
 
-    home = open_lab().home
+    home = open_lab().folder
     if action == "start":
         local_model.start(home, port=port)
     elif action == "stop":

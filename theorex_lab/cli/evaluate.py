@@ -118,8 +118,8 @@ def record_runs(output: str, repeat: int, limit: int | None) -> None:
     from theorex_lab.experiments.data.run_tasks.solvers import local_solvers
 
     lab = open_lab()
-    ran_before = local_model.status(lab.home) is not None
-    running = local_model.start(lab.home)
+    ran_before = local_model.status(lab.folder) is not None
+    running = local_model.start(lab.folder)
     try:
         with ModelClient(running.url, running.model, timeout_seconds=_RUN_TIMEOUT_SECONDS) as client:
             found = local_runs.record_runs(
@@ -127,7 +127,7 @@ def record_runs(output: str, repeat: int, limit: int | None) -> None:
             )
     finally:
         if not ran_before:
-            local_model.stop(lab.home)
+            local_model.stop(lab.folder)
     rates = found.success_rates()
     result = {"output": output, "tasks": found.header["tasks"], "runs": len(found.runs), "success": rates.to_dict(), "unsolved": found.unsolved()}  # fmt: skip
     table = rates.to_string(float_format="{:.2f}".format)

@@ -61,7 +61,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     lab = open_lab()
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else _all_agents(lab)
-    refined = [refine(lab.views, lab.settings, lab.clock, agent=each, days=days) for each in names]
+    refined = [refine(lab.home, agent=each, days=days) for each in names]
     promoted = [lab.promote(agent=each) for each in names]
     concepts, links = sum(each.concepts for each in promoted), sum(each.links for each in promoted)
     context = lab.boot_inject()

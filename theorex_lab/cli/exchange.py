@@ -38,9 +38,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     from theorex_lab.exchange.runs import export_home
 
     lab = open_lab()
-    write = partial(
-        export_home, lab.views, lab.settings, lab.clock, lab.searcher, folder and folder.expanduser(), agent=agent
-    )
+    write = partial(export_home, lab.home, lab.searcher, folder and folder.expanduser(), agent=agent)
     try:
         done = write(replace=replace)
     except FilesThere as error:
@@ -72,9 +70,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> Non
 
     lab = open_lab()
     reports = import_home(
-        lab.views,
-        lab.settings,
-        lab.clock,
+        lab.home,
         lambda: lab.searcher,
         path and path.expanduser(),
         agent=agent,

@@ -31,7 +31,7 @@ def policy_snapshot(reason: str) -> None:
     from theorex_lab.evolution.policy import policy_settings, snapshot
 
     lab = open_lab()
-    metrics = score_policy(lab.views, lab.settings)
+    metrics = score_policy(lab.home)
     kept = snapshot(
         lab.journal, policy_settings(lab.settings), at=lab.clock.now(), reason=reason, metrics=metrics
     )  # fmt: skip
@@ -60,7 +60,7 @@ def policy_rollback(number: int) -> None:
     from theorex_lab.evolution.policy import rollback
 
     lab = open_lab()
-    kept, _ = rollback(lab.journal, lab.settings, lab.home, number, at=lab.clock.now())
+    kept, _ = rollback(lab.journal, lab.settings, lab.folder, number, at=lab.clock.now())
     emit(kept.to_dict(), f"policy {number} is in force again, as policy {kept.number}, in {lab.config_file}")
 
 
@@ -73,7 +73,7 @@ def gate() -> None:
     from theorex_lab.evolution.nightly import told
 
     lab = open_lab()
-    said, _ = judge(lab.views, lab.settings, lab.clock, lab.home)
+    said = judge(lab.home)
     emit({"gated": [each.to_dict() for each in said]}, "\n".join(map(told, said)))
 
 
@@ -93,7 +93,7 @@ def nightly(agent: str, reviewer: str) -> None:
     lab = open_lab()
     report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
     if not report.ran:
-        emit(report.to_dict(), f"another nightly is under way in {lab.home}; nothing was done")
+        emit(report.to_dict(), f"another nightly is under way in {lab.folder}; nothing was done")
         return
     lines = [f"{'ok' if each.ok else 'FAILED':<6} {each.name:<11} {each.detail}" for each in report.steps]
     if report.ok:

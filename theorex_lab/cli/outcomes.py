@@ -194,9 +194,7 @@ def context_monitor(agent: str | None, session: str, context_pct: float) -> None
     from theorex_lab.designs.theorex.monitor import check_context
 
     lab = open_lab()
-    found = check_context(
-        lab.views, lab.settings, lab.clock, session=session, context_pct=context_pct, agent=own_agent(agent)
-    )
+    found = check_context(lab.home, session=session, context_pct=context_pct, agent=own_agent(agent))
     done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
     emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
 
@@ -214,9 +212,7 @@ def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, st
 
     places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
     lab = open_lab()
-    done = write_moment(
-        lab.journal, lab.settings, lab.clock, " ".join(story), agent=own_agent(agent), refs=places, session=session
-    )
+    done = write_moment(lab.home, " ".join(story), agent=own_agent(agent), refs=places, session=session)
     concepts = ", ".join(done.concepts) or "none"
     emit(
         {"event_id": done.event_id, "concepts": done.concepts, "refs": places},
@@ -235,7 +231,7 @@ def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
     from theorex_lab.evolution.judge import judge as score
     from theorex_lab.evolution.panel import Panel
 
-    return score(lab.outcomes, outcomes, Panel(with_local_model(lab.settings, lab.home)))
+    return score(lab.outcomes, outcomes, Panel(with_local_model(lab.settings, lab.folder)))
 
 
 def alone_or_number(ids: Sequence[str]) -> str:

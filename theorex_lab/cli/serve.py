@@ -50,9 +50,9 @@ def mcp_start(
     from theorex_lab.serve.auth import token_file as file_of
     from theorex_lab.serve.mcp import serve_http
 
-    file = Path(token_file).expanduser() if token_file else file_of(lab.home, name)
-    token = read_token(check_token_file(file, lab.home, name))
-    if notice := notice_of_old_token(lab.home):
+    file = Path(token_file).expanduser() if token_file else file_of(lab.folder, name)
+    token = read_token(check_token_file(file, lab.folder, name))
+    if notice := notice_of_old_token(lab.folder):
         click.echo(f"theorex: warning: {notice}", err=True)
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(

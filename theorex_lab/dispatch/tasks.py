@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import LATEST, Clock, to_iso
-from theorex_lab.config import Settings
+from theorex_lab.clock import LATEST, to_iso
 from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id, new_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
-from theorex_lab.journal.view import ERASURE, View, Views
+from theorex_lab.journal.view import ERASURE, View
 from theorex_lab.text.doors import door, kept_value
 
 STATES = ("submitted", "working", "completed", "failed")
@@ -215,8 +215,8 @@ class TaskBoard:
     ({'of': 'the week'}, 'working', 'completed', 'a quiet week')
     """
 
-    def __init__(self, views: Views, settings: Settings, clock: Clock) -> None:
-        self._views, self._settings, self._clock = views, settings, clock
+    def __init__(self, home: Home) -> None:
+        self.home = home
 
     def send(self, sender: str, to: str, task_type: str, payload: Any, *, keep_secrets: bool = False) -> str:
         """Ask the agent `to` for work; the task is on disk when its id is returned.
@@ -232,23 +232,23 @@ class TaskBoard:
         self._check_json(payload, "payload")
         with door(keep_secrets=keep_secrets):
             payload = kept_value(payload)
-        now = self._clock.now()
+        now = self.home.clock.now()
         task_id = new_event_id(now)
         body = {"from": check_agent(sender), "to": check_agent(to), "type": task_type, "payload": payload}
-        self._views.journal.append([_step("task_submitted", task_id, 0, body, agent=sender, at=now)])
+        self.home.journal.append([_step("task_submitted", task_id, 0, body, agent=sender, at=now)])
         return task_id
 
     def task(self, task_id: str) -> Task:
         """One task as it stands now. Raises InvalidInput for an unknown id."""
-        return self._task(task_id, self._clock.now())
+        return self._task(task_id, self.home.clock.now())
 
     def tasks(self, agent: str, *, state: str | None = None) -> list[Task]:
         """The tasks that were sent to an agent, oldest first: all of them, or those in one of STATES."""
         if state is not None and state not in STATES:
             raise InvalidInput(f"got the task state {state!r}; allowed are {', '.join(STATES)}")
         check_agent(agent)
-        now = self._clock.now()
-        view = self._views.get(Tasks)
+        now = self.home.clock.now()
+        view = self.home.views.get(Tasks)
         with view.lock:
             found = [view.standing(row, now) for row in view.rows_of(agent)]
         return self._read([each for each in found if state in (None, STATES[each.state])])
@@ -261,10 +261,10 @@ class TaskBoard:
         when it is over the task may be claimed again.  Raises InvalidInput for anything outside the rules.
         """
         name = check_agent(agent) if worker is None else _check_worker(worker)
-        lease = _lease_microseconds(self._settings.task_lease_seconds if lease_seconds is None else lease_seconds)
+        lease = _lease_microseconds(self.home.settings.task_lease_seconds if lease_seconds is None else lease_seconds)
         lost: set[str] = set()  # steps that others took, or that were erased
         while True:
-            now = self._clock.now()
+            now = self.home.clock.now()
             event = self._next_claim(check_agent(agent), now, lost, worker=name, lease=lease)
             if event is None:
                 return None
@@ -312,7 +312,7 @@ class TaskBoard:
         """Append the step that follows the worker's claim; where that step was taken, look again who holds the task."""
         lost = ""
         while True:
-            now = self._clock.now()
+            now = self.home.clock.now()
             claim = self._claim_of(task_id, worker, now)
             whole = {"worker": claim.body["worker"], **body(claim, now)}
             event = _step(kind, task_id, claim.body["step"] + 1, whole, agent=claim.agent, at=now)
@@ -323,7 +323,7 @@ class TaskBoard:
             lost = event.id
 
     def _next_claim(self, agent: str, now: int, lost: set[str], *, worker: str, lease: int) -> Event | None:
-        view = self._views.get(Tasks)
+        view = self.home.views.get(Tasks)
         with view.lock:
             for row in view.claimable(agent, now):
                 standing = view.standing(row, now)
@@ -341,7 +341,7 @@ class TaskBoard:
             raise InvalidInput(f"the task {task_id} is {STATES[standing.state]}; what is finished stays as it is")
         if not standing.attempt:
             raise InvalidInput(f"the task {task_id} is submitted and nobody holds it; claim it first")
-        found = self._views.journal.read(seqs=[standing.step_seq])
+        found = self.home.journal.read(seqs=[standing.step_seq])
         if not found:
             raise _unknown(task_id)
         claim = found[0]
@@ -356,8 +356,8 @@ class TaskBoard:
     def _standing(self, task_id: str, now: int) -> _Standing:
         if not isinstance(task_id, str) or not _TASK_ID.fullmatch(task_id):
             raise _unknown(task_id)
-        sent = self._views.journal.read(ids=[derived_event_id("task", task_id, 0)])
-        view = self._views.get(Tasks)
+        sent = self.home.journal.read(ids=[derived_event_id("task", task_id, 0)])
+        view = self.home.views.get(Tasks)
         with view.lock:
             row = view.find(sent[0].seq) if sent else None
             if row is None:
@@ -373,7 +373,7 @@ class TaskBoard:
     def _read(self, found: Sequence[_Standing]) -> list[Task]:
         """The tasks with their texts, without those erased meanwhile."""
         seqs = {seq for each in found for seq in (each.seq, each.step_seq)}
-        events = {event.seq: event for event in self._views.journal.read(seqs=sorted(seqs))}
+        events = {event.seq: event for event in self.home.journal.read(seqs=sorted(seqs))}
         return [
             _as_task(each, events[each.seq], events[each.step_seq])
             for each in found
@@ -383,13 +383,13 @@ class TaskBoard:
     def _append_once(self, event: Event) -> bool:
         """Append a step unless another process has taken it."""
         try:
-            self._views.journal.append([event])
+            self.home.journal.append([event])
         except AlreadyThere:
             return False
         return True
 
     def _check_json(self, value: Any, what: str) -> None:
-        size, allowed = len(encode(value).encode()), self._settings.max_text_bytes
+        size, allowed = len(encode(value).encode()), self.home.settings.max_text_bytes
         if size > allowed:
             raise InvalidInput(
                 f"got a {what} of {size} bytes as JSON; allowed are up to {allowed} (setting maxTextBytes): shorten it, or "

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import (
     End,
@@ -24,9 +23,9 @@ from theorex_lab.dispatch.bus import (
 )
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.heuristic import estimated_tokens
 from theorex_lab.text.doors import door, kept_text
@@ -115,15 +114,12 @@ class Dispatcher:
 
     def __init__(
         self,
-        views: Views,
-        settings: Settings,
-        clock: Clock,
-        home: Path,
+        home: Home,
         *,
         power: Power | None = None,
         ask: Ask | None = None,
     ) -> None:
-        self.views, self.settings, self.clock, self.home = views, settings, clock, home
+        self.home = home
         self._power, self._given_ask = power, ask
         self._begin()
         self.close_lost()
@@ -151,7 +147,7 @@ class Dispatcher:
 
     def close_lost(self) -> list[str]:
         """Close the open traces whose process has died; returns their ids. See `theorex_lab.dispatch.owner`."""
-        return close_lost(self.views, self._calls, self.clock.now())
+        return close_lost(self.home.views, self._calls, self.home.clock.now())
 
     def close(self) -> None:
         """Wait for what was submitted, then close the connections; a later call opens new ones."""
@@ -168,7 +164,7 @@ class Dispatcher:
 
     @property
     def _calls(self) -> Path:
-        return self.home / "calls"
+        return self.home.folder / "calls"
 
     def _begin(self) -> None:
         self._pid = os.getpid()
@@ -177,13 +173,13 @@ class Dispatcher:
         self._clients: dict[str, ModelClient] = {}
         self._owner = Owner(self._calls)
         self.bus = EventBus()
-        self.bus.subscribe(recorder(self.views.journal))
+        self.bus.subscribe(recorder(self.home.journal))
 
     def _check(self, task: DispatchTask) -> DispatchTask:
         """The task with a trace id, once every rule holds that its trace and its answer must meet."""
         if self._pid != os.getpid():
             self._begin()  # after a fork threads, sockets and locks are the parent's
-        now = self.clock.now()
+        now = self.home.clock.now()
         _check_numbers(task)
         _check_words(task)
         with door(keep_secrets=task.keep_secrets) as here:  # the model is sent what the trace keeps
@@ -193,17 +189,17 @@ class Dispatcher:
         # Refused now, not after the model has answered.
         tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
         new_observation(
-            Entry("answer", task.agent_id, source="model", tags=tags, session=task.session), self.settings, now
+            Entry("answer", task.agent_id, source="model", tags=tags, session=task.session), self.home.settings, now
         )
         task = replace(task, task=visible(task.task))
         if task.trace_id is None:
             return replace(task, trace_id=new_event_id(now))
-        if self.views.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))], erased=True):
+        if self.home.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))], erased=True):
             raise InvalidInput(f"got the trace id {task.trace_id!r}, which is there already; every call needs its own")
         return task
 
     def _is_due(self, task: DispatchTask) -> bool:
-        return task.context_pct >= self.settings.dispatch_context_pct
+        return task.context_pct >= self.home.settings.dispatch_context_pct
 
     def _run(self, task: DispatchTask) -> DispatchResult:
         with door(keep_secrets=task.keep_secrets):
@@ -211,7 +207,7 @@ class Dispatcher:
 
     def _run_checked(self, task: DispatchTask) -> DispatchResult:
         if not self._is_due(task):
-            limit = self.settings.dispatch_context_pct
+            limit = self.home.settings.dispatch_context_pct
             error = (
                 f"nothing was called: {task.context_pct:g} % of the context is in use, dispatchContextPct is {limit:g}"
             )
@@ -219,7 +215,7 @@ class Dispatcher:
         settings = self._current_settings()
         decision = self._route(task, settings)
         names, reasons = _callable(decision, settings)
-        with self._owner.alive(self.clock.now()) as owner:
+        with self._owner.alive(self.home.clock.now()) as owner:
             longest_seconds = len(names) * settings.model_timeout_seconds
             start = self._start(task, decision, reasons, owner, longest_seconds)
             self.bus.publish(start)
@@ -229,7 +225,7 @@ class Dispatcher:
             except BaseException as error:  # an interruption too: a trace is written whatever happens
                 what = " ".join(f"{type(error).__name__}: {error}".split())
                 with suppress(AlreadyThere):
-                    self.bus.publish(End(start.trace_id, self.clock.now(), success=False, error=what))
+                    self.bus.publish(End(start.trace_id, self.home.clock.now(), success=False, error=what))
                 raise
         written = recorded and bool(end.kept)
         return DispatchResult(
@@ -240,7 +236,7 @@ class Dispatcher:
         """The settings, with the local model where one is running."""
         from theorex_lab.dispatch.local_model import MODEL, with_local_model
 
-        settings = with_local_model(self.settings, self.home)
+        settings = with_local_model(self.home.settings, self.home.folder)
         local = settings.models.get(MODEL)
         with self._lock:
             client = self._clients.get(MODEL)
@@ -254,14 +250,14 @@ class Dispatcher:
         from theorex_lab.routing.router import route
 
         power = self._power if self._power is not None else read_power()
-        evidence = self.views.get(Evidence)
+        evidence = self.home.views.get(Evidence)
         with evidence.lock:
             return route(
                 task.task,
                 settings,
                 evidence=evidence.table,
                 power=power,
-                now=self.clock.now(),
+                now=self.home.clock.now(),
                 agent=task.agent_id,
                 urgent=URGENT in task.tags,
                 query_tokens=_query_tokens(task),
@@ -274,7 +270,7 @@ class Dispatcher:
         return Start(
             task.trace_id,
             task.agent_id,
-            self.clock.now(),
+            self.home.clock.now(),
             task.task,
             decision.query_type,
             model=decision.model or "",
@@ -300,7 +296,7 @@ class Dispatcher:
     def _end(self, start: Start, answer: Answer) -> End:
         attempts, completion = tuple(answer.attempts), answer.completion
         model = attempts[-1].model if attempts else ""
-        end = End(start.trace_id, self.clock.now(), success=completion is not None, model=model, attempts=attempts)
+        end = End(start.trace_id, self.home.clock.now(), success=completion is not None, model=model, attempts=attempts)
         if completion is None:
             tried = "; ".join(f"{each.model}: {each.error}" for each in attempts)
             error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
@@ -312,11 +308,11 @@ class Dispatcher:
 
     def _observed(self, start: Start, end: End) -> tuple[Event, ...]:
         """The answer as an observation, derived from its trace; none where it says nothing."""
-        text = end.response.strip().encode()[: self.settings.max_text_bytes].decode("utf-8", "ignore")
+        text = end.response.strip().encode()[: self.home.settings.max_text_bytes].decode("utf-8", "ignore")
         if not text.strip():
             return ()
         entry = Entry(text, start.agent, end.at, DEFAULT_TYPE, "model", start.all_tags, start.session)
-        event, _ = new_observation(entry, self.settings, end.at)
+        event, _ = new_observation(entry, self.home.settings, end.at)
         return (event._replace(lineage=(end.event_id, start.event_id)),)
 
     def _record(self, end: End) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from theorex_lab.clock import Clock
-from theorex_lab.config import Settings
 from theorex_lab.dispatch.traces import Trace, Traces, trace
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.cases import (
@@ -23,6 +21,7 @@ from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.evolution.model_review import UNAVAILABLE
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.evolution.panel import NOBODY_ASKED
+from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
@@ -40,7 +39,7 @@ _ALLOWED = "allowed is a sentence in words of its own, without addresses, comman
 
 
 def review_failures(
-    views: Views, settings: Settings, clock: Clock, reviewer: Reviewer, *, agent: str | None = None, again: bool = False
+    home: Home, reviewer: Reviewer, *, agent: str | None = None, again: bool = False
 ) -> list[TraceReviewRecord]:
     """Review the failures of `agent` (None: of all) that wait for it; `again`: also those that were reviewed.
 
@@ -49,9 +48,9 @@ def review_failures(
     same failure and trace again. Those that were tried least come first. Raises InvalidInput for an agent outside the
     rule, StorageError where nothing can be written; what was reviewed before that stands.
     """
-    waiting = OutcomeLog(views, settings, clock).queue(agent=agent, again=again)
-    work = _Work(views, settings, clock, reviewer, again)
-    work.tries = _tries(views.journal) if waiting else {}
+    waiting = OutcomeLog(home).queue(agent=agent, again=again)
+    work = _Work(home, reviewer, again)
+    work.tries = _tries(home.journal) if waiting else {}
     # Two failures on which every model hangs must not block the rest.
     return [work.review(each) for each in sorted(waiting, key=lambda each: len(work.tries.get(each.outcome_id, ())))]
 
@@ -67,23 +66,23 @@ def _tries(journal: Journal) -> dict[str, list[Body]]:
 class _Work:
     """Reviews one failure at a time."""
 
-    def __init__(self, views: Views, settings: Settings, clock: Clock, reviewer: Reviewer, again: bool) -> None:
-        self.views, self.settings, self.clock, self.reviewer, self.again = views, settings, clock, reviewer, again
+    def __init__(self, home: Home, reviewer: Reviewer, again: bool) -> None:
+        self.home, self.reviewer, self.again = home, reviewer, again
         self.names: frozenset[str] = frozenset(getattr(reviewer, "names", ()))
         self.tries: dict[str, list[Body]] = {}
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
-        number = _next_number(self.views.journal, outcome.outcome_id)
+        number = _next_number(self.home.journal, outcome.outcome_id)
         if not self._waits(outcome):
             return _record(outcome, Verdict(0.0, "", "", problem=_MEANWHILE))
         tried = self._tried(outcome)
         if self.names and self.names <= tried:
             return _record(outcome, Verdict(0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"))
-        found = _trace_of(self.views, outcome)
+        found = _trace_of(self.home.views, outcome)
         if found is not None and found.success is None:
             return _record(outcome, Verdict(0.0, "", "", problem=_UNDER_WAY))
-        sources = _sources(self.views, outcome, found)
+        sources = _sources(self.home.views, outcome, found)
         case = replace(case_of(outcome, found), tried=tried)
         return self._settle(case, _in_own_words(self.reviewer.review(case), case), sources, number)
 
@@ -94,37 +93,37 @@ class _Work:
 
     def _waits(self, outcome: Outcome) -> bool:
         """Whether it is still a failure that nobody has reviewed or erased since the queue was read."""
-        if not self.views.journal.read(ids=[outcome.outcome_id]):
+        if not self.home.journal.read(ids=[outcome.outcome_id]):
             return False
-        view = self.views.get(Outcomes)
+        view = self.home.views.get(Outcomes)
         with view.lock:
-            rows = view.queue(agent=outcome.agent_id, threshold=self.settings.review_threshold, again=self.again)
+            rows = view.queue(agent=outcome.agent_id, threshold=self.home.settings.review_threshold, again=self.again)
             return view.ids.find(outcome.outcome_id) in rows.tolist()
 
     def _settle(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> TraceReviewRecord:
         # While a model thought, what it was shown may have been erased.
-        if any(event.erased for event in self.views.journal.read(ids=[each.id for each in sources], erased=True)):
+        if any(event.erased for event in self.home.journal.read(ids=[each.id for each in sources], erased=True)):
             return _record(case.outcome, replace(verdict, fix_description="", problem=_ERASED))
         if verdict.problem is None:
             try:
                 events = self._reviewed(case, verdict, sources, number)
-                self.views.journal.append(events)
+                self.home.journal.append(events)
                 return _record(case.outcome, verdict, observation_id=events[0].id)
             except AlreadyThere:
                 return _record(case.outcome, replace(verdict, problem=_MEANWHILE))
             except InvalidInput as error:  # the fix is longer than the setting maxTextBytes allows
                 verdict = replace(verdict, problem=str(error))
         if verdict.problem != NOBODY_ASKED:
-            self.views.journal.append([self._failed(case, verdict, sources)])
+            self.home.journal.append([self._failed(case, verdict, sources)])
         return _record(case.outcome, verdict)
 
     def _reviewed(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> list[Event]:
         """The fix as an observation, trusted no more than what it was made from, and the review that it is from."""
-        outcome, now = case.outcome, self.clock.now()
+        outcome, now = case.outcome, self.home.clock.now()
         source = min(("model", *(each.body.get("source", "model") for each in sources)), key=lambda each: TRUST[each])
         text = f"{FIX_TYPE}: {verdict.fix_description}"
         entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session)
-        fix, _ = new_observation(entry, self.settings, now)
+        fix, _ = new_observation(entry, self.home.settings, now)
         lineage = tuple(each.id for each in sources)
         fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
         body = {
@@ -164,7 +163,7 @@ class _Work:
             body,
             agent=outcome.agent_id,
             session=outcome.session,
-            at=self.clock.now(),
+            at=self.home.clock.now(),
             lineage=[each.id for each in sources],
         )
 

@@ -12,13 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import InvalidInput
@@ -42,6 +40,7 @@ from theorex_lab.evolution.policy_scoring import (
     shrunk_success,
     weighted_mean,
 )
+from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import Views
@@ -123,61 +122,60 @@ class Proposal(NamedTuple):
     n: int
 
 
-def gate(views: Views, settings: Settings, clock: Clock, home: Path) -> tuple[list[Gated], Settings]:
-    """Judge a proposal for each part, and put what is accepted in force; returns the settings as they are then.
+def gate(home: Home) -> list[Gated]:
+    """Judge a proposal for each part, and put what is accepted in force; the home has the settings as they are then.
 
     The same records and the same policy are judged once: repeating it changes nothing. Accepting keeps the policy in
     force, appends what the gate said, replaces config.json, and keeps the new policy; a gate that was killed on the way
     is finished by the next one. What a rollback undid is not proposed again. Raises ConfigError, StorageError.
     """
     found = []
-    with policy_lock(home):
+    with policy_lock(home.folder):
         for part in PARTS:
-            said, settings = _Gate(views, settings, clock, home, part).run()
-            found.append(said)
-    return found, settings
+            found.append(_Gate(home, part).run())
+    return found
 
 
-def score_policy(views: Views, settings: Settings) -> dict[str, dict[str, float | int]]:
+def score_policy(home: Home) -> dict[str, dict[str, float | int]]:
     """Scores of the settings on the later half of what was recorded: {memory: {score, n}, routing: {score, n}}."""
-    _, later = _halves(needs(views), _most_records(views))
-    replay = MemoryReplay(views.journal, context_tokens=settings.context_tokens)
-    memory, n = weighted_mean(replay.shares(later, [settings]), later)
-    known = calls(views)
+    _, later = _halves(needs(home.views), _most_records(home.views))
+    replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
+    memory, n = weighted_mean(replay.shares(later, [home.settings]), later)
+    known = calls(home.views)
     _, asked = _later_places(len(known))
-    success, matched = shrunk_success(agreement(known, asked, [settings]), [known[place] for place in asked])
+    success, matched = shrunk_success(agreement(known, asked, [home.settings]), [known[place] for place in asked])
     return {
         "memory": {"score": float(memory[0]), "n": n},
         "routing": {"score": float(success[0]), "n": int(matched[0])},
     }
 
 
-def propose_memory(views: Views, settings: Settings, turned_down: frozenset[str] = frozenset()) -> Proposal:
+def propose_memory(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
     """The law, half-life and MILD threshold that served the earlier outcomes best, scored on the later ones."""
-    earlier, later = _halves(needs(views), _most_records(views))
-    if len(later) < settings.gate_min_samples:
+    earlier, later = _halves(needs(home.views), _most_records(home.views))
+    if len(later) < home.settings.gate_min_samples:
         return Proposal({}, None, None, len(later))
-    candidates = _candidates(settings, _memory_changes(settings), "memory", turned_down)
-    replay = MemoryReplay(views.journal, context_tokens=settings.context_tokens)
+    candidates = _candidates(home.settings, _memory_changes(home.settings), "memory", turned_down)
+    replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
     shares = replay.shares(earlier, [policy for _, policy in candidates])
     best = _best(weighted_mean(shares, earlier)[0], candidates)
     changes, chosen = candidates[best if gain_stands_out(shares[best] - shares[0]) else 0]
-    (before, after), n = weighted_mean(replay.shares(later, [settings, chosen]), later)
+    (before, after), n = weighted_mean(replay.shares(later, [home.settings, chosen]), later)
     return Proposal(changes, float(before), float(after), n)
 
 
-def propose_routing(views: Views, settings: Settings, turned_down: frozenset[str] = frozenset()) -> Proposal:
+def propose_routing(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
     """The weights of the matrix whose choices did best among the earlier calls, scored on the later ones."""
-    known = calls(views)
+    known = calls(home.views)
     earlier, later = _later_places(len(known))
-    if len(later) < settings.gate_min_samples:
+    if len(later) < home.settings.gate_min_samples:
         return Proposal({}, None, None, len(later))
-    candidates = _candidates(settings, _routing_changes(), "routing", turned_down)
+    candidates = _candidates(home.settings, _routing_changes(), "routing", turned_down)
     agrees = agreement(known, earlier, [policy for _, policy in candidates])
     tried = [known[place] for place in earlier]
     best = _best(shrunk_success(agrees, tried)[0], candidates)
     changes, chosen = candidates[best if _stands_out(agrees[best], agrees[0], tried) else 0]
-    agrees = agreement(known, later, [settings, chosen])
+    agrees = agreement(known, later, [home.settings, chosen])
     (before, after), n = shrunk_success(agrees, [known[place] for place in later])
     return Proposal(changes, float(before), float(after), int(n.min()))
 
@@ -185,36 +183,37 @@ def propose_routing(views: Views, settings: Settings, turned_down: frozenset[str
 class _Gate:
     """One part of the policy before the gate."""
 
-    def __init__(self, views: Views, settings: Settings, clock: Clock, home: Path, part: str) -> None:
-        self.views, self.settings, self.clock, self.home, self.part = views, settings, clock, home, part
-        self.journal = views.journal
+    def __init__(self, home: Home, part: str) -> None:
+        self.home, self.part = home, part
+        self.journal = home.journal
         said = [*numbered_events(self.journal, "gated")]
         self.number = len(said) + 1
         self.said = [event for event in said if not event.erased and event.body["part"] == part]
         self.policies = policies(self.journal)
 
-    def run(self) -> tuple[Gated, Settings]:
-        now = _digest(self.settings, self.part)
+    def run(self) -> Gated:
+        now = _digest(self.home.settings, self.part)
         last = self.said[-1] if self.said else None
         if last is not None and self._unfinished(last) and now in (last.body["against"], last.body["result"]):
-            return _gated(last), self._put_in_force(last)
+            self._put_in_force(last)
+            return _gated(last)
         evidence = self._evidence()
         for event in reversed(self.said):
             judged = (event.body["against"], event.body["result"] if event.body["decision"] == "accept" else None)
             if event.body["evidence"] == evidence and now in judged:
-                return _gated(event, repeated=True), self.settings
+                return _gated(event, repeated=True)
         propose = {"memory": propose_memory, "routing": propose_routing}[self.part]
-        return self._settle(propose(self.views, self.settings, self._turned_down()), evidence, now)
+        return self._settle(propose(self.home, self._turned_down()), evidence, now)
 
-    def _settle(self, proposal: Proposal, evidence: str, now: str) -> tuple[Gated, Settings]:
-        margin, min_samples = self.settings.gate_margin, self.settings.gate_min_samples
+    def _settle(self, proposal: Proposal, evidence: str, now: str) -> Gated:
+        margin, min_samples = self.home.settings.gate_margin, self.home.settings.gate_min_samples
         before, after = proposal.before or 0.0, proposal.after or 0.0
         decision = decide(before, after, proposal.n, margin=margin, min_samples=min_samples)
         number, lineage = None, []
         if decision == "accept":
             metrics = {self.part: {"score": proposal.before, "n": proposal.n}}
             kept = keep(
-                self.journal, self.settings, at=self.clock.now(), reason=f"in force before gate {self.number}",
+                self.journal, self.home.settings, at=self.home.clock.now(), reason=f"in force before gate {self.number}",
                 metrics=metrics,
             )  # fmt: skip
             number, lineage = kept.number + 1, [kept.event_id]
@@ -230,33 +229,35 @@ class _Gate:
             "policy": number,
             "evidence": evidence,
             "against": now,
-            "result": _digest(with_changes(self.settings, proposal.changes), self.part),
+            "result": _digest(with_changes(self.home.settings, proposal.changes), self.part),
         }
         event = new_event(
             "gated",
             body,
             agent=SCANNER,
-            at=self.clock.now(),
+            at=self.home.clock.now(),
             lineage=lineage,
             event_id=derived_event_id("gated", self.number),
         )
         self.journal.append([event], allow_future=True)
-        return _gated(event), self._put_in_force(event) if decision == "accept" else self.settings
+        if decision == "accept":
+            self._put_in_force(event)
+        return _gated(event)
 
-    def _put_in_force(self, event: Event) -> Settings:
+    def _put_in_force(self, event: Event) -> None:
         """What an accepted gate leaves to do: config.json, then the policy that says it is done."""
         changes = event.body["proposed"]
-        changed = with_changes(self.settings, changes)
-        write_config(self.home, changes)
+        changed = with_changes(self.home.settings, changes)
+        write_config(self.home.folder, changes)
         snapshot(
             self.journal,
             policy_settings(changed),
-            at=self.clock.now(),
+            at=self.home.clock.now(),
             reason=f"accepted by gate {event.body['number']}",
             metrics={self.part: {"score": event.body["after"], "n": event.body["n"]}},
             lineage=[event.id],
         )
-        return changed
+        self.home.settings = changed
 
     def _unfinished(self, event: Event) -> bool:
         return event.body["decision"] == "accept" and self._policy_of(event) is None
@@ -278,10 +279,10 @@ class _Gate:
     def _evidence(self) -> str:
         """What the records of this part come to; another record, or another score of one, makes it another."""
         if self.part == "memory":
-            records: list[Any] = [[need.seq, round(need.weight, 9)] for need in needs(self.views)]
+            records: list[Any] = [[need.seq, round(need.weight, 9)] for need in needs(self.home.views)]
         else:
-            records = [[call.started, call.success] for call in calls(self.views)]
-        rule = [self.settings.gate_margin, self.settings.gate_min_samples]
+            records = [[call.started, call.success] for call in calls(self.home.views)]
+        rule = [self.home.settings.gate_margin, self.home.settings.gate_min_samples]
         return derived_event_id("evidence", self.part, encode(rule), encode(records))
 
 

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from theorex_lab.clock import Clock
-from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.refine import refine
@@ -23,10 +20,10 @@ from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.what_failed import what_failed
+from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.files import exclusive
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.context_file import CONTEXT_FILE
 
 T = TypeVar("T")
@@ -49,14 +46,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class NightlyReport:
-    """What a night did. ran: False where another process is at it, and then nothing was done.
-
-    settings: as they are after the night, which may have changed the policy.
-    """
+    """What a night did. ran: False where another process is at it, and then nothing was done."""
 
     ran: bool
     steps: list[Step]
-    settings: Settings = field(repr=False)
 
     @property
     def ok(self) -> bool:
@@ -68,31 +61,27 @@ class NightlyReport:
         return {"ran": self.ran, "ok": self.ok, "steps": [step._asdict() for step in self.steps]}
 
 
-def nightly(
-    views: Views, settings: Settings, clock: Clock, home: Path, *, review: ReviewFailures, agent: str | None = None
-) -> NightlyReport:
+def nightly(home: Home, *, review: ReviewFailures, agent: str | None = None) -> NightlyReport:
     """Run the steps for every agent, or for one; a step that fails is reported and does not stop those after it.
 
     Repeating it at once changes nothing. The report is appended, unless nothing has happened since the last one.
     Raises InvalidInput for an agent outside the rule, StorageError where the home or the report cannot be written.
     """
-    night = _Night(views, settings, clock, home, review, None if agent is None else check_agent(agent))
+    night = _Night(home, review, None if agent is None else check_agent(agent))
     try:
-        with exclusive(home / LOCK_FILE, wait=False) as held:
-            return night.run() if held else NightlyReport(False, [], settings)
+        with exclusive(home.folder / LOCK_FILE, wait=False) as held:
+            return night.run() if held else NightlyReport(False, [])
     except OSError as error:
         raise StorageError(
-            f"cannot write in {home}: {error.strerror}; make it writable, or choose a home with --home"
+            f"cannot write in {home.folder}: {error.strerror}; make it writable, or choose a home with --home"
         ) from error
 
 
 class _Night:
     """The steps, and what they share."""
 
-    def __init__(
-        self, views: Views, settings: Settings, clock: Clock, home: Path, review: ReviewFailures, agent: str | None
-    ) -> None:
-        self.views, self.settings, self.clock, self.home = views, settings, clock, home
+    def __init__(self, home: Home, review: ReviewFailures, agent: str | None) -> None:
+        self.home = home
         self.review_failures, self.agent = review, agent
 
     def run(self) -> NightlyReport:
@@ -105,12 +94,12 @@ class _Night:
             "promote": self.promote,
             "boot-inject": self.boot_inject,
         }
-        before = self.views.journal.last_seq()
-        report = NightlyReport(True, [self._isolated(name, step) for name, step in steps.items()], self.settings)
+        before = self.home.journal.last_seq()
+        report = NightlyReport(True, [self._isolated(name, step) for name, step in steps.items()])
         if not (report.ok and self._as_the_last_night_left_it(before)):
             body = {"steps": report.to_dict()["steps"]}
-            event = new_event("nightly", body, agent=SCANNER, at=self.clock.now())
-            self.views.journal.append([event], allow_future=True)
+            event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
+            self.home.journal.append([event], allow_future=True)
         return report
 
     def review(self) -> str:
@@ -121,43 +110,42 @@ class _Night:
         return f"{written} fixes written{waiting}"
 
     def refine(self) -> str:
-        done = self._for_each(lambda agent: refine(self.views, self.settings, self.clock, agent=agent))
+        done = self._for_each(lambda agent: refine(self.home, agent=agent))
         return f"{sum(len(each.observations) for each in done)} observations written"
 
     def gate(self) -> str:
-        said, self.settings = gate(self.views, self.settings, self.clock, self.home)
-        return "; ".join(map(told, said))
+        return "; ".join(map(told, gate(self.home)))
 
     def graduate(self) -> str:
         return f"{sum(map(len, self._for_each(self._graduate)))} concepts graduated"
 
     def _graduate(self, agent: str) -> list[str]:
-        labels = lifecycle.graduate(self.views, self.settings, self.clock, agent=agent)
+        labels = lifecycle.graduate(self.home, agent=agent)
         if labels:  # what is new has its tier tonight, so that a second night finds nothing to do
-            lifecycle.scan(self.views, self.settings, self.clock, agents=[agent])
+            lifecycle.scan(self.home, agents=[agent])
         return labels
 
     def scan(self) -> str:
         agents = None if self.agent is None else [self.agent]
-        found = lifecycle.scan(self.views, self.settings, self.clock, agents=agents)
+        found = lifecycle.scan(self.home, agents=agents)
         return f"{found.changed} concepts changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
 
     def promote(self) -> str:
-        done = self._for_each(lambda agent: lifecycle.promote(self.views, self.settings, self.clock, agent=agent))
+        done = self._for_each(lambda agent: lifecycle.promote(self.home, agent=agent))
         return f"{sum(each.concepts for each in done)} concepts, {sum(each.links for each in done)} links promoted"
 
     def boot_inject(self) -> str:
-        file = self.home / CONTEXT_FILE
-        context = lifecycle.boot_inject(self.views, self.settings, self.clock, file, failed=what_failed)
+        file = self.home.folder / CONTEXT_FILE
+        context = lifecycle.boot_inject(self.home, file, failed=what_failed)
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens"
 
     def _isolated(self, name: str, step: Callable[[], str]) -> Step:
-        started = self.clock.now()
+        started = self.home.clock.now()
         try:
             ok, detail = True, step()
         except TheorexError as error:
             ok, detail = False, str(error)
-        return Step(name, ok, (self.clock.now() - started) / _MICROSECONDS, detail)
+        return Step(name, ok, (self.home.clock.now() - started) / _MICROSECONDS, detail)
 
     def _for_each(self, act: Callable[[str], T]) -> list[T]:
         """What the act gives for each agent; those that failed are named together when all had their turn."""
@@ -176,14 +164,14 @@ class _Night:
         if self.agent is not None:
             return [self.agent]
         names: dict[str, None] = {}
-        for view in (self.views.get(Axon), self.views.get(Outcomes), self.views.get(ShortTerm)):
+        for view in (self.home.views.get(Axon), self.home.views.get(Outcomes), self.home.views.get(ShortTerm)):
             with view.lock:
                 names |= dict.fromkeys(view.agents)
         return list(names)
 
     def _as_the_last_night_left_it(self, seq: int) -> bool:
         """Whether nothing was appended since `seq`, which is where the last night ended."""
-        journal = self.views.journal
+        journal = self.home.journal
         last = journal.read(seqs=[journal.last_seq()])
         return bool(last) and last[0].seq == seq and last[0].kind == "nightly"
 

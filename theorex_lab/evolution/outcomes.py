@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import Clock, to_iso
+from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.traces import outcome_id_of, trace
 from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.view import View, Views
+from theorex_lab.journal.view import View
 from theorex_lab.memory.evidence import Coded, EvidenceTable
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.text.doors import door, kept_text
@@ -278,8 +279,8 @@ class OutcomeLog:
     Every change is a new event; what was recorded stands for ever.
     """
 
-    def __init__(self, views: Views, settings: Settings, clock: Clock) -> None:
-        self.views, self.settings, self.clock = views, settings, clock
+    def __init__(self, home: Home) -> None:
+        self.home = home
 
     def record(
         self, agent: str, decision: str, result: str, *, success: bool, keep_secrets: bool = False, **more: Any
@@ -294,11 +295,11 @@ class OutcomeLog:
                 decision=decision,
                 result=result,
                 success=success,
-                settings=self.settings,
-                at=self.clock.now(),
+                settings=self.home.settings,
+                at=self.home.clock.now(),
                 **more,
             )
-        self.views.journal.append([event])
+        self.home.journal.append([event])
         return self.get(event.id)
 
     def record_of_trace(
@@ -317,7 +318,7 @@ class OutcomeLog:
         `decision`: the task of the call where none is given; see `outcome_event` for `more`. Raises InvalidInput for a
         trace that is unknown, open or erased, for one that has an outcome, and for an `agent` that did not make it.
         """
-        call = trace(self.views, trace_id)
+        call = trace(self.home.views, trace_id)
         if agent not in (None, call.agent_id):
             raise InvalidInput(f"got the agent {agent!r}; the call {trace_id} was made by {call.agent_id}")
         if call.outcome_id is not None:
@@ -326,15 +327,15 @@ class OutcomeLog:
             )
         if call.success is None:
             raise InvalidInput(f"the call {trace_id} has not ended; record how it went once it has")
-        (end,) = self.views.journal.read(ids=[derived_event_id("trace ended", trace_id)])
+        (end,) = self.home.journal.read(ids=[derived_event_id("trace ended", trace_id)])
         with door(keep_secrets=keep_secrets):
             event = outcome_event(
                 agent=call.agent_id,
                 decision=call.task if decision is None else decision,
                 result=result,
                 success=success,
-                settings=self.settings,
-                at=self.clock.now(),
+                settings=self.home.settings,
+                at=self.home.clock.now(),
                 **more,
             )
         body = {**event.body, "trace_id": trace_id}
@@ -345,7 +346,7 @@ class OutcomeLog:
                 body["answer"]["source"] = end.body["source"]
         event = event._replace(id=outcome_id_of(trace_id), body=body, lineage=(end.id,))
         try:
-            self.views.journal.append([event])
+            self.home.journal.append([event])
         except AlreadyThere as error:
             raise InvalidInput(
                 f"the call {trace_id} has an outcome that was erased, or that another process recorded just now"
@@ -377,13 +378,13 @@ class OutcomeLog:
             "reason": kept_text(reason)[:500],
             "model": model,
         }
-        event = new_event("outcome_scored", body, agent=known.agent_id, at=self.clock.now(), lineage=[outcome_id])
-        self.views.journal.append([event])
+        event = new_event("outcome_scored", body, agent=known.agent_id, at=self.home.clock.now(), lineage=[outcome_id])
+        self.home.journal.append([event])
         return self.get(outcome_id)
 
     def get(self, outcome_id: str) -> Outcome:
         """One outcome. Raises InvalidInput where there is none of that id."""
-        view = self.views.get(Outcomes)
+        view = self.home.views.get(Outcomes)
         with view.lock:
             row = view.ids.find(outcome_id)
             found = self._outcomes(view, [] if row is None or not view.rows["seq"][row] else [row])
@@ -397,18 +398,18 @@ class OutcomeLog:
         self, *, agent: str | None = None, since: int | None = None, limit: int | None = None
     ) -> list[Outcome]:
         """The outcomes of an agent (or all) from a time on (µs), oldest first; the newest `limit` of them."""
-        view = self.views.get(Outcomes)
+        view = self.home.views.get(Outcomes)
         with view.lock:
             rows = view.select(agent=check_agent(agent) if agent is not None else None, since=since)
             return self._outcomes(view, (rows if limit is None else rows[-limit:] if limit else rows[:0]).tolist())
 
     def queue(self, *, agent: str | None = None, again: bool = False) -> list[Outcome]:
         """Failures that wait for a review, oldest first (`again`: also those that were reviewed)."""
-        view = self.views.get(Outcomes)
+        view = self.home.views.get(Outcomes)
         with view.lock:
             rows = view.queue(
                 agent=check_agent(agent) if agent is not None else None,
-                threshold=self.settings.review_threshold,
+                threshold=self.home.settings.review_threshold,
                 again=again,
             )
             return self._outcomes(view, rows.tolist())
@@ -422,7 +423,7 @@ class OutcomeLog:
         seqs = [int(view.rows["seq"][row]) for row in chosen]
         traces = [int(view.rows["trace_seq"][row]) for row in chosen]
         decided = [int(view.rows["decided"][row]) for row in chosen]
-        events = {event.seq: event for event in self.views.journal.read(seqs=sorted({*seqs, *traces, *decided} - {0}))}
+        events = {event.seq: event for event in self.home.journal.read(seqs=sorted({*seqs, *traces, *decided} - {0}))}
         scores = view.scores()
         return [
             self._outcome(view, row, events[seq], events.get(trace), events[said], float(scores[row]))

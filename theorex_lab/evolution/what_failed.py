@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.sentences import owner_of
 from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.context import FAILURE
 from theorex_lab.memory.filling import LINE_CHARACTERS, Line, age_in_words, shortened
 from theorex_lab.memory.observation import TRUST
@@ -17,18 +16,18 @@ MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 
-def what_failed(views: Views, settings: Settings, now: int) -> list[Line]:
+def what_failed(home: Home, now: int) -> list[Line]:
     """The failures of the last seven days that wait for a review at `now` (µs), newest first, each once, ten at most.
 
     One that a later outcome calls a success is none.
     """
-    view = views.get(Outcomes)
+    view = home.views.get(Outcomes)
     with view.lock:
-        rows = view.queue(threshold=settings.review_threshold)
+        rows = view.queue(threshold=home.settings.review_threshold)
         at = view.rows["at"][rows]
         recent = (at >= now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= now)
         seqs = view.rows["seq"][rows[recent]].tolist()
-    failed = views.journal.read(seqs=seqs)
+    failed = home.journal.read(seqs=seqs)
     failed.sort(key=lambda event: (event.at, event.seq))
     once = {
         (event.agent, event.body["source"], event.body["decision"], event.body["result"]): event for event in failed

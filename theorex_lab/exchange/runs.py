@@ -18,8 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from theorex_lab.clock import Clock, to_iso
-from theorex_lab.config import Settings
+from theorex_lab.clock import to_iso
 from theorex_lab.designs.theorex.exchange import (
     Exported,
     FileReport,
@@ -51,6 +50,7 @@ from theorex_lab.exchange.fields import (
 )
 from theorex_lab.exchange.flat_files import Record, append_new, write_lines
 from theorex_lab.exchange.problems import merged
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode, new_event, tells_no_answer
@@ -69,9 +69,7 @@ T = TypeVar("T")
 
 
 def export_home(
-    views: Views,
-    settings: Settings,
-    clock: Clock,
+    home: Home,
     searcher: Searcher,
     folder: Path | None,
     *,
@@ -85,19 +83,19 @@ def export_home(
     decisions, tasks and the history are not in it. Raises FilesThere, with nothing written, for a folder that is not
     empty, or where a file would be replaced at those places, unless `replace` is given.
     """
-    chosen = OutcomeLog(views, settings, clock).outcomes(agent=agent)
-    outcomes = (_outcome_record(views.journal, each) for each in chosen)
+    chosen = OutcomeLog(home).outcomes(agent=agent)
+    outcomes = (_outcome_record(home.journal, each) for each in chosen)
     if folder is None:
-        own = settings.path("outcomes_dir")
+        own = home.settings.path("outcomes_dir")
         if not replace:
             refuse_to_replace(own / file_name(each.outcome_id) for each in chosen)
-        done = export_places(views, settings, clock, agent=agent, replace=replace)
+        done = export_places(home, agent=agent, replace=replace)
         _write_runs(own, outcomes, f"{own}/*.json", done)
         return done
     if not replace and folder.is_dir():
         refuse_to_replace(sorted(folder.iterdir()))
-    done = export_files(views, settings, clock, searcher, folder, agent=agent)
-    _write_runs(folder / TRACES, _trace_records(views, agent), f"{TRACES}/*.json", done)
+    done = export_files(home, searcher, folder, agent=agent)
+    _write_runs(folder / TRACES, _trace_records(home.views, agent), f"{TRACES}/*.json", done)
     _write_runs(folder / OUTCOMES, outcomes, f"{OUTCOMES}/*.json", done)
     return done
 
@@ -109,9 +107,7 @@ def _write_runs(folder: Path, records: Iterator[Record], name: str, done: Export
 
 
 def import_home(
-    views: Views,
-    settings: Settings,
-    clock: Clock,
+    home: Home,
     searcher: Callable[[], Searcher],
     path: Path | None,
     *,
@@ -130,36 +126,34 @@ def import_home(
     `keep_secrets` is given.
     """
     with door(keep_secrets=keep_secrets):
-        return _import_home(views, settings, clock, searcher, path, agent, trust_own)
+        return _import_home(home, searcher, path, agent, trust_own)
 
 
 def _import_home(
-    views: Views,
-    settings: Settings,
-    clock: Clock,
+    home: Home,
     searcher: Callable[[], Searcher],
     path: Path | None,
     agent: str,
     trust_own: bool,
 ) -> list[FileReport]:
-    how = Importing(settings, clock.now(), check_agent(agent), trust_own)
+    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     if path is not None:
         outcomes, traces = _run_files(path)
         memory = [path] if not (outcomes or traces) or (path.is_dir() and files_of(path)) else []
     else:
-        outcomes, traces = sorted(settings.path("outcomes_dir").glob("*.json")), []
-        memory = [place for place in places(settings) if place.exists() and files_of(place)]
+        outcomes, traces = sorted(home.settings.path("outcomes_dir").glob("*.json")), []
+        memory = [place for place in places(home.settings) if place.exists() and files_of(place)]
     reports = []
     for place in memory:
-        reports += import_files(views, settings, clock, searcher, place, agent=agent, trust_own=trust_own)
+        reports += import_files(home, searcher, place, agent=agent, trust_own=trust_own)
     # A call names its outcome at its start; so the outcomes are read first.
     links: dict[str, str] = {}
     if outcomes:
-        reports.append(_import_outcomes(views.journal, outcomes, how, links, path))
+        reports.append(_import_outcomes(home.journal, outcomes, how, links, path))
     if traces:
-        reports.append(_import_traces(views.journal, traces, how, links, path))
+        reports.append(_import_traces(home.journal, traces, how, links, path))
     if not reports:
-        looked = ", ".join(map(str, [*places(settings), settings.path("outcomes_dir")]))
+        looked = ", ".join(map(str, [*places(home.settings), home.settings.path("outcomes_dir")]))
         raise InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
     return reports
 

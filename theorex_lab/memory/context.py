@@ -15,6 +15,7 @@ from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.sentences import sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Line, Room, age_in_words, count_tokens, shortened, trusted_first
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from theorex_lab.designs.theorex.moments import Moment
-    from theorex_lab.journal.view import Views
 
-    Failed = Callable[[Views, Settings, int], Sequence[Line]]  # the last: now, µs
+    Failed = Callable[[Home, int], Sequence[Line]]  # the last: now, µs
 
 # Tokens and items of the context that a model is given.
 BUDGETS = {
@@ -80,14 +80,12 @@ def fence(lines: list[str], source: str) -> list[str]:
     return [f"{ticks}text source={source}", *(_SPACE.sub(" ", line).strip() for line in lines), ticks]
 
 
-def render_of(
-    views: Views, settings: Settings, now: int, *, tokens: int | None = None, failed: Failed | None = None
-) -> Context:
-    """`render` of a home's views as they are now; `failed` gives the lines of what failed."""
-    told = [] if failed is None else failed(views, settings, now)
-    axon = views.get(Axon)
+def render_of(home: Home, now: int, *, tokens: int | None = None, failed: Failed | None = None) -> Context:
+    """`render` of a home as it is now; `failed` gives the lines of what failed."""
+    told = [] if failed is None else failed(home, now)
+    axon = home.views.get(Axon)
     with axon.lock:
-        return render(axon, views.journal, now, settings, failed=told, tokens=tokens)
+        return render(axon, home.journal, now, home.settings, failed=told, tokens=tokens)
 
 
 def render(

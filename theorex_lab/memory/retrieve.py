@@ -8,22 +8,19 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import Clock
-from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
+from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import check_text
-from theorex_lab.search.embed import Embedder, HttpEmbedder
+from theorex_lab.search.embed import HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex, labels_of
 from theorex_lab.search.lexical import tokenize
@@ -81,8 +78,8 @@ class Hits(Sequence[Hit]):
 class Searcher:
     """Hybrid search over one home. Vectors are taken from the cache; a search adds a few that are missing."""
 
-    def __init__(self, views: Views, settings: Settings, clock: Clock, embedder: Embedder, folder: Path) -> None:
-        self.views, self.settings, self.now, self.embedder, self.folder = views, settings, clock.now, embedder, folder
+    def __init__(self, home: Home) -> None:
+        self.home, self.embedder, self.folder = home, home.embedder, home.folder / "vectors"
         self._table: Table | None = None
         self._awake_at: tuple[Table, int, Table, int] | None = None
         self._awake_mask: NDArray[np.bool_] = np.zeros(0, bool)
@@ -117,7 +114,7 @@ class Searcher:
                 allowed |= self._shared_documents(index, hide=allowed)
             if not cold:
                 allowed &= self._awake(index)
-            hits = self._search(index, query, vector, allowed, limit, now=self.now() if spread else None)
+            hits = self._search(index, query, vector, allowed, limit, now=self.home.clock.now() if spread else None)
         return Hits(query, hits, notes)
 
     def search_shared(self, query: str, *, limit: int = 10) -> Hits:
@@ -149,7 +146,7 @@ class Searcher:
 
     def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
         """A mask of the documents that do not sleep, kept until something is appended."""
-        axon = self.views.get(Axon, upto=index.seq)
+        axon = self.home.views.get(Axon, upto=index.seq)
         state = (index.documents, index.seq, axon.concepts, axon.seq)
         if self._awake_at != state:
             self._awake_at, self._awake_mask = state, ~_asleep(index, axon)
@@ -157,7 +154,7 @@ class Searcher:
 
     def _shared_documents(self, index: ItemIndex, *, hide: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Documents of promoted concepts, one a concept; none of those that stand among `hide` already."""
-        shared = self.views.get(SharedWeb)
+        shared = self.home.views.get(SharedWeb)
         documents = index.documents
         mask = np.zeros(len(documents), bool)
         with shared.lock:
@@ -175,7 +172,7 @@ class Searcher:
         self, index: ItemIndex, found: NDArray[Any], allowed: NDArray[np.bool_], now: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Concept documents reached from the concepts among `found`, with their activation."""
-        axon = self.views.get(Axon)
+        axon = self.home.views.get(Axon)
         concepts = np.flatnonzero(allowed & (index.documents["kind"] == CONCEPT))
         agents = [index.agents[number] for number in index.documents["agent"][concepts].tolist()]
         ids = index.documents["concept_id"][concepts].tolist()
@@ -183,7 +180,7 @@ class Searcher:
             rows = [axon.row(agent, concept) for agent, concept in zip(agents, ids, strict=True)]
             known = np.array([-1 if row is None else row for row in rows], np.int64)
             seeds = known[np.isin(concepts, found) & (known >= 0)]
-            activation = np.append(spread_activation(axon, seeds, now, self.settings), 0.0)[known]
+            activation = np.append(spread_activation(axon, seeds, now, self.home.settings), 0.0)[known]
         reached = activation > 0
         return concepts[reached], activation[reached]
 
@@ -197,13 +194,13 @@ class Searcher:
 
         Raises ModelUnavailable where the embedder does not answer; what was computed before is kept.
         """
-        index = self.views.get(ItemIndex)
+        index = self.home.views.get(ItemIndex)
         with index.lock:
             self._load(index)
             wanted = len(self._queued[:limit])
         done = 0
         while done < wanted:
-            part, texts = self._pending(self.views.get(ItemIndex), min(wanted - done, _EMBEDDED_AT_ONCE))
+            part, texts = self._pending(self.home.views.get(ItemIndex), min(wanted - done, _EMBEDDED_AT_ONCE))
             if not texts:
                 break
             self._keep(part, texts, self.embedder.embed(texts))
@@ -212,7 +209,7 @@ class Searcher:
 
     def coverage(self) -> dict[str, int]:
         """How many documents have a vector of the embedder in use, and how many are queued for one."""
-        index = self.views.get(ItemIndex)
+        index = self.home.views.get(ItemIndex)
         with index.lock:
             self._load(index)
             return {"covered": len(self._covered), "queued": len(self._queued)}
@@ -222,26 +219,26 @@ class Searcher:
 
         In the time that is left, a few missing vectors are computed too.
         """
-        check_text(query, self.settings.max_text_bytes)
+        check_text(query, self.home.settings.max_text_bytes)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
             raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
-        deadline = time.monotonic() + self.settings.search_timeout_seconds
+        deadline = time.monotonic() + self.home.settings.search_timeout_seconds
         try:
             vector: NDArray[np.float32] = self._embed([query], deadline)[0]
             # After the vector, which an endpoint may take its time for: what is searched is what is there then.
-            index = self.views.get(ItemIndex)
+            index = self.home.views.get(ItemIndex)
             part, texts = self._pending(index, _EMBEDDED_AT_ONCE)
             if not texts or time.monotonic() >= deadline:
                 return index, vector, ()
             matrix = self._embed(texts, deadline)
         except ModelUnavailable as error:
-            return self.views.get(ItemIndex), None, (f"by words alone: {error}",)
+            return self.home.views.get(ItemIndex), None, (f"by words alone: {error}",)
         notes: tuple[str, ...] = ()
         try:
             self._keep(part, texts, matrix)
         except StorageError as error:
             notes = (f"new vectors were not kept: {error}",)
-        return self.views.get(ItemIndex), vector, notes
+        return self.home.views.get(ItemIndex), vector, notes
 
     def _embed(self, texts: list[str], deadline: float) -> NDArray[np.float32]:
         """Vectors from the embedder; an endpoint is not waited for beyond the deadline."""
@@ -260,7 +257,7 @@ class Searcher:
         try:
             answer = answers.get(timeout=max(deadline - time.monotonic(), 0.01))
         except queue.Empty:
-            seconds = self.settings.search_timeout_seconds
+            seconds = self.home.settings.search_timeout_seconds
             raise ModelUnavailable(f"{self.embedder.url} did not answer within {seconds:g} s") from None
         if isinstance(answer, ModelUnavailable):
             raise answer
@@ -274,7 +271,7 @@ class Searcher:
             return documents, self._texts(index, documents) if len(documents) else []
 
     def _keep(self, documents: NDArray[np.int64], texts: list[str], matrix: NDArray[np.float32]) -> None:
-        index = self.views.get(ItemIndex)
+        index = self.home.views.get(ItemIndex)
         with index.lock:
             numbered = self._table
             self._follow(index)
@@ -295,7 +292,7 @@ class Searcher:
 
         Asked while the cache is locked: an erasure that comes later sweeps what is added now.
         """
-        index = self.views.get(ItemIndex)
+        index = self.home.views.get(ItemIndex)
         if index.documents is numbered:
             return np.ones(len(keys), bool)
         return index.holds(np.frombuffer(b"".join(keys), np.uint64).reshape(-1, 2))
@@ -375,13 +372,13 @@ class Searcher:
         return self._covered[rows[near]], scores[near].astype(float)
 
     def _fuse(self, lists: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        if self.settings.fusion == "reciprocal_rank":
-            return fuse_reciprocal_rank(lists, k=int(self.settings.reciprocal_rank_k))
+        if self.home.settings.fusion == "reciprocal_rank":
+            return fuse_reciprocal_rank(lists, k=int(self.home.settings.reciprocal_rank_k))
         return fuse_standardised(lists)
 
     def _hits(self, index: ItemIndex, documents: NDArray[Any], scores: NDArray[Any]) -> Iterator[Hit]:
         seqs = index.documents["seq"][documents]
-        events = {event.seq: event for event in self.views.journal.read(seqs=seqs.tolist())}
+        events = {event.seq: event for event in self.home.journal.read(seqs=seqs.tolist())}
         for document, seq, score in zip(documents.tolist(), seqs.tolist(), scores.tolist(), strict=True):
             event = events.get(seq)
             if event is None:  # erased since the index was looked into
@@ -393,7 +390,7 @@ class Searcher:
     def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
         """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
         seqs = index.documents["seq"][documents].tolist()
-        bodies = {event.seq: event.body for event in self.views.journal.read(seqs=sorted(set(seqs)))}
+        bodies = {event.seq: event.body for event in self.home.journal.read(seqs=sorted(set(seqs)))}
         concepts = index.documents["concept_id"][documents].tolist()
         return [
             _label(bodies[seq], concept) if concept else bodies[seq]["text"]

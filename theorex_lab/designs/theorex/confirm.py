@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import Clock
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
@@ -26,19 +26,19 @@ class Confirmed(NamedTuple):
     text: str
 
 
-def confirm(views: Views, clock: Clock, observation_id: str) -> Confirmed:
+def confirm(home: Home, observation_id: str) -> Confirmed:
     """Note that a person vouches for a fix, or for what to avoid, named by its id or the end of it that a context shows.
 
     Repeating it changes nothing. Raises InvalidInput for an id that names none of them, several, or one that was erased.
     """
-    event = _named(views, observation_id)
+    event = _named(home.views, observation_id)
     done = new_event(
-        "confirmed", {"observation_id": event.id}, agent=event.agent, session=event.session, at=clock.now(),
+        "confirmed", {"observation_id": event.id}, agent=event.agent, session=event.session, at=home.clock.now(),
         lineage=[event.id], event_id=_confirmation_id(event.id),
     )  # fmt: skip
     try:
-        with views.journal.exclusive() as append:
-            if not views.journal.read(ids=[event.id]):
+        with home.journal.exclusive() as append:
+            if not home.journal.read(ids=[event.id]):
                 raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
             append(done)
     except AlreadyThere:

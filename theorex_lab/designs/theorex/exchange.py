@@ -27,7 +27,6 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_read as reading
 from theorex_lab.designs.theorex import exchange_write as writing
@@ -49,6 +48,7 @@ from theorex_lab.exchange.flat_files import (
     write_lines,
 )
 from theorex_lab.exchange.problems import merged
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import encode
 from theorex_lab.journal.foreign import check_inside
@@ -85,55 +85,53 @@ class FileReport:
     problems: list[str] = field(default_factory=list)
 
 
-def export_files(
-    views: Views, settings: Settings, clock: Clock, searcher: Searcher, folder: Path, *, agent: str | None = None
-) -> Exported:
+def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | None = None) -> Exported:
     """Write the memory of all agents, or of one, into `folder`; each file is replaced as a whole.
 
     Of one agent neither the context nor others' contributions are written. Other files in the folder are left alone.
     Vectors are left out, with a note, where their embedder does not answer. Raises InvalidInput for a name outside
     the rule, StorageError where a file cannot be written.
     """
-    axon, shared, short_term = views.get(Axon), views.get(SharedWeb), views.get(ShortTerm)
-    now, done = clock.now(), Exported(folder)
+    axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
+    now, done = home.clock.now(), Exported(folder)
     with ExitStack() as locks:
         for view in (axon, shared, short_term):
             locks.enter_context(view.lock)
         agents = _agents(axon, shared, short_term, agent)
         for name in _with_axon(axon, agents):
             path = folder / "agents" / portable(name) / AXON
-            done.files[f"agents/{portable(name)}/{AXON}"] = _write_axon(axon, short_term, settings, now, name, path)
-        done.files[SHARED] = _write_shared(axon, shared, settings, now, agents, folder / SHARED)
-        sentences = writing.observation_records(axon, views.journal, axon.seq, agents)
+            done.files[f"agents/{portable(name)}/{AXON}"] = _write_axon(
+                axon, short_term, home.settings, now, name, path
+            )
+        done.files[SHARED] = _write_shared(axon, shared, home.settings, now, agents, folder / SHARED)
+        sentences = writing.observation_records(axon, home.journal, axon.seq, agents)
         done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, sentences))
-        _export_short_term(views, short_term, now, agents, done)
+        _export_short_term(home.views, short_term, now, agents, done)
     _export_vectors(searcher, agents, done)
     if agent is None:
-        text = lifecycle.context(views, settings, clock).text
+        text = lifecycle.context(home).text
         done.files[CONTEXT_FILE] = write_lines(folder / CONTEXT_FILE, text.splitlines())
     return done
 
 
-def export_places(
-    views: Views, settings: Settings, clock: Clock, *, agent: str | None = None, replace: bool = False
-) -> Exported:
+def export_places(home: Home, *, agent: str | None = None, replace: bool = False) -> Exported:
     """Write what the original system reads where it looks for it: axons, the shared axon, and what sleeps.
 
     The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Raises FilesThere, with nothing
     written, where a file is there already and `replace` is not given; StorageError where one cannot be written.
     """
-    axon, shared, short_term = views.get(Axon), views.get(SharedWeb), views.get(ShortTerm)
-    folder, web, cold = places(settings)
-    now, done = clock.now(), Exported(folder)
+    axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
+    folder, web, cold = places(home.settings)
+    now, done = home.clock.now(), Exported(folder)
     with axon.lock, shared.lock, short_term.lock:
         agents = _agents(axon, shared, short_term, agent)
         axons = {name: folder / name / "theorex" / AXON for name in _with_axon(axon, agents)}
         if not replace:
             refuse_to_replace([*axons.values(), web, cold])
         for name, path in axons.items():
-            done.files[str(path)] = _write_axon(axon, short_term, settings, now, name, path)
-        done.files[str(web)] = _write_shared(axon, shared, settings, now, agents, web)
-        done.files[str(cold)] = write_cold(cold, writing.cold_nodes(axon, now, settings, axons))
+            done.files[str(path)] = _write_axon(axon, short_term, home.settings, now, name, path)
+        done.files[str(web)] = _write_shared(axon, shared, home.settings, now, agents, web)
+        done.files[str(cold)] = write_cold(cold, writing.cold_nodes(axon, now, home.settings, axons))
     return done
 
 
@@ -198,9 +196,7 @@ def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> No
 
 
 def import_files(
-    views: Views,
-    settings: Settings,
-    clock: Clock,
+    home: Home,
     searcher: Callable[[], Searcher],
     path: Path,
     *,
@@ -214,7 +210,7 @@ def import_files(
     lines are imported; a damaged JSON document is reported, and the other files are imported. Raises InvalidInput for
     a path that is neither, StorageError on a full disk.
     """
-    how = Importing(settings, clock.now(), check_agent(agent), trust_own)
+    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     stated: set[str] = set()  # agents whose axon came along
     reports = []
     for file in files_of(path) or _refuse(path):
@@ -222,7 +218,7 @@ def import_files(
         try:
             if path.is_dir():
                 check_inside(path, file)
-            done = _import_file(file, path, how, stated, views, searcher, report.problems)
+            done = _import_file(file, path, how, stated, home.views, searcher, report.problems)
             report.imported, report.skipped = done
         except InvalidInput as error:
             report.problems.append(f": {error}")

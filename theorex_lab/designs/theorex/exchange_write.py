@@ -255,7 +255,7 @@ def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:
 
     Of concepts only those that an axon holds: what was pruned is in no other file either.
     """
-    index, axon = searcher.views.get(ItemIndex), searcher.views.get(Axon)
+    index, axon = searcher.home.views.get(ItemIndex), searcher.home.views.get(Axon)
     living = axon.concepts["concept_id"][axon.rows_of(agents := list(agents))]
     with index.lock:
         wanted = np.flatnonzero(index.allowed(agents=agents))
@@ -274,7 +274,7 @@ def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int6
     documents, matrix = documents[found], matrix[found]
     keys, concepts = index.keys(documents), index.documents["concept_id"][documents].tolist()
     seqs = index.documents["seq"][documents].tolist()
-    ids = {event.seq: event.id for event in searcher.views.journal.read(seqs=sorted(set(seqs)))}
+    ids = {event.seq: event.id for event in searcher.home.journal.read(seqs=sorted(set(seqs)))}
     # Nine significant digits give every float32 back.
     pattern = ",".join(["%.9g"] * matrix.shape[1])
     for key, concept, seq, vector in zip(keys, concepts, seqs, matrix.tolist(), strict=True):

@@ -12,11 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from theorex_lab.clock import Clock
-from theorex_lab.config import Settings
 from theorex_lab.errors import AlreadyThere
+from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.context_file import write_context
 from theorex_lab.memory.observation import Entry, Written, observed
@@ -45,79 +43,77 @@ class Promoted(NamedTuple):
     links: int
 
 
-def write(journal: Journal, settings: Settings, clock: Clock, entry: Entry) -> Written:
+def write(home: Home, entry: Entry) -> Written:
     """Write one text; it is on disk when this returns. Raises InvalidInput, and then nothing was written."""
-    return write_all(journal, settings, clock, [entry])[0]
+    return write_all(home, [entry])[0]
 
 
-def write_all(
-    journal: Journal, settings: Settings, clock: Clock, entries: Sequence[Entry], *, imported: bool = False
-) -> list[Written]:
+def write_all(home: Home, entries: Sequence[Entry], *, imported: bool = False) -> list[Written]:
     """Write many texts in one transaction: all or none. An import may bear dates of the future."""
-    now = clock.now()
+    now = home.clock.now()
     events, written = [], []
     for entry in entries:
-        event, done = observed(entry, settings, now)
+        event, done = observed(entry, home.settings, now)
         events.append(event)
         written.append(done)
-    journal.append(events, allow_future=imported)
+    home.journal.append(events, allow_future=imported)
     return written
 
 
-def flush(views: Views, settings: Settings, clock: Clock, *, agent: str, session: str) -> Flushed:
+def flush(home: Home, *, agent: str, session: str) -> Flushed:
     """Move what scored at least flushThreshold in the session's flash to short-term memory; the rest is let go."""
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.flash import Flash, keep_best, score
     from theorex_lab.designs.theorex.scores import importance_by_concept
     from theorex_lab.designs.theorex.short_term import short_term_events
 
-    flash = views.get(Flash)
+    flash = home.views.get(Flash)
     with flash.lock:
         seqs = flash.pending(agent, session)
     if not seqs:
         return Flushed(0, 0)
-    axon = views.get(Axon)
+    axon = home.views.get(Axon)
     with axon.lock:
-        importance = importance_by_concept(axon, clock.now(), settings, agent=agent)
-    weight = settings.source_weight(agent)
-    scored = [score(event, importance, weight) for event in views.journal.read(seqs=seqs)]
-    kept = [each for each in keep_best(scored) if each.concepts and each.score >= settings.flush_threshold]
+        importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
+    weight = home.settings.source_weight(agent)
+    scored = [score(event, importance, weight) for event in home.journal.read(seqs=seqs)]
+    kept = [each for each in keep_best(scored) if each.concepts and each.score >= home.settings.flush_threshold]
     events = [event for each in kept for event in short_term_events(each, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
     # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
     marker = derived_event_id("flushed", seqs[-1])
     body = {"upto": seqs[-1], "kept": len(kept), "let_go": len(seqs) - len(kept)}
-    events.append(new_event("flushed", body, agent=agent, session=session, at=clock.now(), event_id=marker))
-    done = _append_once(views, events)
+    events.append(new_event("flushed", body, agent=agent, session=session, at=home.clock.now(), event_id=marker))
+    done = _append_once(home.views, events)
     return Flushed(len(kept), len(seqs) - len(kept)) if done else Flushed(0, 0)
 
 
-def graduate(views: Views, settings: Settings, clock: Clock, *, agent: str) -> list[str]:
+def graduate(home: Home, *, agent: str) -> list[str]:
     """Concepts that were kept on seven UTC days in a row enter the agent's axon; returns their labels."""
     from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
 
     def decide(view: ShortTerm) -> list[Event]:
-        found, now = graduates(view, clock.now(), settings, agent=agent), clock.now()
+        found, now = graduates(view, home.clock.now(), home.settings, agent=agent), home.clock.now()
         seqs = [sorted(set(view.records["seq"][each.rows].tolist())) for each in found]
-        ids = [[event.id for event in views.journal.read(seqs=rested_on)] for rested_on in seqs]
+        ids = [[event.id for event in home.journal.read(seqs=rested_on)] for rested_on in seqs]
         return [
-            graduation_event(view, each, lineage, settings, agent=agent, at=now)
+            graduation_event(view, each, lineage, home.settings, agent=agent, at=now)
             for each, lineage in zip(found, ids, strict=True)
         ]
 
-    return [str(event.body["label"]) for event in _decided(views, ShortTerm, decide)]
+    return [str(event.body["label"]) for event in _decided(home.views, ShortTerm, decide)]
 
 
-def promote(views: Views, settings: Settings, clock: Clock, *, agent: str, force: Sequence[int] = ()) -> Promoted:
+def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
     """Give the agent's concepts above promotionThreshold, and the forced ones, to the shared web."""
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.shared import SharedWeb, promotion
 
-    axon, shared = views.get(Axon), views.get(SharedWeb)
+    axon, shared = home.views.get(Axon), home.views.get(SharedWeb)
     with axon.lock, shared.lock:
-        event = promotion(axon, shared, clock.now(), settings, agent=agent, force=force)
-    done = event is not None and _append_once(views, [event])
-    views.snapshot_after_step(SharedWeb)
+        event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force)
+    done = event is not None and _append_once(home.views, [event])
+    home.views.snapshot_after_step(SharedWeb)
     if event is None or not done:
         return Promoted(0, 0)
     return Promoted(len(event.body["concepts"]), len(event.body["links"]))
@@ -137,34 +133,34 @@ def _append_once(views: Views, events: Sequence[Event]) -> bool:
     return True
 
 
-def scan(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str] | None = None) -> Scanned:
+def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
     """Set tiers anew, put to sleep what is LESS and long unseen, drop links that faded. Repeating changes nothing."""
     from theorex_lab.designs.theorex import scores
     from theorex_lab.designs.theorex.axon import Axon
 
     def decide(axon: Axon) -> list[Event]:
-        event = scores.scan(axon, clock.now(), settings, agents=agents)
+        event = scores.scan(axon, home.clock.now(), home.settings, agents=agents)
         return [] if event is None else [event]
 
-    done = _decided(views, Axon, decide)
-    views.snapshot_after_step(Axon)
-    axon = views.get(Axon)
+    done = _decided(home.views, Axon, decide)
+    home.views.snapshot_after_step(Axon)
+    axon = home.views.get(Axon)
     with axon.lock:
-        counts = scores.scores_of(axon, clock.now(), settings, agents=agents).counts()
+        counts = scores.scores_of(axon, home.clock.now(), home.settings, agents=agents).counts()
     return scores.Scanned(counts, *scores.changes(done[0] if done else None))
 
 
-def prune(views: Views, settings: Settings, clock: Clock, *, agents: Sequence[str] | None = None) -> int:
+def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
     """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon; returns how many."""
     from theorex_lab.designs.theorex import scores
     from theorex_lab.designs.theorex.axon import Axon
 
     def decide(axon: Axon) -> list[Event]:
-        event = scores.prune(axon, clock.now(), settings, agents=agents)
+        event = scores.prune(axon, home.clock.now(), home.settings, agents=agents)
         return [] if event is None else [event]
 
-    done = _decided(views, Axon, decide)
-    views.snapshot_after_step(Axon)
+    done = _decided(home.views, Axon, decide)
+    home.views.snapshot_after_step(Axon)
     return sum(len(concepts) for event in done for concepts in event.body["concepts"].values())
 
 
@@ -184,17 +180,13 @@ def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) ->
     return events
 
 
-def context(
-    views: Views, settings: Settings, clock: Clock, *, tokens: int | None = None, failed: Failed | None = None
-) -> Context:
+def context(home: Home, *, tokens: int | None = None, failed: Failed | None = None) -> Context:
     """What the next session is given; `failed` gives the lines of what failed."""
     from theorex_lab.memory.context import render_of
 
-    return render_of(views, settings, clock.now(), tokens=tokens, failed=failed)
+    return render_of(home, home.clock.now(), tokens=tokens, failed=failed)
 
 
-def boot_inject(
-    views: Views, settings: Settings, clock: Clock, output: Path, *, failed: Failed | None = None
-) -> Context:
+def boot_inject(home: Home, output: Path, *, failed: Failed | None = None) -> Context:
     """Render the context into `output`, which is replaced as a whole. Raises StorageError where that fails."""
-    return write_context(output, views.folder, lambda: context(views, settings, clock, failed=failed))
+    return write_context(output, home.views.folder, lambda: context(home, failed=failed))

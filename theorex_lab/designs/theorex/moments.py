@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from theorex_lab.clock import Clock
-from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.memory.observation import TRUST, Entry, Written, new_observation
 from theorex_lab.text.doors import door, kept_text
@@ -36,9 +35,7 @@ class Moment:
 
 
 def write_moment(
-    journal: Journal,
-    settings: Settings,
-    clock: Clock,
+    home: Home,
     story: str,
     *,
     agent: str = "main",
@@ -53,9 +50,9 @@ def write_moment(
     """
     entry = Entry(story, agent, None, MOMENT_TYPE, source, (), session)
     with door(keep_secrets=keep_secrets) as here:
-        event, mentions = new_observation(entry, settings, clock.now())
+        event, mentions = new_observation(entry, home.settings, home.clock.now())
         places = [kept_text(ref) for ref in check_refs(refs)]
-    journal.append([event._replace(body={**event.body, "refs": places})])
+    home.journal.append([event._replace(body={**event.body, "refs": places})])
     return Written(event.id, [mention.label for mention in mentions], here.masked, here.keeps_secrets)
 
 

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from theorex_lab.clock import Clock
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.cases import one_line
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import Entry, new_observation
 from theorex_lab.text.extract import extract
 
@@ -48,9 +47,7 @@ class Checked:
         return asdict(self)
 
 
-def check_context(
-    views: Views, settings: Settings, clock: Clock, *, session: str, context_pct: float, agent: str = "main"
-) -> Checked:
+def check_context(home: Home, *, session: str, context_pct: float, agent: str = "main") -> Checked:
     """Note how full a session's context is (0..100), and sum the session up where that is due.
 
     It is due from contextAlertPct on, the first time at once and then each time contextCooldownCalls have passed. A
@@ -64,23 +61,23 @@ def check_context(
         raise InvalidInput(f"got a context of {context_pct} percent; allowed is 0 to 100")
     while True:
         try:
-            return _check(views, settings, clock.now(), agent, session, float(context_pct))
+            return _check(home, home.clock.now(), agent, session, float(context_pct))
         except AlreadyThere:
             continue  # another process made this check of the chain; the next one sees what it found
 
 
-def _check(views: Views, settings: Settings, now: int, agent: str, session: str, context_pct: float) -> Checked:
-    number, before = _next_check(views.journal, agent, session)
+def _check(home: Home, now: int, agent: str, session: str, context_pct: float) -> Checked:
+    number, before = _next_check(home.journal, agent, session)
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
-    flash = views.get(Flash)
+    flash = home.views.get(Flash)
     with flash.lock:
         seqs = [seq for seq in flash.pending(agent, session) if seq > (fired_before or 0)]
-    events = views.journal.read(seqs=seqs)
+    events = home.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1
     calls = max(checks, sum(event.kind == "tool_used" for event in events))
-    due = fired_before is None or calls >= settings.context_cooldown_calls
-    fired = context_pct >= settings.context_alert_pct and due
-    summary = _summary(events, settings, now, agent, session, context_pct) if fired and events else None
+    due = fired_before is None or calls >= home.settings.context_cooldown_calls
+    fired = context_pct >= home.settings.context_alert_pct and due
+    summary = _summary(events, home.settings, now, agent, session, context_pct) if fired and events else None
     body = {
         "context_pct": context_pct,
         "calls": calls,
@@ -91,7 +88,7 @@ def _check(views: Views, settings: Settings, now: int, agent: str, session: str,
     }
     event_id = _check_id(agent, session, number)
     done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
-    views.journal.append([done] if summary is None else [summary, done])
+    home.journal.append([done] if summary is None else [summary, done])
     return Checked(fired, context_pct, calls, body["written"])
 
 

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, Clock
-from theorex_lab.config import Settings
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.cases import one_line
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import AVOID_TYPE, TRUST, Entry, new_observation
 
 WON_TYPE = "feature"
@@ -46,7 +45,7 @@ class Refined:
         return {"agent": self.agent, "since": self.since, "until": self.until, **tags, "observations": self.observations}  # fmt: skip
 
 
-def refine(views: Views, settings: Settings, clock: Clock, *, agent: str, days: float | None = None) -> Refined:
+def refine(home: Home, *, agent: str, days: float | None = None) -> Refined:
     """Act on the win rates of the last `days` (default: the setting evolveWindowDays) of an agent's outcomes.
 
     Of each top tag the best success is written as an observation of type `feature`, whose concepts gain by it; of each
@@ -55,9 +54,9 @@ def refine(views: Views, settings: Settings, clock: Clock, *, agent: str, days: 
     `tag/<tag>` of what lost has fallen with each failure; see `Outcomes.evidence`. Raises InvalidInput for an agent or a
     number of days outside the rules.
     """
-    until = clock.now()
-    since = until - _window(settings.evolve_window_days if days is None else days)
-    outcomes = views.get(Outcomes)
+    until = home.clock.now()
+    since = until - _window(home.settings.evolve_window_days if days is None else days)
+    outcomes = home.views.get(Outcomes)
     with outcomes.lock:
         review = look_back(outcomes, agent=check_agent(agent), since=since, until=until)
         rows = rows_between(outcomes, agent=agent, since=since, until=until)
@@ -65,9 +64,9 @@ def refine(views: Views, settings: Settings, clock: Clock, *, agent: str, days: 
         own = rows_by_tag(outcomes, rows)
         chosen = [_choice(outcomes, each, own[each.tag], True) for each in review.top]
         chosen += [_choice(outcomes, each, own[each.tag], False) for each in review.weak]
-    known = {event.id for event in views.journal.read(ids=[each.event_id(agent) for each in chosen], erased=True)}
+    known = {event.id for event in home.journal.read(ids=[each.event_id(agent) for each in chosen], erased=True)}
     new = [each for each in chosen if each.event_id(agent) not in known]
-    events = [event for each in new if (event := _observation(views, settings, agent, each, until)) is not None]
+    events = [event for each in new if (event := _observation(home, agent, each, until)) is not None]
     refined = Refined(agent, since, until, review.top, review.weak, [event.id for event in events])
     if not events:
         return refined
@@ -76,7 +75,7 @@ def refine(views: Views, settings: Settings, clock: Clock, *, agent: str, days: 
         event_id=derived_event_id("refined", agent, last),
     )  # fmt: skip
     try:
-        views.journal.append([*events, done])
+        home.journal.append([*events, done])
     except AlreadyThere:
         # Another process has refined this very window, or outcomes that were erased stood in it.
         return Refined(agent, since, until, review.top, review.weak, [])
@@ -112,9 +111,9 @@ def _choice(view: Outcomes, tag: TagRate, own: NDArray[np.int64], won: bool) -> 
     return _Choice(tag, won, seqs[own].tolist(), int(seqs[best]), int(view.rows["decided"][own].max()))
 
 
-def _observation(views: Views, settings: Settings, agent: str, choice: _Choice, at: int) -> Event | None:
+def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | None:
     """What is written of a tag; None where one of its outcomes was erased meanwhile."""
-    outcomes = {event.seq: event for event in views.journal.read(seqs=choice.seqs)}
+    outcomes = {event.seq: event for event in home.journal.read(seqs=choice.seqs)}
     if len(outcomes) < len(choice.seqs):
         return None
     decision, result = (
@@ -129,6 +128,6 @@ def _observation(views: Views, settings: Settings, agent: str, choice: _Choice, 
     # A summary is trusted no further than a model, and than the least of what it was made from.
     source = min(("model", *(event.body["source"] for event in outcomes.values())), key=lambda name: TRUST[name])
     entry = Entry(text, agent, at, WON_TYPE if choice.won else AVOID_TYPE, source, [tag.tag])
-    event, _ = new_observation(entry, settings, at)
+    event, _ = new_observation(entry, home.settings, at)
     lineage = tuple(each.id for each in outcomes.values())
     return event._replace(id=choice.event_id(agent), lineage=lineage)

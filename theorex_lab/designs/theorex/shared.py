@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.text.corroboration import is_worded
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
@@ -20,6 +19,7 @@ from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
+from theorex_lab.text.corroboration import is_worded
 
 _NUMBERS = ("count", "fix_count", "first_seen", "last_seen", "trust")
 

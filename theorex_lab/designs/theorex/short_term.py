@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
-from theorex_lab.text.corroboration import refused_concepts
 from theorex_lab.designs.theorex.flash import Scored
 from theorex_lab.designs.theorex.said import said
 from theorex_lab.ids import derived_event_id
@@ -18,6 +17,7 @@ from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.corroboration import refused_concepts
 
 RETENTION_DAYS = 14
 GRADUATION_DAYS = 7

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.confirm import short_id
 from theorex_lab.designs.theorex.sentences import dedup_key, is_heard, owner_of
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput
@@ -22,7 +23,6 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
-from theorex_lab.designs.theorex.confirm import short_id
 from theorex_lab.memory.context import escape
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,

@@ -142,7 +142,7 @@ def home_runs(home: str | Path) -> Runs:
             if not attempt.get("unavailable")
         ]
         frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"latency_ms": float, "success": bool})
-        return Runs(frame, with_local_model(lab.settings, lab.home), lab.clock.now())
+        return Runs(frame, with_local_model(lab.settings, lab.folder), lab.clock.now())
 
 
 def simulated_runs(seed: int = 0) -> Runs:
