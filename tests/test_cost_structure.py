@@ -129,7 +129,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.agent("main").write("caches go stale"), set()),
         (lambda lab: lab.scan(), {"axon"}),
         (lambda lab: lab.prune(), {"axon"}),
-        (lambda lab: lab.boot_inject(), {"axon"}),
+        (lambda lab: lab.boot_inject(), {"axon", "outcomes"}),
         (lambda lab: lab.status(), {"axon"}),
         (lambda lab: lab.search("caches"), {"items", "axon"}),
         (lambda lab: lab.agent("main").search("caches"), {"items", "axon", "shared"}),

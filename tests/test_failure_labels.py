@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab.config import check_settings
 from theorex_lab.dispatch.bus import Tool
 from theorex_lab.dispatch.llm import Answer, Attempt, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
@@ -22,7 +23,8 @@ from theorex_lab.routing.energy import Power
 @pytest.fixture
 def lab(tmp_path: Path, clock: FixedClock) -> Iterator[Lab]:
     """A home with three failures: of `main` one with a trace and one without, of `sage` one; and a success."""
-    with Lab(tmp_path / "home", clock=clock) as lab:
+    settings = check_settings({"models": {"m": {"tier": "small", "url": "http://localhost:1"}}, "roles": []})
+    with Lab(tmp_path / "home", clock=clock, settings=settings) as lab:
         first = lab.outcomes.record("main", "publish the handbook", "it is not online", success=False)
         lab.outcomes.record("sage", "sum the <orders>", "the sum is wrong", success=False)
         lab.outcomes.record("main", "count the tickets", "done", success=True)

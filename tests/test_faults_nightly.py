@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from conftest import NOW
 from faults import VIEWS, boundaries, files, forked, killed_at, opened, quick_folder
+from test_failures import traced
 from test_gate import _lab, _new
 from test_nightly import STEPS, fill
 
@@ -38,6 +40,12 @@ def _night(lab: Lab) -> None:
     assert report.ok, report
 
 
+def _trace_of_the_failure(lab: Lab) -> None:
+    """A run that rules can read, so that the night's review has a fix to write."""
+    failure = lab.outcomes.queue()[-1]
+    traced(lab, failure.outcome_id, ("Bash", "make publish", "bash: make: command not found"))
+
+
 @pytest.fixture
 def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home in which every step of a night has something to do, the gate's being to accept a policy.
@@ -49,6 +57,7 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "template"
     with _lab(home, _new, days=10, mentions=4, halfLifeDays=1_000.0, gateMinSamples=2) as lab:
         fill(lab)
+        _trace_of_the_failure(lab)
     return home
 
 
@@ -74,7 +83,8 @@ def _state(home: Path) -> dict[str, Any]:
             for name, array in lab.views.get(kind).columns().items()
         }
     config, context = ((home / name).read_bytes() for name in ("config.json", "SHARED_CONTEXT.md"))
-    return {"events": outlines, **columns, "config": config, "context": context}
+    told = re.sub(rb", id [0-9a-f]{8}\)", b")", context)  # of a fix, whose id chance has drawn
+    return {"events": outlines, **columns, "config": config, "context": told}
 
 
 def test_a_night_that_was_killed_is_made_good_by_the_next(template: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tempfile
 
     from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.axon_view import AxonView
     from theorex_lab.designs.theorex.confirm import Confirmed
     from theorex_lab.designs.theorex.scores import Scanned
     from theorex_lab.designs.theorex.shared import SharedConcept
@@ -283,7 +284,9 @@ class Lab:
 
     def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
         """The concepts of all agents, or of these, as tables and graphs."""
-        return AxonView(self, agents)
+        from theorex_lab.designs.theorex.axon_view import AxonView
+
+        return AxonView(self.home, agents)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use."""
@@ -578,47 +581,7 @@ class Agent:
     @property
     def axon(self) -> AxonView:
         """The agent's concepts as tables and graphs."""
-        return AxonView(self.lab, [self.name])
+        return self.lab.axon(agents=[self.name])
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, home={str(self.lab.folder)!r})"
-
-
-class AxonView:
-    """Concepts as they stand now, for people: a table, a graph, counts by tier."""
-
-    def __init__(self, lab: Lab, agents: Sequence[str] | None) -> None:
-        self._lab, self._agents = lab, agents
-
-    def frame(self) -> Any:
-        """A pandas DataFrame, best first; see `theorex_lab.designs.theorex.scores.frame`."""
-        from theorex_lab.designs.theorex import scores
-
-        axon, now, settings = self._now()
-        with axon.lock:
-            return scores.frame(axon, scores.scores_of(axon, now, settings, agents=self._agents))
-
-    def graph(self) -> Any:
-        """A networkx Graph; see `theorex_lab.designs.theorex.scores.graph`."""
-        from theorex_lab.designs.theorex import scores
-
-        axon, now, settings = self._now()
-        with axon.lock:
-            current = scores.scores_of(axon, now, settings, agents=self._agents)
-            return scores.graph(axon, current, now, settings)
-
-    def tiers(self) -> dict[str, int]:
-        """How many concepts are in each tier."""
-        from theorex_lab.designs.theorex import scores
-
-        axon, now, settings = self._now()
-        with axon.lock:
-            return scores.scores_of(axon, now, settings, agents=self._agents).counts()
-
-    def _now(self) -> tuple[Axon, int, Settings]:
-        from theorex_lab.designs.theorex.axon import Axon
-
-        return self._lab.views.get(Axon), self._lab.clock.now(), self._lab.settings
-
-    def _repr_html_(self) -> str:
-        return str(self.frame().to_html(escape=True, index=False, max_rows=20))
