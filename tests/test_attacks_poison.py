@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from test_failures import GOOD, events, failed, log_of, models, saying, traced
 
 from theorex_lab import Entry, InvalidInput, Lab, hook
+from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.moments import write_moment
 from theorex_lab.designs.theorex.said import said
@@ -25,7 +26,7 @@ from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.evolution.model_review import ModelReviewer
 from theorex_lab.evolution.panel import Panel
 from theorex_lab.journal.event import Event, new_event, upcast
-from theorex_lab.memory.filling import Line, Room, count_tokens
+from theorex_lab.memory.filling import Room, count_tokens
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import shown_path
 

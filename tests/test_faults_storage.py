@@ -473,7 +473,7 @@ def _without_opening() -> Iterator[None]:
 
     @contextmanager
     def only_home(home: Path) -> Iterator[object]:
-        yield type("OnlyHome", (), {"home": home})
+        yield type("OnlyHome", (), {"folder": home})
 
     original, faults.opened = faults.opened, only_home  # type: ignore[assignment]
     try:

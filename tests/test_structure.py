@@ -31,7 +31,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 def test_a_write_opens_no_view_and_imports_no_numpy(tmp_path: Path) -> None:
     modules = _imported(
         f"from theorex_lab import Lab\nlab = Lab({str(tmp_path)!r})\nlab.agent('main').write('caches go stale')\n"
-        "assert 'views' not in vars(lab)"
+        "assert 'views' not in vars(lab.home)"
     )
     assert not modules & set(HEAVY)
     assert {path.name for path in tmp_path.iterdir()} <= {"theorex.db", "theorex.db-wal", "theorex.db-shm"}

@@ -1,7 +1,193 @@
-"""The types of a memory design."""
+"""The types of a memory design: what it brings, and how anything that remembers is driven to be compared.
+
+The rooms below know these types and no design. What a design leaves out has a default, so that a small one stays small.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from theorex_lab.home import Home
+    from theorex_lab.journal.event import Event
+    from theorex_lab.journal.view import View
+    from theorex_lab.search.index import ItemIndex
+
+    Mask = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+Told = tuple[str, str, Mapping[str, Any]]  # kind of an audit entry, agent, detail
+
+
+class Line(NamedTuple):
+    """A line of a context. kind: concept, failure, or an observation type.  owner: whose it is shown as.
+
+    heard_from: agent and trust of what is trusted less than an agent; None for what is trusted.
+    """
+
+    kind: str
+    owner: str
+    text: str
+    heard_from: tuple[str, int] | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it is an agent's or a person's own word."""
+        return self.heard_from is None
+
+
+class ItemText(NamedTuple):
+    """A text that an event carries: the item's id, the text, and its tags."""
+
+    item_id: str
+    text: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ItemKind:
+    """Texts of one kind, which search finds.
+
+    texts: by event kind, the texts that such an event carries.  once: an agent's item that is named again is the same
+    item, and its first text stays.  hides, sleeps, wakes: by event kind, the ids of the agent's items that it takes out of
+    search for good (superseded, merged, archived), puts to sleep, or wakes.
+    """
+
+    name: str
+    texts: Mapping[str, Callable[[Event], Iterable[ItemText]]]
+    once: bool = False
+    hides: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
+    sleeps: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
+    wakes: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines of the context. titles: by kind of line, the title that it stands under; one without is listed under its owner."""
+
+    lines: Callable[[Home, int], Sequence[Line]]  # now, µs UTC
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the night: done for one agent, or for all where that is None; it says what it did.
+
+    Repeating it at once changes nothing. before_gate: done before the policy is judged.
+    """
+
+    name: str
+    run: Callable[[Home, str | None], str]
+    before_gate: bool = False
+
+
+class Proposal(NamedTuple):
+    """Changed settings, how the policy in force and the changed one did on the later records, and how many those are."""
+
+    changes: dict[str, Any]
+    before: float | None
+    after: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class PolicyPart:
+    """What the gate judges by itself: the settings (camelCase), a proposal beside those turned down, its score and its records."""
+
+    settings: tuple[str, ...]
+    propose: Callable[[Home, frozenset[str]], Proposal]
+    score: Callable[[Home], Mapping[str, float | int]]
+    evidence: Callable[[Home], list[Any]]
+
+
+@dataclass(frozen=True)
+class AuditPart:
+    """Entries of the audit log. read_from: by kind of entry, the kinds of events that tell of it.
+
+    reading: makes a function that takes the events in order and tells what each of them did.
+    """
+
+    read_from: Mapping[str, tuple[str, ...]]
+    reading: Callable[[], Callable[[Event], Iterable[Told]]]
+
+
+@dataclass(frozen=True)
+class SearchPart:
+    """What search asks a design, by masks over the index's documents.
+
+    asleep: those that sleep for now, beside what events put to sleep.  visible: those of others that these agents may
+    find too.  related: documents that belong to the found ones, with their activation, 0..1.
+    """
+
+    asleep: Callable[[Home, ItemIndex], Mask] | None = None
+    visible: Callable[[Home, ItemIndex, Mask], Mask] | None = None
+    related: Callable[[Home, ItemIndex, Ints, Mask, int], tuple[Ints, Floats]] | None = None
+
+
+@dataclass(frozen=True)
 class Design:
-    """What a design brings."""
+    """What one memory design brings to a home.
+
+    name: how commands and `lab.design` call it.  kinds: its event kinds with the version that it writes.  views: what
+    it folds.  agents: who has something in it.  consolidated: by agent and session, the seq up to which it has taken in
+    what was captured.
+    """
+
+    name: str
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    views: tuple[type[View], ...] = ()
+    items: tuple[ItemKind, ...] = ()
+    search: SearchPart = SearchPart()
+    sections: tuple[Section, ...] = ()
+    steps: tuple[Step, ...] = ()
+    audit: AuditPart | None = None
+    policies: Mapping[str, PolicyPart] = field(default_factory=dict)
+    agents: Callable[[Home], Iterable[str]] | None = None
+    consolidated: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
+
+
+class Item(NamedTuple):
+    """What is given back: a text, and the ids of the events that it rests on."""
+
+    text: str
+    events: tuple[str, ...] = ()
+
+
+class Probe(NamedTuple):
+    """A question at a time (µs UTC): the ids of the events that answer it, and words that must be readable."""
+
+    at: int
+    query: str
+    answers: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Log:
+    """Recorded events in journal order, and what is asked of whoever lived them."""
+
+    name: str
+    events: Sequence[Event]
+    probes: Sequence[Probe] = ()
+
+
+class MemoryDesign(Protocol):
+    """Anything that remembers, so that it can be compared: a design, a baseline, an adapter to another system."""
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Take in what a hook, a dispatch or a person appended, in journal order."""
+
+    def consolidate(self, now: int) -> None:
+        """The night; repeating it changes nothing. `now` in µs UTC."""
+
+    def inject(self, now: int, tokens: int) -> Sequence[Item]:
+        """What a session starts with, unasked, within a budget."""
+
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+        """What a question or a first prompt gets within a budget, best first."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.clock import Clock, SystemClock
 from theorex_lab.config import Settings, load_settings
+from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite.store import open_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from theorex_lab.design import Design
     from theorex_lab.journal.base import Journal
@@ -35,9 +36,9 @@ class Home:
         settings: Settings | None = None,
         clock: Clock | None = None,
         embedder: Embedder | None = None,
-        designs: Sequence[Design] = (),
+        designs: Callable[[], Sequence[Design]] = tuple,
     ) -> None:
-        """What is not given is the folder's own; its journal is opened, or created.
+        """What is not given is the folder's own; its journal is opened, or created. `designs` is asked for them once they are needed.
 
         Raises ConfigError for a broken config.json, StorageError where the folder cannot be written, CorruptJournal where
         its journal is damaged.
@@ -46,13 +47,24 @@ class Home:
         self.clock: Clock = clock or SystemClock()
         self.settings = settings if settings is not None else load_settings(self.config_file)
         self.journal = journal or open_journal(folder, clock=self.clock)
-        self.designs = tuple(designs)
+        self._find_designs = designs
         self._given_embedder = embedder
 
     @property
     def config_file(self) -> Path:
         """The file of settings that were changed."""
         return self.folder / CONFIG_FILE
+
+    @cached_property
+    def designs(self) -> tuple[Design, ...]:
+        """The designs that work here; a write asks for none. Raises InvalidInput where two have one name, or one kind of event."""
+        found = tuple(self._find_designs())
+        names = [name for design in found for name in (design.name, *design.kinds)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InvalidInput(
+                f"got two designs with {twice[0]!r}; allowed is one of each name, and of each kind of event"
+            )
+        return found
 
     @cached_property
     def views(self) -> Views:

@@ -26,6 +26,7 @@ from theorex_lab.text.doors import door
 if TYPE_CHECKING:
     import tempfile
 
+    from theorex_lab.design import Design
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.axon_view import AxonView
     from theorex_lab.designs.theorex.confirm import Confirmed
@@ -71,14 +72,21 @@ class Lab:
         settings: Settings | None = None,
         embedder: Embedder | None = None,
         journal: Journal | None = None,
+        designs: Sequence[Design] | None = None,
     ) -> None:
-        """Open the home at `home`, or create it. `settings` take the place of the home's config.json, `journal` of the one in its folder.
+        """Open the home at `home`, or create it.
+
+        `settings` take the place of the home's config.json, `journal` of the one in its folder, `designs` of those that are
+        installed.
 
         Raises InvalidInput for an object that is no clock, settings or embedder, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
         where its journal is damaged.
         """
         _check_given(clock, settings, embedder)
-        self.home = Home(Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder)
+        self.home = Home(
+            Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder,
+            designs=_installed if designs is None else lambda: designs,
+        )  # fmt: skip
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if self.journal.notice:
             import logging
@@ -422,10 +430,6 @@ class Lab:
 
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare."""
-        from theorex_lab.designs.theorex.axon import Axon
-        from theorex_lab.designs.theorex.flash import Flash
-        from theorex_lab.designs.theorex.shared import SharedWeb
-        from theorex_lab.designs.theorex.short_term import ShortTerm
         from theorex_lab.dispatch.tasks import Tasks
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
@@ -433,7 +437,14 @@ class Lab:
         from theorex_lab.memory.evidence import Evidence
         from theorex_lab.search.index import ItemIndex
 
-        views = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
+        views = (
+            ItemIndex,
+            Traces,
+            Evidence,
+            Tasks,
+            Outcomes,
+            *(view for each in self.home.designs for view in each.views),
+        )
         return verify(self.views, views)
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
@@ -459,10 +470,9 @@ class Lab:
 
     def archive(self, before: int) -> Archiving:
         """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`."""
-        from theorex_lab.designs.theorex.flash import flushed_upto
         from theorex_lab.journal.sqlite.archive import archive
 
-        upto = flushed_upto(self.journal)
+        upto = _taken_in(self.home)
         return archive(in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now())
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
@@ -507,6 +517,18 @@ class Lab:
         with index.lock:
             # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
             sweep(folder, lambda keys: self.views.get(ItemIndex).holds(keys))
+
+
+def _taken_in(home: Home) -> dict[tuple[str, str], int]:
+    """By agent and session, the seq up to which every design has taken in what was captured."""
+    found = [each.consolidated(home) for each in home.designs if each.consolidated is not None]
+    return {key: min(each[key] for each in found) for key in set.intersection(*map(set, found))} if found else {}
+
+
+def _installed() -> tuple[Design, ...]:
+    from theorex_lab.designs import installed
+
+    return installed()
 
 
 def _check_given(clock: Clock | None, settings: Settings | None, embedder: Embedder | None) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Line
 from theorex_lab.designs.theorex.sentences import owner_of
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.context import FAILURE
-from theorex_lab.memory.filling import LINE_CHARACTERS, Line, age_in_words, shortened
+from theorex_lab.memory.filling import LINE_CHARACTERS, age_in_words, shortened
 from theorex_lab.memory.observation import TRUST
 
 AGE_DAYS = 7

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
+from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.scores import scores_of
@@ -18,7 +19,7 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.filling import CONCEPT, Line, Room, age_in_words, count_tokens, shortened, trusted_first
+from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, shortened, trusted_first
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
 from theorex_lab.text.paths import shown_path
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from theorex_lab.design import Line
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -21,23 +22,6 @@ LINE_CHARACTERS = 300
 _READ_CHARACTERS = 20 * LINE_CHARACTERS  # much of it may be white space
 _BYTES_PER_TOKEN = 4
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-
-
-class Line(NamedTuple):
-    """A line of a context. kind: concept, failure, or an observation type.  owner: whose it is shown as.
-
-    heard_from: agent and trust of what is trusted less than an agent; None for what is trusted.
-    """
-
-    kind: str
-    owner: str
-    text: str
-    heard_from: tuple[str, int] | None = None
-
-    @property
-    def trusted(self) -> bool:
-        """Whether it is an agent's or a person's own word."""
-        return self.heard_from is None
 
 
 def count_tokens(text: str) -> int:

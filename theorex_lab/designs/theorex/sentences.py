@@ -9,13 +9,14 @@ import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
+from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.confirm import confirmed, short_id
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Items, Tier, tiers
-from theorex_lab.memory.filling import Line, age_in_words, shortened
+from theorex_lab.memory.filling import age_in_words, shortened
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
 
 
