@@ -437,14 +437,9 @@ class Lab:
         from theorex_lab.memory.evidence import Evidence
         from theorex_lab.search.index import ItemIndex
 
-        views = (
-            ItemIndex,
-            Traces,
-            Evidence,
-            Tasks,
-            Outcomes,
-            *(view for each in self.home.designs for view in each.views),
-        )
+        views: list[type[View]] = [ItemIndex, Traces, Evidence, Tasks, Outcomes]
+        for design in self.home.designs:
+            views += design.views
         return verify(self.views, views)
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
