@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
-    from theorex_lab.journal.view import Verification, Views
+    from theorex_lab.journal.view import Verification, View, Views
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
     from theorex_lab.routing.confidence import MatrixResult
