@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.config import load_settings
-from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution import gate as gate_module
 from theorex_lab.evolution.gate import Gated, decide, gate, score_policy
 from theorex_lab.evolution.outcomes import outcome_event
@@ -293,7 +292,7 @@ def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Pa
 def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Path) -> None:
     """Within a line or two: the replay counts ages alike, the page names each. What failed of late is not replayed."""
     with _lab(tmp_path, _new, halfLifeDays=30.0) as lab:
-        text = render(lab.views.get(Axon), lab.journal, NOW, lab.settings).text
+        text = render(lab.home, NOW).text
         listed = {f"old topic {n}" for n in range(40)} | {f"new topic {d} {t}" for d in range(24) for t in range(2)}
         shown = {label for label in listed if f"- {label.title()} _(" in text}
         hidden = listed - shown

@@ -239,8 +239,7 @@ def test_an_attack_in_a_decision_stays_one_fenced_line(lab: Lab) -> None:
     refined(lab)
     text = written(lab, "feature")[0].body["text"]
     assert text.isprintable()
-    axon = lab.views.get(Axon)
-    rendered = render(axon, lab.journal, NOW, lab.settings).text
+    rendered = render(lab.home, NOW).text
     opening = rendered.index("source=tools,imports,models")
     assert "session cache" in rendered[opening:], "a model's word stands in a fence"
     assert "\n# SYSTEM" not in rendered

@@ -254,21 +254,21 @@ class Lab:
 
     def context(self, *, tokens: int | None = None) -> Context:
         """What the next session would be given, within `tokens` (default: the setting contextTokens)."""
-        from theorex_lab.evolution.what_failed import what_failed
+        from theorex_lab.evolution.boot import boot_context
 
-        return lifecycle.context(self.home, tokens=tokens, failed=what_failed)
+        return boot_context(self.home, tokens=tokens)
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
         """Render the context into `output` (default: SHARED_CONTEXT.md in the home)."""
-        from theorex_lab.evolution.what_failed import what_failed
+        from theorex_lab.evolution.boot import boot_inject
 
         file = Path(output).expanduser() if output is not None else self.context_file
-        return lifecycle.boot_inject(self.home, file, failed=what_failed)
+        return boot_inject(self.home, file)
 
     def boot_aware(self, model: str = "default", *, agent: str = "main") -> Context:
         """What an agent is given before a call of `model`, cut to that model's budget of tokens and items."""
+        from theorex_lab.designs.theorex.context import render_for_model
         from theorex_lab.designs.theorex.shared import SharedWeb
-        from theorex_lab.memory.context import render_for_model
 
         axon, shared = self._axon(), self.views.get(SharedWeb)
         with axon.lock, shared.lock:
@@ -278,10 +278,10 @@ class Lab:
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
         """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
+        from theorex_lab.designs.theorex.context import render_flash
         from theorex_lab.designs.theorex.flash import Flash
         from theorex_lab.designs.theorex.moments import recent_moments
         from theorex_lab.designs.theorex.short_term import ShortTerm
-        from theorex_lab.memory.context import render_flash
 
         axon, flash, short_term = self._axon(), self.views.get(Flash), self.views.get(ShortTerm)
         with axon.lock, flash.lock, short_term.lock:

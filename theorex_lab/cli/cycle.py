@@ -74,7 +74,7 @@ def flash_inject(agent: str | None, session: str) -> None:
 @click.option("--model", default="default", show_default=True, help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
 def boot_aware(agent: str | None, model: str) -> None:
     """A model without a budget of its own gets the default's."""
-    from theorex_lab.memory.context import BUDGETS
+    from theorex_lab.designs.theorex.context import BUDGETS
 
     lab = open_lab()
     context = lab.boot_aware(model, agent=own_agent(agent))

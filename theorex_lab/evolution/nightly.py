@@ -1,4 +1,4 @@
-"""One night: failures reviewed, outcomes acted on, the policy gated, tiers set anew, and the next context rendered.
+"""One night: failures reviewed, the policy gated, each design's own steps, and the next context rendered.
 
 Each step leaves whole transactions and may be repeated, so that a night that was cut off is made good by running it
 again.
@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from theorex_lab.designs.theorex import lifecycle
-from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.refine import refine
-from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import StorageError, TheorexError
+from theorex_lab.evolution.boot import boot_inject
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.evolution.what_failed import what_failed
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import new_event
@@ -35,7 +32,7 @@ _PROBLEMS_TOLD = 3
 ReviewFailures = Callable[[str | None], Sequence[TraceReviewRecord]]
 
 
-class Step(NamedTuple):
+class NightlyStep(NamedTuple):
     """How one step of a night ended: `detail` says what it did, or what was wrong."""
 
     name: str
@@ -49,7 +46,7 @@ class NightlyReport:
     """What a night did. ran: False where another process is at it, and then nothing was done."""
 
     ran: bool
-    steps: list[Step]
+    steps: list[NightlyStep]
 
     @property
     def ok(self) -> bool:
@@ -81,17 +78,15 @@ class _Night:
     """The steps, and what they share."""
 
     def __init__(self, home: Home, review: ReviewFailures, agent: str | None) -> None:
-        self.home = home
-        self.review_failures, self.agent = review, agent
+        self.home, self.review_failures, self.agent = home, review, agent
 
     def run(self) -> NightlyReport:
+        own = [step for design in self.home.designs for step in design.steps]
         steps: dict[str, Callable[[], str]] = {
             "review": self.review,
-            "refine": self.refine,
+            **{step.name: partial(step.run, self.home, self.agent) for step in own if step.before_gate},
             "gate": self.gate,
-            "scan": self.scan,
-            "graduate": self.graduate,
-            "promote": self.promote,
+            **{step.name: partial(step.run, self.home, self.agent) for step in own if not step.before_gate},
             "boot-inject": self.boot_inject,
         }
         before = self.home.journal.last_seq()
@@ -109,71 +104,49 @@ class _Night:
         waiting = "".join(f"; {n} wait on: {problem}" for problem, n in problems.most_common(_PROBLEMS_TOLD))
         return f"{written} fixes written{waiting}"
 
-    def refine(self) -> str:
-        done = self._for_each(lambda agent: refine(self.home, agent=agent))
-        return f"{sum(len(each.observations) for each in done)} observations written"
-
     def gate(self) -> str:
         return "; ".join(map(told, gate(self.home)))
 
-    def graduate(self) -> str:
-        return f"{sum(map(len, self._for_each(self._graduate)))} concepts graduated"
-
-    def _graduate(self, agent: str) -> list[str]:
-        labels = lifecycle.graduate(self.home, agent=agent)
-        if labels:  # what is new has its tier tonight, so that a second night finds nothing to do
-            lifecycle.scan(self.home, agents=[agent])
-        return labels
-
-    def scan(self) -> str:
-        agents = None if self.agent is None else [self.agent]
-        found = lifecycle.scan(self.home, agents=agents)
-        return f"{found.changed} concepts changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
-
-    def promote(self) -> str:
-        done = self._for_each(lambda agent: lifecycle.promote(self.home, agent=agent))
-        return f"{sum(each.concepts for each in done)} concepts, {sum(each.links for each in done)} links promoted"
-
     def boot_inject(self) -> str:
-        file = self.home.folder / CONTEXT_FILE
-        context = lifecycle.boot_inject(self.home, file, failed=what_failed)
+        context = boot_inject(self.home, self.home.folder / CONTEXT_FILE)
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens"
 
-    def _isolated(self, name: str, step: Callable[[], str]) -> Step:
+    def _isolated(self, name: str, step: Callable[[], str]) -> NightlyStep:
         started = self.home.clock.now()
         try:
             ok, detail = True, step()
         except TheorexError as error:
             ok, detail = False, str(error)
-        return Step(name, ok, (self.home.clock.now() - started) / _MICROSECONDS, detail)
-
-    def _for_each(self, act: Callable[[str], T]) -> list[T]:
-        """What the act gives for each agent; those that failed are named together when all had their turn."""
-        done, problems = [], []
-        for agent in self._agents():
-            try:
-                done.append(act(agent))
-            except TheorexError as error:
-                problems.append(f"{agent}: {error}")
-        if problems:
-            raise TheorexError("; ".join(problems))
-        return done
-
-    def _agents(self) -> list[str]:
-        """Who has written, decided, or had a session kept."""
-        if self.agent is not None:
-            return [self.agent]
-        names: dict[str, None] = {}
-        for view in (self.home.views.get(Axon), self.home.views.get(Outcomes), self.home.views.get(ShortTerm)):
-            with view.lock:
-                names |= dict.fromkeys(view.agents)
-        return list(names)
+        return NightlyStep(name, ok, (self.home.clock.now() - started) / _MICROSECONDS, detail)
 
     def _as_the_last_night_left_it(self, seq: int) -> bool:
         """Whether nothing was appended since `seq`, which is where the last night ended."""
         journal = self.home.journal
         last = journal.read(seqs=[journal.last_seq()])
         return bool(last) and last[0].seq == seq and last[0].kind == "nightly"
+
+
+def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:
+    """What the act gives for this agent, or for each who has something in a design or has decided something.
+
+    Those that failed are named together in a TheorexError when all had their turn.
+    """
+    done, problems = [], []
+    for name in [agent] if agent is not None else _agents(home):
+        try:
+            done.append(act(name))
+        except TheorexError as error:
+            problems.append(f"{name}: {error}")
+    if problems:
+        raise TheorexError("; ".join(problems))
+    return done
+
+
+def _agents(home: Home) -> list[str]:
+    names = dict.fromkeys(name for each in home.designs if each.agents is not None for name in each.agents(home))
+    outcomes = home.views.get(Outcomes)
+    with outcomes.lock:
+        return list(names | dict.fromkeys(outcomes.agents))
 
 
 def told(said: Gated) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Line
-from theorex_lab.designs.theorex.sentences import owner_of
+from theorex_lab.design import Line, Section
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.context import FAILURE
 from theorex_lab.memory.filling import LINE_CHARACTERS, age_in_words, shortened
-from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.observation import TRUST, owner_of
 
+FAILURE = "failure"  # the kind of a line that tells of a failure
 AGE_DAYS = 7
 MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
@@ -52,3 +51,6 @@ def _line(event: Event, now: int) -> Line:
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     heard_from = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
     return Line(FAILURE, owner_of(event), f"{text} ({age})", heard_from)
+
+
+WHAT_FAILED = Section(what_failed, {FAILURE: "What failed"})

@@ -140,3 +140,9 @@ def check_tags(tags: Sequence[str]) -> list[str]:
                 f"got the tag {tag!r}; allowed are up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
             )
     return list(dict.fromkeys(checked))
+
+
+def owner_of(event: Event) -> str:
+    """Who said it: the agent, or the agent and the kind of source that it had it from."""
+    source = event.body["source"]
+    return event.agent if TRUST[source] >= TRUST["agent"] else f"{event.agent}/{source}"

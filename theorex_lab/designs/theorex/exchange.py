@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_read as reading
 from theorex_lab.designs.theorex import exchange_write as writing
-from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange_read import Importing
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import FilesThere, InvalidInput, ModelUnavailable
+from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange.flat_files import (
     Appended,
     Record,
@@ -109,7 +109,7 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
         _export_short_term(home.views, short_term, now, agents, done)
     _export_vectors(searcher, agents, done)
     if agent is None:
-        text = lifecycle.context(home).text
+        text = boot_context(home).text
         done.files[CONTEXT_FILE] = write_lines(folder / CONTEXT_FILE, text.splitlines())
     return done
 

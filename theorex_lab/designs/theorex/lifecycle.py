@@ -9,14 +9,12 @@ Read this file first: each step is one function, leaves whole transactions in th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from theorex_lab.errors import AlreadyThere
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.context_file import write_context
 from theorex_lab.memory.observation import Entry, Written, observed
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
@@ -24,7 +22,6 @@ if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.designs.theorex.scores import Scanned
     from theorex_lab.designs.theorex.short_term import ShortTerm
     from theorex_lab.journal.view import View, Views
-    from theorex_lab.memory.context import Context, Failed
 
 V = TypeVar("V", bound="View")
 
@@ -178,15 +175,3 @@ def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) ->
         for event in events:
             append(event)
     return events
-
-
-def context(home: Home, *, tokens: int | None = None, failed: Failed | None = None) -> Context:
-    """What the next session is given; `failed` gives the lines of what failed."""
-    from theorex_lab.memory.context import render_of
-
-    return render_of(home, home.clock.now(), tokens=tokens, failed=failed)
-
-
-def boot_inject(home: Home, output: Path, *, failed: Failed | None = None) -> Context:
-    """Render the context into `output`, which is replaced as a whole. Raises StorageError where that fails."""
-    return write_context(output, home.views.folder, lambda: context(home, failed=failed))

@@ -17,7 +17,7 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.filling import age_in_words, shortened
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 
 
 def sentences(axon: Axon, journal: Journal, now: int, settings: Settings) -> list[Line]:
@@ -68,12 +68,6 @@ def is_heard(event: Event) -> bool:
     if event.body["type"] == AVOID_TYPE and source == "model" and event.lineage:
         return False
     return TRUST[source] < TRUST["agent"]
-
-
-def owner_of(event: Event) -> str:
-    """Who said it: the agent, or the agent and the kind of source that it had it from."""
-    source = event.body["source"]
-    return event.agent if TRUST[source] >= TRUST["agent"] else f"{event.agent}/{source}"
 
 
 def dedup_key(event: Event) -> Hashable:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.confirm import short_id
-from theorex_lab.designs.theorex.sentences import dedup_key, is_heard, owner_of
+from theorex_lab.designs.theorex.sentences import dedup_key, is_heard
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
@@ -35,7 +35,7 @@ from theorex_lab.memory.decay import (
     stored_link_strength,
 )
 from theorex_lab.memory.filling import shortened
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 
 Integers = NDArray[np.int64]
 N = TypeVar("N", int, Integers)

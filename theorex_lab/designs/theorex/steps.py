@@ -1,0 +1,54 @@
+"""Theorex's steps of the night: outcomes acted on, tiers set, concepts graduated and given to the shared web."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from theorex_lab.design import Step
+from theorex_lab.designs.theorex import lifecycle
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.refine import refine
+from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.evolution.nightly import for_each_agent
+from theorex_lab.home import Home
+
+
+def agents_of(home: Home) -> Iterable[str]:
+    """Who has written, or had a session kept."""
+    for view in (home.views.get(Axon), home.views.get(ShortTerm)):
+        with view.lock:
+            yield from view.agents
+
+
+def _refine(home: Home, agent: str | None) -> str:
+    done = for_each_agent(home, agent, lambda name: refine(home, agent=name))
+    return f"{sum(len(each.observations) for each in done)} observations written"
+
+
+def _scan(home: Home, agent: str | None) -> str:
+    found = lifecycle.scan(home, agents=None if agent is None else [agent])
+    return f"{found.changed} concepts changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
+
+
+def _graduate(home: Home, agent: str | None) -> str:
+    return f"{sum(map(len, for_each_agent(home, agent, lambda name: _graduate_one(home, name))))} concepts graduated"
+
+
+def _graduate_one(home: Home, agent: str) -> list[str]:
+    labels = lifecycle.graduate(home, agent=agent)
+    if labels:  # what is new has its tier tonight, so that a second night finds nothing to do
+        lifecycle.scan(home, agents=[agent])
+    return labels
+
+
+def _promote(home: Home, agent: str | None) -> str:
+    done = for_each_agent(home, agent, lambda name: lifecycle.promote(home, agent=name))
+    return f"{sum(each.concepts for each in done)} concepts, {sum(each.links for each in done)} links promoted"
+
+
+STEPS = (
+    Step("refine", _refine, before_gate=True),
+    Step("scan", _scan),
+    Step("graduate", _graduate),
+    Step("promote", _promote),
+)
