@@ -325,6 +325,6 @@ def test_the_life_cycle_is_legible_in_one_file() -> None:
 
     lines = Path(lifecycle.__file__).read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 200
-    for step in ("write", "flush", "graduate", "promote", "scan", "prune", "context", "boot_inject"):
+    for step in ("write", "flush", "graduate", "promote", "scan", "prune"):
         assert callable(getattr(lifecycle, step))
     assert {Axon.name, Flash.name, ShortTerm.name, SharedWeb.name} == {"axon", "flash", "short_term", "shared"}

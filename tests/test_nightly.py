@@ -18,6 +18,7 @@ from test_gate import TOKENS, _lab, _new
 from theorex_lab import Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.config import load_settings
+from theorex_lab.designs.theorex import lifecycle, steps
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.outcomes import outcome_event
@@ -110,7 +111,8 @@ def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.Mo
 
     with opened(tmp_path) as lab:
         fill(lab)
-        monkeypatch.setattr(f"{nightly_module.__name__}.{broken}", fails)
+        module = nightly_module if broken == "gate" else steps
+        monkeypatch.setattr(f"{module.__name__}.{broken}", fails)
         report = lab.nightly(reviewer="heuristic")
         # What graduates is scanned at once, so that its step fails with the scan.
         failed = {"lifecycle.scan": {"scan", "graduate"}}.get(broken, {broken.rpartition(".")[2]})
@@ -124,7 +126,7 @@ def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_an_agent_that_fails_stops_no_other_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = nightly_module.lifecycle.promote
+    real = lifecycle.promote
 
     def fails_for_main(*arguments: Any, agent: str) -> Any:
         if agent == "main":
@@ -133,7 +135,7 @@ def test_an_agent_that_fails_stops_no_other_agent(tmp_path: Path, monkeypatch: p
 
     with opened(tmp_path) as lab:
         fill(lab)
-        monkeypatch.setattr(nightly_module.lifecycle, "promote", fails_for_main)
+        monkeypatch.setattr(lifecycle, "promote", fails_for_main)
         report = lab.nightly(reviewer="heuristic")
         assert [step.detail for step in report.steps if not step.ok] == ["main: not for main"]
         assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"sage"}
@@ -158,12 +160,12 @@ def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, ru
 def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(tmp_path: Path) -> None:
     """With the old half-life the old topics would be ACTIVE; with the accepted one they are not."""
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
-        searcher = lab.searcher
+        before = lab.settings
         report = lab.nightly(reviewer="heuristic")
         assert "memory: accept" in next(step.detail for step in report.steps if step.name == "gate")
         assert lab.settings == load_settings(lab.config_file)
-        assert lab.settings != searcher.settings
-        assert lab.searcher.settings == lab.dispatcher.settings == lab.settings
+        assert lab.settings != before
+        assert lab.searcher.home.settings is lab.dispatcher.home.settings is lab.settings
         scan = _events(lab, "scan")[-1]
         assert scan["policy"]["half_life_days"] == lab.settings.half_life_days != 120.0
         assert lab.settings.context_tokens == TOKENS
@@ -203,7 +205,7 @@ def test_the_command_of_the_night(run: Run, tmp_path: Path, monkeypatch: pytest.
     def fails(*_: object, **__: object) -> None:
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(nightly_module.lifecycle, "boot_inject", fails)
+    monkeypatch.setattr(nightly_module, "boot_inject", fails)
     failed = run("nightly", "--reviewer", "heuristic", "--json", *at)
     assert failed.code == 1
     assert (failed.json["ok"], failed.json["error"]) == (False, "these steps of the night failed: boot-inject")
