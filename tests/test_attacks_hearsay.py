@@ -26,7 +26,7 @@ from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.evolution.judge import judge
 from theorex_lab.evolution.panel import Panel
 from theorex_lab.evolution.reviewers import HeuristicReviewer
-from theorex_lab.exchange.runs import export_home, import_home
+from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import new_event
 from theorex_lab.memory.evidence import Evidence

@@ -19,7 +19,7 @@ from theorex_lab.cli import theorex
 from theorex_lab.designs.theorex.moments import write_moment
 from theorex_lab.dispatch.llm import Answer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.exchange.runs import export_home, import_home
+from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import encode
 from theorex_lab.text import secret_commands, secret_formats, secret_names, secret_prose
 from theorex_lab.text.doors import door, kept_text, kept_value

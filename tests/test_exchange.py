@@ -24,12 +24,12 @@ from test_views import AGENTS, LABELS, streams
 from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange import Exported, FileReport
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.exchange.runs import export_home, import_home
+from theorex_lab.exchange.files import Exported, FileReport
+from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.ids import concept_id, derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import store

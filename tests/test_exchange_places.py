@@ -16,10 +16,10 @@ from conftest import DAY, NOW, Run, observation
 
 from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange import Exported, FileReport
 from theorex_lab.errors import FilesThere
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.exchange.runs import export_home, import_home
+from theorex_lab.exchange.files import Exported, FileReport
+from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.memory.decay import Tier
 from theorex_lab.search.embed import HashedNgramEmbedder
 

@@ -43,7 +43,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from conftest import NOW, observation
 from faults import VIEWS, opened, tool_event
-from theorex_lab.exchange.runs import export_home
+from theorex_lab.exchange.home_files import export_home
 from theorex_lab.journal.sqlite.archive import archive
 from theorex_lab.journal.event import new_event
 folder, name, secret = Path(sys.argv[1]), sys.argv[2], sys.argv[4]

@@ -22,7 +22,7 @@ from theorex_lab.dispatch.worker import Dispatcher
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.judge import SCHEMA, judge, judge_prompt
 from theorex_lab.evolution.outcomes import Outcomes, composite_score
-from theorex_lab.exchange.runs import export_home, import_home
+from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import differing_columns, fold_into
 from theorex_lab.memory.evidence import Evidence

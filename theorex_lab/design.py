@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from theorex_lab.config import Settings
     from theorex_lab.home import Home
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.view import View
@@ -131,6 +134,23 @@ class SearchPart:
 
 
 @dataclass(frozen=True)
+class FileLayout:
+    """Files of a design in an exported folder, and, where the original system has them, at places of its own.
+
+    names: as an error lists them.  export: (home, searcher, folder, agent=) → an `exchange.files.Exported`.  files_of: the
+    files of this layout below a folder, or the file itself where it may be one.  take: (home, a function that gives the
+    searcher, path, agent=, trust_own=) → a list of `exchange.files.FileReport`.  export_places: (home, agent=, replace=).
+    """
+
+    names: str
+    export: Callable[..., Any]
+    files_of: Callable[[Path], list[Path]]
+    take: Callable[..., list[Any]]
+    places: Callable[[Settings], list[Path]] | None = None
+    export_places: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
 class Design:
     """What one memory design brings to a home.
 
@@ -148,6 +168,7 @@ class Design:
     steps: tuple[Step, ...] = ()
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
+    files: tuple[FileLayout, ...] = ()
     agents: Callable[[Home], Iterable[str]] | None = None
     consolidated: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
 

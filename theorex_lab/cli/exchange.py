@@ -35,7 +35,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
     outcomesDir in config.json say.
     """
-    from theorex_lab.exchange.runs import export_home
+    from theorex_lab.exchange.home_files import export_home
 
     lab = open_lab()
     write = partial(export_home, lab.home, lab.searcher, folder and folder.expanduser(), agent=agent)
@@ -66,7 +66,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> Non
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
     """
-    from theorex_lab.exchange.runs import import_home
+    from theorex_lab.exchange.home_files import import_home
 
     lab = open_lab()
     reports = import_home(

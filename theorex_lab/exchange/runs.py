@@ -1,4 +1,4 @@
-"""Runs in files: traces and outcomes, a file each, beside the files of memory; the original system's files too.
+"""Runs in files: traces and outcomes, a file each, beside the files of memory.
 
 traces/<name>.json      a call of a model from its START to its END, with its tool events
 outcomes/<name>.json    how a decision went, with the scores as they stand now
@@ -19,23 +19,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.theorex.exchange import (
-    Exported,
-    FileReport,
-    export_files,
-    export_places,
-    files_of,
-    import_files,
-    is_device,
-    places,
-    refuse_to_replace,
-)
-from theorex_lab.designs.theorex.exchange_read import Importing
 from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, check_score, outcome_event
+from theorex_lab.evolution.outcomes import Outcome, check_score, outcome_event
 from theorex_lab.exchange.fields import (
     EVENT_ID,
     LARGEST,
@@ -48,17 +36,17 @@ from theorex_lab.exchange.fields import (
     time_of,
     truth_of,
 )
+from theorex_lab.exchange.files import Exported, FileReport, is_device
 from theorex_lab.exchange.flat_files import Record, append_new, write_lines
+from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import merged
-from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode, new_event, tells_no_answer
 from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import check_tags, check_text
-from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.doors import door, kept_value
+from theorex_lab.text.doors import kept_value
 
 TRACES, OUTCOMES = "traces", "outcomes"
 # Neither what begins with a dot or differs only in case from another.
@@ -68,94 +56,10 @@ _MODEL_BYTES = 1_024
 T = TypeVar("T")
 
 
-def export_home(
-    home: Home,
-    searcher: Searcher,
-    folder: Path | None,
-    *,
-    agent: str | None = None,
-    replace: bool = False,
-) -> Exported:
-    """Write the files of memory, see `export_files`, and a file a trace and an outcome, of all agents or of one.
-
-    Without a folder to the original system's places, see `export_places`; outcomes then to the setting outcomesDir.
-    A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
-    decisions, tasks and the history are not in it. Raises FilesThere, with nothing written, for a folder that is not
-    empty, or where a file would be replaced at those places, unless `replace` is given.
-    """
-    chosen = OutcomeLog(home).outcomes(agent=agent)
-    outcomes = (_outcome_record(home.journal, each) for each in chosen)
-    if folder is None:
-        own = home.settings.path("outcomes_dir")
-        if not replace:
-            refuse_to_replace(own / file_name(each.outcome_id) for each in chosen)
-        done = export_places(home, agent=agent, replace=replace)
-        _write_runs(own, outcomes, f"{own}/*.json", done)
-        return done
-    if not replace and folder.is_dir():
-        refuse_to_replace(sorted(folder.iterdir()))
-    done = export_files(home, searcher, folder, agent=agent)
-    _write_runs(folder / TRACES, _trace_records(home.views, agent), f"{TRACES}/*.json", done)
-    _write_runs(folder / OUTCOMES, outcomes, f"{OUTCOMES}/*.json", done)
-    return done
-
-
-def _write_runs(folder: Path, records: Iterator[Record], name: str, done: Exported) -> None:
+def write_runs(folder: Path, records: Iterator[Record], name: str, done: Exported) -> None:
     for record in records:
         write_lines(folder / file_name(record["id"]), [encode(record)])
         done.files[name] = done.files.get(name, 0) + 1
-
-
-def import_home(
-    home: Home,
-    searcher: Callable[[], Searcher],
-    path: Path | None,
-    *,
-    agent: str = "main",
-    trust_own: bool = False,
-    keep_secrets: bool = False,
-) -> list[FileReport]:
-    """Import the files of memory, see `import_files`, then outcomes/*.json and traces/*.json, or one such file.
-
-    Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath,
-    coldStorePath and outcomesDir, that are there; InvalidInput where none is.
-
-    The outcomes together, and then the traces, are one transaction; a damaged file is reported and the others are
-    imported. Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the
-    outcome that names it, where the two are imported together. What looks like a secret is masked, unless
-    `keep_secrets` is given.
-    """
-    with door(keep_secrets=keep_secrets):
-        return _import_home(home, searcher, path, agent, trust_own)
-
-
-def _import_home(
-    home: Home,
-    searcher: Callable[[], Searcher],
-    path: Path | None,
-    agent: str,
-    trust_own: bool,
-) -> list[FileReport]:
-    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
-    if path is not None:
-        outcomes, traces = _run_files(path)
-        memory = [path] if not (outcomes or traces) or (path.is_dir() and files_of(path)) else []
-    else:
-        outcomes, traces = sorted(home.settings.path("outcomes_dir").glob("*.json")), []
-        memory = [place for place in places(home.settings) if place.exists() and files_of(place)]
-    reports = []
-    for place in memory:
-        reports += import_files(home, searcher, place, agent=agent, trust_own=trust_own)
-    # A call names its outcome at its start; so the outcomes are read first.
-    links: dict[str, str] = {}
-    if outcomes:
-        reports.append(_import_outcomes(home.journal, outcomes, how, links, path))
-    if traces:
-        reports.append(_import_traces(home.journal, traces, how, links, path))
-    if not reports:
-        looked = ", ".join(map(str, [*places(home.settings), home.settings.path("outcomes_dir")]))
-        raise InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
-    return reports
 
 
 def file_name(run_id: str) -> str:
@@ -170,7 +74,7 @@ def file_name(run_id: str) -> str:
     return f"{sha256(run_id.encode()).hexdigest()[:32]}.id.json"
 
 
-def _trace_records(views: Views, agent: str | None) -> Iterator[Record]:
+def trace_records(views: Views, agent: str | None) -> Iterator[Record]:
     view = views.get(Traces)
     with view.lock:
         owners = view.traces["agent"].tolist()
@@ -216,7 +120,7 @@ def _tool_record(event: Event) -> Record:
     }
 
 
-def _outcome_record(journal: Journal, outcome: Outcome) -> Record:
+def outcome_record(journal: Journal, outcome: Outcome) -> Record:
     record = outcome.to_dict()
     (event,) = journal.read(ids=[outcome.outcome_id])
     named = {"id": record.pop("outcome_id"), "timestamp": record.pop("at"), "session_id": record.pop("session")}
@@ -225,7 +129,7 @@ def _outcome_record(journal: Journal, outcome: Outcome) -> Record:
     return {**named, **stated, "source": event.body.get("source", "agent")}
 
 
-def _run_files(path: Path) -> tuple[list[Path], list[Path]]:
+def run_files(path: Path) -> tuple[list[Path], list[Path]]:
     """Files of outcomes and of traces, in a folder or the one that is given."""
     if path.is_file():
         kind = _kind(path)
@@ -247,7 +151,7 @@ def _kind(file: Path) -> str | None:
     return next((kind for key, kind in kinds.items() if key in record), None)
 
 
-def _import_outcomes(
+def import_outcomes(
     journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
 ) -> FileReport:
     report = FileReport(_place(files))
@@ -261,7 +165,7 @@ def _import_outcomes(
     return report
 
 
-def _import_traces(
+def import_traces(
     journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
 ) -> FileReport:
     report = FileReport(_place(files))

@@ -16,26 +16,24 @@ whose axon.json lies beside them therefore count nothing anew; alone, they count
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
+from theorex_lab.design import FileLayout
 from theorex_lab.designs.theorex import exchange_read as reading
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange_read import Importing
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.errors import FilesThere, InvalidInput, ModelUnavailable
+from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
+from theorex_lab.exchange.files import Exported, FileReport, portable, refuse_to_replace
 from theorex_lab.exchange.flat_files import (
     Appended,
     Record,
@@ -47,6 +45,7 @@ from theorex_lab.exchange.flat_files import (
     write_graph,
     write_lines,
 )
+from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import merged
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
@@ -60,29 +59,8 @@ from theorex_lab.search.vectors import KEY_BYTES
 AXON, SHARED, OBSERVATIONS, STM = "axon.json", "shared-axon.json", "observations.jsonl", "stm.jsonl"
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
-_DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 _VECTORS_AT_ONCE = 1_000
-_NAMED_FILES = 5  # of those that are in the way
 Vector = NDArray[np.float32]
-
-
-@dataclass
-class Exported:
-    """Which files were written into the folder, with their number of lines or nodes and edges, and what was left out."""
-
-    folder: Path
-    files: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass
-class FileReport:
-    """What became of one file: records imported, those that were there already, and what could not be read, by place."""
-
-    file: str
-    imported: int = 0
-    skipped: int = 0
-    problems: list[str] = field(default_factory=list)
 
 
 def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | None = None) -> Exported:
@@ -135,17 +113,6 @@ def export_places(home: Home, *, agent: str | None = None, replace: bool = False
     return done
 
 
-def refuse_to_replace(files: Iterable[Path]) -> None:
-    """Raise FilesThere where one of these is there."""
-    there = [str(path) for path in files if path.exists()]
-    if there:
-        more = f" and {len(there) - _NAMED_FILES} more" if len(there) > _NAMED_FILES else ""
-        raise FilesThere(
-            f"got files that are there already: {', '.join(there[:_NAMED_FILES])}{more}; import them first and then replace "
-            "them with --replace, or export into an empty folder"
-        )
-
-
 def places(settings: Settings) -> list[Path]:
     """Where the original system keeps its memory, by the settings; also what is not there."""
     return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path", "cold_store_path")]
@@ -196,24 +163,19 @@ def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> No
 
 
 def import_files(
-    home: Home,
-    searcher: Callable[[], Searcher],
-    path: Path,
-    *,
-    agent: str = "main",
-    trust_own: bool = False,
+    home: Home, searcher: Callable[[], Searcher], path: Path, *, agent: str = "main", trust_own: bool = False
 ) -> list[FileReport]:
     """Import a folder as `export_files` writes it, or the original system's, or one file of either.
 
     `agent` has the records that name nobody; `searcher` is asked for where there are vectors. Each file is one transaction:
     after a crash there are whole files, and repeating does the rest. What is damaged is reported by line, the good
-    lines are imported; a damaged JSON document is reported, and the other files are imported. Raises InvalidInput for
-    a path that is neither, StorageError on a full disk.
+    lines are imported; a damaged JSON document is reported, and the other files are imported. Raises StorageError on a
+    full disk.
     """
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     stated: set[str] = set()  # agents whose axon came along
     reports = []
-    for file in files_of(path) or _refuse(path):
+    for file in files_of(path):
         report = FileReport(str(file.relative_to(path)) if path.is_dir() else file.name)
         try:
             if path.is_dir():
@@ -238,14 +200,6 @@ def files_of(path: Path) -> list[Path]:
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
     named = [path / name for name in (OBSERVATIONS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
     return [file for file in [*axons, *named[0], *days, *named[1]] if file.exists()]
-
-
-def _refuse(path: Path) -> NoReturn:
-    raise InvalidInput(
-        f"got {path}, which is no file and holds none of {AXON}, agents/*/{AXON}, {SHARED}, {OBSERVATIONS}, "
-        f"{SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}, {COLD}, traces/*.json, outcomes/*.json; give a folder that was exported, "
-        "or one such file"
-    )
 
 
 def _import_file(
@@ -307,26 +261,6 @@ def _folder_agent(file: Path) -> str | None:
     if parts[-1] == "theorex" and len(parts) > 2:
         return parts[-2]
     return parts[-1].removeprefix("_").removesuffix("_") if len(parts) > 1 and parts[-2] == "agents" else None
-
-
-def portable(agent: str) -> str:
-    """The folder of an agent in an export: its name, between underscores where Windows knows that for a device.
-
-    No agent's name begins with an underscore.
-
-    >>> portable("main"), portable("con"), portable("nul.txt"), portable("a.")
-    ('main', '_con_', '_nul.txt_', '_a._')
-    """
-    return f"_{agent}_" if is_device(agent) or agent.endswith(".") else agent
-
-
-def is_device(name: str) -> bool:
-    """Whether Windows takes a file of this name for a device, whatever follows a dot.
-
-    >>> is_device("con"), is_device("nul.txt"), is_device("console")
-    (True, True, False)
-    """
-    return _DEVICE.fullmatch(name.partition(".")[0]) is not None
 
 
 def _holder(views: Views) -> Callable[[str, int], bool]:
@@ -392,3 +326,13 @@ def _vector(record: Record, dimensions: int) -> tuple[bytes, Vector] | str:
             f"bytes, {dimensions} numbers, length 1 or 0"
         )
     return key, vector
+
+
+FILES = FileLayout(
+    names=f"{AXON}, agents/*/{AXON}, {SHARED}, {OBSERVATIONS}, {SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}, {COLD}",
+    export=export_files,
+    files_of=files_of,
+    take=import_files,
+    places=places,
+    export_places=export_places,
+)

@@ -8,7 +8,7 @@ twice imports it once.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from theorex_lab.exchange.fields import (
     time_or_earliest,
 )
 from theorex_lab.exchange.flat_files import Record
+from theorex_lab.exchange.importing import Importing
 from theorex_lab.ids import check_agent, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
@@ -38,56 +39,11 @@ from theorex_lab.text.doors import kept_text
 from theorex_lab.text.extract import extract
 
 LABEL_CHARACTERS = 128
-_AHEAD_MICROSECONDS = 300_000_000
 AT_ONCE = 1_000  # links, or contributions, of one event
 
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
 Read = Iterator[tuple[Event, int]]
 Lines = Iterable[tuple[int, Record | InvalidInput]]
-
-
-@dataclass(frozen=True)
-class Importing:
-    """How to read: the settings, the present (µs), whose a record is that names nobody, and whether sources are kept.
-
-    Without `trust_own` everything has the source `import`, whatever the file says.
-    """
-
-    settings: Settings
-    now: int
-    agent: str = "main"
-    trust_own: bool = False
-
-    @property
-    def latest(self) -> int:
-        """The latest time (µs) that is believed: clocks differ by some minutes, and what is ahead would never fade."""
-        return self.now + _AHEAD_MICROSECONDS
-
-    def source(self, record: Record, key: str, default: str = "import") -> str:
-        """The source to be noted; `default` where one's own file names none. Raises InvalidInput for one that does not exist."""
-        stated = text_of(record, key, default)
-        if stated not in TRUST:
-            raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
-        return stated if self.trust_own else "import"
-
-    def event(self, kind: str, body: Body, agent: str) -> Event:
-        """An event whose id is derived from what it says."""
-        made = derived_event_id(kind, agent, encode(body))
-        return new_event(kind, _not_after(self.latest, body), agent=agent, at=self.now, event_id=made)
-
-
-def _not_after(latest: int, value: Any, key: str = "") -> Any:
-    """A body in which no time is later than `latest` (µs).
-
-    Times stand under last_seen and first_seen, and at the end of links and of graduated concepts.
-    """
-    if isinstance(value, dict):
-        return {name: _not_after(latest, part, name) for name, part in value.items()}
-    if key in ("links", "graduated"):
-        return [[*row[:-1], min(row[-1], latest)] for row in value]
-    if key == "concepts":  # those of the shared web are objects, others hold no times
-        return [_not_after(latest, each) if isinstance(each, dict) else each for each in value]
-    return min(value, latest) if key in ("last_seen", "first_seen") else value
 
 
 class _Concept(NamedTuple):
