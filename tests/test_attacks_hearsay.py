@@ -379,3 +379,27 @@ def test_negation_is_read_in_any_text(text: str) -> None:
 def test_negation_takes_linear_time() -> None:
     for text in ("not " * 20_000, "not, " * 20_000, "a, " * 30_000 + "not", "n't" * 30_000, "но " * 30_000):
         assert refused_concepts(text, extract("the cache")) == []
+
+
+def test_a_backup_of_ones_own_keeps_a_strangers_counts_apart(tmp_path: Path) -> None:
+    with Lab(tmp_path / "first", clock=FixedClock(NOW)) as lab:
+        main = lab.agent("main")
+        main.write("the cache stampede is over")
+        for _ in range(5):
+            main.write("cache stampede", source="tool")
+        main.write("do not use the queue rebalancer")
+        main.write("queue rebalancer", source="tool")
+        export_home(lab.views, lab.settings, lab.clock, lab.searcher, tmp_path / "files")
+        before = {
+            lab.views.get(Axon).labels[row]: [int(lab.views.get(Axon).concepts[name][row]) for name in APART]
+            for row in lab.views.get(Axon).rows_of().tolist()
+        }
+    with Lab(tmp_path / "second", clock=FixedClock(NOW)) as lab:
+        import_home(lab.views, lab.settings, lab.clock, lambda: lab.searcher, tmp_path / "files", trust_own=True)
+        axon = lab.views.get(Axon)
+        after = {axon.labels[row]: [int(axon.concepts[name][row]) for name in APART] for row in axon.rows_of().tolist()}
+    assert after == before
+    assert before["cache stampede"][:4] == [TRUST["agent"], -1, TRUST["tool"], 1]
+
+
+APART = ("affirmed", "refused", "heard", "own_count", "own_fix_count", "trust", "count")

@@ -39,7 +39,7 @@ from theorex_lab.search.embed import HashedNgramEmbedder
 
 CONTEXT = "SHARED_CONTEXT.md"
 TRUSTED, TIER = 9, 10  # positions in what `state` says of a concept
-WITHOUT_SOURCE = ("trust", "source")
+WITHOUT_SOURCE = ("trust", "said", "source")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.journal.columns import Columns, Names, Strings, Table
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
@@ -23,6 +23,7 @@ _STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_s
 
 _SPANS = (("first_seen", "last_seen"), ("own_first_seen", "own_last_seen"))
 _LEVELS = ("affirmed", "refused", "heard")
+_APART = (*_LEVELS, "own_count", "own_fix_count", "own_first_seen", "own_last_seen")
 
 
 class _Mentions(NamedTuple):
@@ -340,14 +341,10 @@ class Axon(View):
         # An unreadable time of a file is the earliest one; it says nothing about a concept that is known.
         first = np.where(~new & (stated["first_seen"] == EARLIEST), LATEST, stated["first_seen"])
         table["first_seen"][rows] = np.minimum(first, table["first_seen"][rows])
-        own = stated["trust"] >= TRUST["agent"]
-        # An agent's own concept is stated with an agent's own numbers.
-        for name in ("count", "fix_count"):
-            table[f"own_{name}"][rows] = np.maximum(np.where(own, stated[name], 0), table[f"own_{name}"][rows])
-        table["own_first_seen"][rows] = np.minimum(np.where(own, first, LATEST), table["own_first_seen"][rows])
-        table["own_last_seen"][rows] = np.maximum(np.where(own, at, -LATEST), table["own_last_seen"][rows])
-        for name, chosen in (("affirmed", own), ("heard", ~own)):
-            table[name][rows] = np.maximum(np.where(chosen, stated["trust"], -1), table[name][rows])
+        told = np.array([_told_apart(*each) for each in zip(bodies, first.tolist(), strict=True)], np.int64)
+        for column, name in enumerate(_APART):
+            larger = np.minimum if name == "own_first_seen" else np.maximum
+            table[name][rows] = larger(told[:, column], table[name][rows])
         self._set_trust(rows)
         for name in ("count", "fix_count", "source_weight"):
             table[name][rows] = np.maximum(stated[name], table[name][rows])
@@ -414,6 +411,23 @@ def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
         run.append(event)
         seen.add(key)
     yield run
+
+
+def _told_apart(body: Body, first_seen: int) -> list[int]:
+    """What _APART names, of one imported concept: as its file told it apart, else by whose the whole concept is.
+
+    `first_seen` is what counts as the file's.
+    """
+    if (said := body.get("said")) is not None:
+        levels = [-1 if said[name] is None else TRUST[said[name]] for name in _LEVELS]
+        if said["affirmed"] is None:
+            return [*levels, 0, 0, LATEST, -LATEST]
+        return [*levels, *(said[name] for name in ("count", "fix_count", "first_seen", "last_seen"))]
+    trust = TRUST[body["source"]]
+    if trust < TRUST["agent"]:
+        return [-1, -1, trust, 0, 0, LATEST, -LATEST]
+    # An agent's own concept is stated with an agent's own numbers.
+    return [trust, -1, -1, body["concepts"][0][3], body["fix_count"], first_seen, body["last_seen"]]
 
 
 def _faded(microseconds: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ from theorex_lab.exchange.fields import (
     integer_of,
     noted,
     number_of,
+    object_of,
     text_of,
     time_of,
     time_or_earliest,
@@ -175,7 +176,23 @@ def _stated(attributes: Record, how: Importing) -> Body:
             attributes, "sentiment_sum", number_of(attributes, "sentiment", tone, -1, 1) * count, -count, count
         ),
         "decayed": _decayed(attributes, count),
+        **(_said(object_of(attributes["said"]), count) if how.trust_own and attributes.get("said") else {}),
     }
+
+
+def _said(record: Record, count: int) -> Body:
+    """Levels of trust of who said a concept, and the numbers of the owner's own mentions, of `count` in all."""
+    levels = {name: record.get(name) for name in ("affirmed", "refused", "heard")}
+    if wrong := [
+        name
+        for name, level in levels.items()
+        if level is not None and (not isinstance(level, str) or level not in TRUST)
+    ]:
+        raise InvalidInput(f"{wrong[0]} is {levels[wrong[0]]!r:.80}; allowed are {', '.join(TRUST)}")
+    if levels["affirmed"] is None:
+        return {"said": levels}
+    numbers = {name: min(integer_of(record, name, None, 0), count) for name in ("count", "fix_count")}
+    return {"said": {**levels, **numbers, **{name: time_of(record, name) for name in ("first_seen", "last_seen")}}}
 
 
 def _cold(record: Record | InvalidInput, how: Importing) -> tuple[str, Body]:

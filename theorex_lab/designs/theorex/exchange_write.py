@@ -68,8 +68,21 @@ def axon_nodes(axon: Axon, now: int, settings: Settings, agent: str) -> Iterator
             "trust": SOURCES[int(table["trust"][row])],
             "scanned_tier": Tier(int(table["tier"][row])).name,
             "decayed_counts": table["decayed"][row].tolist(),
+            **_said(axon, row),
         }
         yield {"key": str(number), "attributes": attributes}
+
+
+def _said(axon: Axon, row: int) -> Record:
+    """Who said a concept, where not all of its mentions are the owner's own, or all a stranger's: levels of trust, own numbers."""
+    levels = {name: int(axon.concepts[name][row]) for name in ("affirmed", "refused", "heard")}
+    if levels["refused"] < 0 and (levels["affirmed"] < 0 or levels["heard"] < 0):
+        return {}
+    own: Record = {name: SOURCES[level] if level >= 0 else None for name, level in levels.items()}
+    if levels["affirmed"] >= 0:
+        own |= {name: int(axon.concepts[f"own_{name}"][row]) for name in ("count", "fix_count")}
+        own |= {name: to_iso(int(axon.concepts[f"own_{name}"][row])) for name in ("first_seen", "last_seen")}
+    return {"said": own}
 
 
 def cold_nodes(axon: Axon, now: int, settings: Settings, agents: Iterable[str]) -> Iterator[tuple[str, Record]]:
