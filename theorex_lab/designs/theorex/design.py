@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from theorex_lab.design import Design
+from theorex_lab.designs.theorex.audit import AUDIT
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash, flushed_upto
 from theorex_lab.designs.theorex.shared import SharedWeb
@@ -11,5 +12,6 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 DESIGN = Design(
     name="theorex",
     views=(Axon, Flash, ShortTerm, SharedWeb),
+    audit=AUDIT,
     consolidated=lambda home: flushed_upto(home.journal),
 )
