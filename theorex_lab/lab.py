@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
-    from theorex_lab.journal.view import Verification, Views
+    from theorex_lab.journal.view import Verification, View, Views
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher
     from theorex_lab.routing.confidence import MatrixResult
@@ -425,8 +425,7 @@ class Lab:
         def review(name: str | None) -> list[TraceReviewRecord]:
             return self.review_failures(agent=name, reviewer=reviewer)
 
-        report = nightly(self.home, review=review, agent=agent)
-        return report
+        return nightly(self.home, review=review, agent=agent)
 
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare."""
@@ -437,15 +436,8 @@ class Lab:
         from theorex_lab.memory.evidence import Evidence
         from theorex_lab.search.index import ItemIndex
 
-        views = (
-            ItemIndex,
-            Traces,
-            Evidence,
-            Tasks,
-            Outcomes,
-            *(view for each in self.home.designs for view in each.views),
-        )
-        return verify(self.views, views)
+        own: tuple[type[View], ...] = (ItemIndex, Traces, Evidence, Tasks, Outcomes)
+        return verify(self.views, (*own, *(view for each in self.home.designs for view in each.views)))
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
