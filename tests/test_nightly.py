@@ -158,12 +158,12 @@ def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, ru
 def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(tmp_path: Path) -> None:
     """With the old half-life the old topics would be ACTIVE; with the accepted one they are not."""
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
-        searcher = lab.searcher
+        before = lab.settings
         report = lab.nightly(reviewer="heuristic")
         assert "memory: accept" in next(step.detail for step in report.steps if step.name == "gate")
         assert lab.settings == load_settings(lab.config_file)
-        assert lab.settings != searcher.settings
-        assert lab.searcher.settings == lab.dispatcher.settings == lab.settings
+        assert lab.settings != before
+        assert lab.searcher.home.settings == lab.dispatcher.home.settings == lab.settings
         scan = _events(lab, "scan")[-1]
         assert scan["policy"]["half_life_days"] == lab.settings.half_life_days != 120.0
         assert lab.settings.context_tokens == TOKENS

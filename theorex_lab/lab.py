@@ -464,7 +464,7 @@ class Lab:
         """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`."""
         from theorex_lab.journal.sqlite.archive import archive
 
-        upto = _taken_in(self.home)
+        upto = self.home.taken_in()
         return archive(in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now())
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
@@ -509,12 +509,6 @@ class Lab:
         with index.lock:
             # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
             sweep(folder, lambda keys: self.views.get(ItemIndex).holds(keys))
-
-
-def _taken_in(home: Home) -> dict[tuple[str, str], int]:
-    """By agent and session, the seq up to which every design has taken in what was captured."""
-    found = [each.consolidated(home) for each in home.designs if each.consolidated is not None]
-    return {key: min(each[key] for each in found) for key in set.intersection(*map(set, found))} if found else {}
 
 
 def _installed() -> tuple[Design, ...]:
