@@ -110,7 +110,8 @@ def test_outcomes_at_the_end_keep_the_rest_of_the_journal_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        lab.journal.append([observation("t", labels=[f"c{n % 50}"], observation_type="moment") for n in range(9_000)])
+        felt = [observation("t", labels=[f"c{n % 50}"]) for n in range(9_000)]
+        lab.journal.append([event._replace(body={**event.body, "sentiment": 0.5}) for event in felt])
         for number in range(5):
             lab.outcomes.record("main", f"decided {number}", "done", success=True)
         read: list[int] = []
