@@ -99,7 +99,10 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True)
 class PolicyPart:
-    """What the gate judges by itself: the settings (camelCase), a proposal beside those turned down, its score and its records."""
+    """What the gate judges by itself: the settings (camelCase), a proposal beside those turned down, its score and its records.
+
+    The settings are among those that a policy keeps. Of those turned down `evolution.proposals.digest` is given.
+    """
 
     settings: tuple[str, ...]
     propose: Callable[[Home, frozenset[str]], Proposal]
