@@ -14,7 +14,7 @@ from theorex_lab import Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange import _folder_agent
-from theorex_lab.evolution.policy_scoring import calls
+from theorex_lab.evolution.routing_policy import calls
 from theorex_lab.exchange.files import portable
 from theorex_lab.exchange.problems import MOST_SHOWN, merged
 from theorex_lab.exchange.runs import file_name

@@ -15,15 +15,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.designs.theorex import audit_newest
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.drift import Drift, drift
 from theorex_lab.designs.theorex.moments import changed_files, recent_moments, write_moment
 from theorex_lab.designs.theorex.monitor import Checked, check_context
-from theorex_lab.evolution import audit_newest
-from theorex_lab.evolution.audit import KINDS, Entry, audit
+from theorex_lab.evolution.audit import Entry, audit, kinds_of
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
+
+KINDS = (
+    "tier_change", "sentiment_flip", "graduation", "prune", "moment_capture",
+    "outcome_record", "review", "gate", "erasure", "salvage",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -64,7 +69,8 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     lab.clock.advance(days=60)  # type: ignore[attr-defined]
     lab.prune()
     lab.erase(match="terrible")
-    found = audit(lab.journal)
+    found = audit(lab.home)
+    assert kinds_of(lab.home) == KINDS
     assert {each.kind for each in found} == set(KINDS) - {"sentiment_flip"}, "what flipped it was erased"
     by_kind = {each.kind: each for each in found}
     assert by_kind["moment_capture"].detail["refs"] == ["s.py:3"]
@@ -83,7 +89,7 @@ def test_a_flip_is_a_change_of_sign_of_the_running_sentiment(lab: Lab) -> None:
     steps = [0.5, -0.2, -0.3, -0.1, 0.1, 0.1, 0.0, -0.3]  # .5 .3 0 -.1 | 0 .1 | .1 -.2 |
     lab.journal.append([felt("cache", each) for each in steps])
     lab.journal.append([felt("cache", -0.9, agent="sage"), felt("db", -1.0), felt("db", 0.4, count=3)])
-    flips = audit(lab.journal, kinds=["sentiment_flip"])
+    flips = audit(lab.home, kinds=["sentiment_flip"])
     assert told(flips, "label", "from", "to") == [
         ("main", "sentiment_flip", "cache", "positive", "negative"),
         ("main", "sentiment_flip", "cache", "negative", "positive"),
@@ -96,7 +102,7 @@ def test_a_flip_is_a_change_of_sign_of_the_running_sentiment(lab: Lab) -> None:
 def test_rounding_is_no_feeling(lab: Lab) -> None:
     assert 0.3 - 0.1 - 0.2 < 0
     lab.journal.append([felt("cache", each) for each in (0.3, -0.1, -0.2)])
-    assert audit(lab.journal, kinds=["sentiment_flip"]) == []
+    assert audit(lab.home, kinds=["sentiment_flip"]) == []
 
 
 def test_what_was_pruned_starts_anew(lab: Lab) -> None:
@@ -105,8 +111,8 @@ def test_what_was_pruned_starts_anew(lab: Lab) -> None:
     gone = {"concepts": {"main": [{"concept_id": concept_id("cache"), "count": 1}]}}
     lab.journal.append([new_event("prune", gone, agent="theorex", at=NOW), felt("cache", -0.1)])
     lab.scan()
-    assert audit(lab.journal, kinds=["sentiment_flip"]) == []
-    changes = audit(lab.journal, kinds=["tier_change"])
+    assert audit(lab.home, kinds=["sentiment_flip"]) == []
+    changes = audit(lab.home, kinds=["tier_change"])
     assert told(changes, "from", "to") == [("main", "tier_change", "NEUTRAL", "ACTIVE")] * 2
 
 
@@ -114,7 +120,7 @@ def test_what_was_pruned_starts_anew(lab: Lab) -> None:
 def test_flips_alternate_and_end_at_the_axons_sign(feelings: list[float]) -> None:
     with Lab.temporary(clock=FixedClock(NOW)) as lab:
         lab.journal.append([felt("cache", each) for each in feelings])
-        flips = audit(lab.journal, kinds=["sentiment_flip"])
+        flips = audit(lab.home, kinds=["sentiment_flip"])
         total = lab.views.get(Axon).concepts["sentiment_sum"].tolist()
         directions = [each.detail["to"] for each in flips]
         assert all(one != other for one, other in pairwise(directions))
@@ -131,12 +137,12 @@ def test_imported_numbers_are_where_the_running_ones_go_on(lab: Lab) -> None:
     lab.journal.append([new_event("imported", stated, agent="main", at=NOW), felt("cache", -1.0), felt("cache", -1.5)])
     uncounted = felt("cache", 9.0)
     lab.journal.append([uncounted._replace(body={**uncounted.body, "counted": False, "faded": []})])
-    assert told(audit(lab.journal, kinds=["sentiment_flip"]), "to") == [("main", "sentiment_flip", "negative")]
+    assert told(audit(lab.home, kinds=["sentiment_flip"]), "to") == [("main", "sentiment_flip", "negative")]
     lab.scan()
-    assert told(audit(lab.journal, kinds=["tier_change"]), "from", "to") == [("main", "tier_change", "MILD", "ACTIVE")]
+    assert told(audit(lab.home, kinds=["tier_change"]), "from", "to") == [("main", "tier_change", "MILD", "ACTIVE")]
     fewer = {**stated, "concepts": [[concept_id("cache"), "cache", "Cache", 6]], "sentiment_sum": 9.0}
     lab.journal.append([new_event("imported", fewer, agent="main", at=NOW), felt("cache", -9.5)])
-    assert len(audit(lab.journal, kinds=["sentiment_flip"])) == 1, "seven mentions were heard: six say nothing new"
+    assert len(audit(lab.home, kinds=["sentiment_flip"])) == 1, "seven mentions were heard: six say nothing new"
 
 
 def test_tier_changes_say_from_where(lab: Lab) -> None:
@@ -146,7 +152,7 @@ def test_tier_changes_say_from_where(lab: Lab) -> None:
         lab.scan(agents=["main"])
     lab.journal.append([observation("t", labels=["cache"], at=lab.clock.now())])
     lab.scan()
-    assert told(audit(lab.journal, kinds=["tier_change"]), "label", "from", "to") == [
+    assert told(audit(lab.home, kinds=["tier_change"]), "label", "from", "to") == [
         ("main", "tier_change", "cache", "NEUTRAL", "ACTIVE"),
         ("main", "tier_change", "cache", "ACTIVE", "MILD"),
         ("main", "tier_change", "cache", "MILD", "SLEEPING"),
@@ -160,13 +166,11 @@ def test_since_kind_and_limit(lab: Lab) -> None:
         lab.outcomes.record("main", f"d{day}", "r", success=True)
         write_moment(lab.home, f"story {day}")
         lab.clock.advance(days=1)  # type: ignore[attr-defined]
-    assert len(audit(lab.journal)) == 6
-    assert [each.kind for each in audit(lab.journal, since=NOW + 2 * DAY)] == ["outcome_record", "moment_capture"]
-    assert told(audit(lab.journal, kinds=["moment_capture"], limit=1), "story") == [
-        ("main", "moment_capture", "story 2")
-    ]
-    assert audit(lab.journal, limit=0) == []
-    assert audit(lab.journal, kinds=[]) == []
+    assert len(audit(lab.home)) == 6
+    assert [each.kind for each in audit(lab.home, since=NOW + 2 * DAY)] == ["outcome_record", "moment_capture"]
+    assert told(audit(lab.home, kinds=["moment_capture"], limit=1), "story") == [("main", "moment_capture", "story 2")]
+    assert audit(lab.home, limit=0) == []
+    assert audit(lab.home, kinds=[]) == []
 
 
 def stated(label: str, count: int, sentiment_sum: float, tier: str) -> Event:
@@ -224,8 +228,8 @@ def test_the_latest_entries_are_those_of_a_whole_reading(
         for step in steps:
             lived(lab, step)
         since = None if days is None else NOW + days * DAY
-        expected = audit(lab.journal, since=since, kinds=kinds)[-limit:]
-        assert audit(lab.journal, since=since, kinds=kinds, limit=limit, views=lab.views) == expected
+        expected = audit(lab.home, since=since, kinds=kinds)[-limit:]
+        assert audit(lab.home, since=since, kinds=kinds, limit=limit) == expected
 
 
 def test_the_latest_entries_take_only_the_end_of_the_journal(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +239,7 @@ def test_the_latest_entries_take_only_the_end_of_the_journal(lab: Lab, monkeypat
         lab.scan()
         lab.clock.advance(days=6)  # type: ignore[attr-defined]
     lab.journal.append([felt("fresh", 0.5), felt("c0", 0.5), felt("c1", 0.25)])
-    expected = audit(lab.journal)
+    expected = audit(lab.home)
     assert {each.kind for each in expected} == {"tier_change", "sentiment_flip"}
     lab.views.get(Axon)
     read: list[int] = []
@@ -253,10 +257,10 @@ def test_the_latest_entries_take_only_the_end_of_the_journal(lab: Lab, monkeypat
             for each in expected
             if each.kind in options.get("kinds", KINDS) and (not options.get("since") or each.at > "2026-03-31")
         ]
-        assert audit(lab.journal, limit=20, views=lab.views, **options) == whole[-20:]  # type: ignore[arg-type]
+        assert audit(lab.home, limit=20, **options) == whole[-20:]  # type: ignore[arg-type]
         assert 0 < len(read) < 2_500, options
         read.clear()
-    assert audit(lab.journal, kinds=["gate"], limit=20, views=lab.views) == []
+    assert audit(lab.home, kinds=["gate"], limit=20) == []
     assert read == []
 
 
@@ -267,7 +271,7 @@ def test_a_concept_whose_sentiment_was_made_up_for_keeps_its_last_sign(
     steps = [0.5, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -0.25]
     lab.journal.append([felt("cache", each) for each in steps])
     lab.journal.append([felt("db", 0.1)])
-    found = audit(lab.journal, kinds=["sentiment_flip"], limit=1, views=lab.views)
+    found = audit(lab.home, kinds=["sentiment_flip"], limit=1)
     assert told(found, "label", "from", "to") == [("main", "sentiment_flip", "cache", "positive", "negative")]
 
 

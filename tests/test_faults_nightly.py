@@ -18,7 +18,7 @@ from test_nightly import STEPS, fill
 
 from theorex_lab import Lab
 from theorex_lab.config import load_settings
-from theorex_lab.evolution import gate
+from theorex_lab.designs.theorex import memory_policy
 from theorex_lab.evolution.cases import Case, Verdict
 from theorex_lab.evolution.policy import policies, policy_settings, rollback
 from theorex_lab.evolution.reviewers import HeuristicReviewer
@@ -52,8 +52,8 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     What may be proposed is cut down, since the night is run a hundred times.
     """
-    monkeypatch.setattr(gate, "LAW_NAMES", ("product",))
-    monkeypatch.setattr(gate, "MILD_THRESHOLDS", (0.3,))
+    monkeypatch.setattr(memory_policy, "LAW_NAMES", ("product",))
+    monkeypatch.setattr(memory_policy, "MILD_THRESHOLDS", (0.3,))
     home = tmp_path / "template"
     with _lab(home, _new, days=10, mentions=4, halfLifeDays=1_000.0, gateMinSamples=2) as lab:
         fill(lab)

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.config import load_settings
+from theorex_lab.designs.theorex.memory_policy import MemoryReplay, needs, weighted_mean
 from theorex_lab.evolution import gate as gate_module
 from theorex_lab.evolution.gate import Gated, decide, gate, score_policy
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.evolution.policy import POLICY_SETTINGS, keep, policies, policy_settings, rollback, snapshot
-from theorex_lab.evolution.policy_scoring import MemoryReplay, agreement, calls, needs, weighted_mean
+from theorex_lab.evolution.routing_policy import agreement, calls
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.context import render

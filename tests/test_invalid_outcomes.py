@@ -87,9 +87,9 @@ def test_windows_of_a_refinement(lab: Lab, days: float) -> None:
 
 def test_the_audit_log(lab: Lab) -> None:
     with pytest.raises(InvalidInput, match="'everything'; allowed are tier_change"):
-        audit(lab.journal, kinds=["everything"])
+        audit(lab.home, kinds=["everything"])
     with pytest.raises(InvalidInput, match="limit of -1"):
-        audit(lab.journal, limit=-1)
+        audit(lab.home, limit=-1)
 
 
 @pytest.mark.parametrize(

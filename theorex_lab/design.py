@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Told = tuple[str, str, Mapping[str, Any]]  # kind of an audit entry, agent, detail
+Found = tuple["Event", Told]  # the event that an audit entry was read from, and what it tells
 
 
 class Line(NamedTuple):
@@ -101,7 +102,10 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True)
 class PolicyPart:
-    """What the gate judges by itself: the settings (camelCase), a proposal beside those turned down, its score and its records."""
+    """What the gate judges by itself: the settings (camelCase), a proposal beside those turned down, its score and its records.
+
+    The settings are among those that a policy keeps. Of those turned down `evolution.proposals.digest` is given.
+    """
 
     settings: tuple[str, ...]
     propose: Callable[[Home, frozenset[str]], Proposal]
@@ -109,15 +113,31 @@ class PolicyPart:
     evidence: Callable[[Home], list[Any]]
 
 
+class Asked(NamedTuple):
+    """Which entries of the audit log are wanted: of these kinds, from this time on (µs UTC), the last `limit` or all.
+
+    They are read from events with `after` < seq ≤ `upto`; what is found of earlier ones is left out later.
+    """
+
+    kinds: tuple[str, ...]
+    since: int
+    limit: int | None
+    upto: int
+    after: int = 0
+
+
 @dataclass(frozen=True)
 class AuditPart:
     """Entries of the audit log. read_from: by kind of entry, the kinds of events that tell of it.
 
-    reading: makes a function that takes the events in order and tells what each of them did.
+    reading: makes a function that takes the events in order and tells what each of them did.  newest: the last entries,
+    oldest first, where a limit is asked for and they are found sooner than by a reading from the journal's start; None
+    where only that tells them.
     """
 
     read_from: Mapping[str, tuple[str, ...]]
     reading: Callable[[], Callable[[Event], Iterable[Told]]]
+    newest: Callable[[Home, Asked], list[Found] | None] | None = None
 
 
 @dataclass(frozen=True)

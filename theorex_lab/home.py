@@ -73,6 +73,11 @@ class Home:
 
         return Views(self.journal, self.folder / "views", snapshot_after_events=self.settings.snapshot_after_events)
 
+    def taken_in(self) -> dict[tuple[str, str], int]:
+        """By agent and session, the seq up to which every design has taken in what was captured."""
+        found = [design.consolidated(self) for design in self.designs if design.consolidated is not None]
+        return {key: min(each[key] for each in found) for key in set.intersection(*map(set, found))} if found else {}
+
     @property
     def embedder(self) -> Embedder:
         """The embedder in use."""

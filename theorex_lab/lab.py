@@ -425,8 +425,7 @@ class Lab:
         def review(name: str | None) -> list[TraceReviewRecord]:
             return self.review_failures(agent=name, reviewer=reviewer)
 
-        report = nightly(self.home, review=review, agent=agent)
-        return report
+        return nightly(self.home, review=review, agent=agent)
 
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare."""
@@ -437,10 +436,8 @@ class Lab:
         from theorex_lab.memory.evidence import Evidence
         from theorex_lab.search.index import ItemIndex
 
-        views: list[type[View]] = [ItemIndex, Traces, Evidence, Tasks, Outcomes]
-        for design in self.home.designs:
-            views += design.views
-        return verify(self.views, views)
+        own: tuple[type[View], ...] = (ItemIndex, Traces, Evidence, Tasks, Outcomes)
+        return verify(self.views, (*own, *(view for each in self.home.designs for view in each.views)))
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
@@ -467,7 +464,7 @@ class Lab:
         """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`."""
         from theorex_lab.journal.sqlite.archive import archive
 
-        upto = _taken_in(self.home)
+        upto = self.home.taken_in()
         return archive(in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now())
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
@@ -512,12 +509,6 @@ class Lab:
         with index.lock:
             # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
             sweep(folder, lambda keys: self.views.get(ItemIndex).holds(keys))
-
-
-def _taken_in(home: Home) -> dict[tuple[str, str], int]:
-    """By agent and session, the seq up to which every design has taken in what was captured."""
-    found = [each.consolidated(home) for each in home.designs if each.consolidated is not None]
-    return {key: min(each[key] for each in found) for key in set.intersection(*map(set, found))} if found else {}
 
 
 def _installed() -> tuple[Design, ...]:

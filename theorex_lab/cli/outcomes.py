@@ -157,7 +157,7 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
 
     start = None if since is None else to_microseconds(since)
     lab = open_lab()
-    found = read(lab.journal, since=start, kinds=kinds or None, limit=limit, views=lab.views)
+    found = read(lab.home, since=start, kinds=kinds or None, limit=limit)
     entries = [each.to_dict() for each in found]
     lines = []
     for each in entries:

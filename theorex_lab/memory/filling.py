@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,10 @@ from theorex_lab.design import Line
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Size = TypeVar("Size", int, NDArray[np.int64])
 
 CONCEPT = "concept"
+HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lines
 # What a section's title and its fence take, beside the name of whom it is of.
 SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one agent and kind of source.
@@ -21,6 +24,7 @@ HEARSAY_PART, HEARSAY_LINES = 4, 5
 LINE_CHARACTERS = 300
 _READ_CHARACTERS = 20 * LINE_CHARACTERS  # much of it may be white space
 _BYTES_PER_TOKEN = 4
+_LIST_BYTES = len("- \n")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -31,6 +35,15 @@ def count_tokens(text: str) -> int:
     3
     """
     return -(-len(text.encode()) // _BYTES_PER_TOKEN)
+
+
+def price_of(text_bytes: Size) -> Size:
+    """Tokens of a line of a context, by the bytes of its text in UTF-8: a number, or an array of them.
+
+    >>> price_of(len("four letters"))
+    4
+    """
+    return -(-(text_bytes + _LIST_BYTES) // _BYTES_PER_TOKEN)
 
 
 def age_in_words(days: float) -> str:
@@ -99,7 +112,7 @@ class Room:
         section_price = np.zeros(len(lines), np.int64)
         for number, line in zip(section.tolist(), lines, strict=True):
             section_price[number] = (_heading_tokens(line) if headings else 0) + count_tokens(line.owner)
-        price = np.array([count_tokens(f"- {line.text}\n") for line in lines], np.int64)
+        price = price_of(np.array([len(line.text.encode()) for line in lines], np.int64))
         taken, left = fill(price, section, section_price, budget)
         self.left -= budget - left
         return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]

@@ -36,6 +36,7 @@ from theorex_lab.journal.columns import Columns
 from theorex_lab.memory.decay import Floats, Items, Law, Tier, rank_order, tiers
 from theorex_lab.memory.filling import (
     CONCEPT_HEADING_TOKENS,
+    HEADING_TOKENS,
     HEARSAY_LINES,
     HEARSAY_PART,
     SENTENCE_HEADING_TOKENS,
@@ -43,6 +44,7 @@ from theorex_lab.memory.filling import (
     count_tokens,
     fill,
     first_of_each,
+    price_of,
 )
 from theorex_lab.memory.observation import TRUST
 
@@ -54,7 +56,8 @@ Booleans = NDArray[np.bool_]
 
 TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 MAX_STEPS = 100_000
-HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its heading
+# What surrounds the age of a line of one's own words, ` _(age)_`, and of one that was heard, ` (age)`.
+_NOTE_BYTES, _HEARD_NOTE_BYTES = 5, 3
 
 
 class _Lines:
@@ -78,8 +81,8 @@ class _Lines:
         trusted = (trust >= TRUST["agent"]).astype(np.int64)
         times = np.where(moment.count > 3, 3 + np.floor(np.log10(np.maximum(moment.count, 1))) + 1, 0).astype(np.int64)
         name = recorded.item_bytes[rows, 1 - trusted]
-        price = -(-(name + self._age_bytes(moment.age) + times + np.where(trusted, 8, 6)) // 4)
-        return price, np.where(trusted, -1, source_number(recorded.item_agent[rows], trust))
+        note = self._age_bytes(moment.age) + times + np.where(trusted, _NOTE_BYTES, _HEARD_NOTE_BYTES)
+        return price_of(name + note), np.where(trusted, -1, source_number(recorded.item_agent[rows], trust))
 
     def sentences(self, now: int, settings: Settings, law: Law) -> tuple[Integers, Integers]:
         """Fixes, then what to avoid: those not LESS, newest first, and their prices."""
@@ -100,7 +103,7 @@ class _Lines:
         awake = awake[np.argsort(age[awake], kind="stable")]
         awake = awake[np.sort(np.unique(recorded.sentence_same[rows[awake]], return_index=True)[1])]
         rows, age = rows[awake], age[awake]
-        return rows, -(-(recorded.sentence_bytes[rows] + self._age_bytes(age) + 6) // 4)
+        return rows, price_of(recorded.sentence_bytes[rows] + self._age_bytes(age) + _HEARD_NOTE_BYTES)
 
 
 class _Filled:

@@ -1,4 +1,4 @@
-"""The latest entries of the audit log, read backwards: the end of the journal, and of what was before only what they need.
+"""The latest of Theorex's entries of the audit log, read backwards: the journal's end, and before it only what they need.
 
 What a concept's sentiment was before the part that is read follows from the axon, which knows what it is now: the mentions
 since are taken off. Where only a reading from the start can tell, `NeedsAll` is raised.
@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from theorex_lab.clock import EARLIEST
+from theorex_lab.design import Asked, Found, Told
+from theorex_lab.designs.theorex.audit import READ_FROM, Concept, Reading, sign_of
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.evolution.audit import READ_FROM, Asked, Concept, Entry, Reading, sign_of
-from theorex_lab.journal.base import Journal
+from theorex_lab.evolution.audit import found_in
+from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.decay import Tier
 
 Key = tuple[str, int]  # agent, concept id
@@ -39,12 +40,12 @@ class NeedsAll(Exception):
 class Newest:
     """The last entries that are asked for; `asked` has a limit."""
 
-    def __init__(self, journal: Journal, views: Views, asked: Asked) -> None:
-        self.journal, self.views, self.asked = journal, views, asked
-        self.last = journal.last_seq()
+    def __init__(self, home: Home, asked: Asked) -> None:
+        self.journal, self.views, self.asked = home.journal, home.views, asked
+        self.last = asked.upto
         self.kinds = sorted({each for kind in asked.kinds for each in _READ_FROM.get(kind, READ_FROM[kind])})
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Found]:
         """The entries, oldest first. Raises NeedsAll."""
         window: list[Event] = []
         start, size = self.last, _LEAST_EVENTS
@@ -67,17 +68,17 @@ class Newest:
     def _is_all(self, start: int) -> bool:
         """Whether no event up to this one may be shown."""
         dated = self.asked.since > EARLIEST
-        return not start or (
+        return start <= self.asked.after or (
             dated and not self.journal.newest(1, before=start + 1, kinds=self.kinds, since=self.asked.since)
         )
 
-    def _told(self, window: Sequence[Event]) -> list[Entry]:
+    def _told(self, window: Sequence[Event]) -> list[Found]:
         reading = Reading(tier=_UNKNOWN)
         if "sentiment_flip" in self.asked.kinds:
             reading.concepts = self._before(window)
-        found = self.asked.of(reading, window)
+        found = found_in(window, reading.take, self.asked)
         # Whether a file's tier was taken over hangs on how often the concept had been mentioned.
-        if _imported(window) & {_key(each) for each in found if each.kind == "tier_change"}:
+        if _imported(window) & {_key(told) for _, told in found if told[0] == "tier_change"}:
             raise NeedsAll
         return found
 
@@ -122,19 +123,27 @@ class Newest:
                 break
         return found
 
-    def _completed(self, found: list[Entry], before: int) -> list[Entry]:
+    def _completed(self, found: list[Found], before: int) -> list[Found]:
         """The entries with the tiers from which concepts came, and with the labels that the part read did not name."""
-        changed = [each for each in found if each.kind == "tier_change" and each.detail["from"] == _UNKNOWN]
-        tiers = self._earlier_tiers({_key(each) for each in changed}, before)
-        for each in changed:
-            each.detail["from"] = tiers[_key(each)]
-        nameless = [each for each in found if each.detail.get("label") == ""]
-        if nameless:
-            axon = self.views.get(Axon)
-            with axon.lock:
-                for each in nameless:
-                    rows = np.flatnonzero(axon.concepts["concept_id"] == int(each.detail["concept_id"]))
-                    each.detail["label"] = axon.labels[int(rows[0])] if len(rows) else ""
+        tiers = self._earlier_tiers({_key(told) for _, told in found if told[2].get("from") == _UNKNOWN}, before)
+        labels = self._labels({int(told[2]["concept_id"]) for _, told in found if told[2].get("label") == ""})
+        completed: list[Found] = []
+        for event, (kind, agent, detail) in found:
+            more = {"from": tiers[_key((kind, agent, detail))]} if detail.get("from") == _UNKNOWN else {}
+            if detail.get("label") == "":
+                more["label"] = labels[int(detail["concept_id"])]
+            completed.append((event, (kind, agent, {**detail, **more})))
+        return completed
+
+    def _labels(self, concepts: set[int]) -> dict[int, str]:
+        """What the axon calls these concepts; '' where it knows nothing of them."""
+        if not concepts:
+            return {}
+        axon, found = self.views.get(Axon), dict.fromkeys(concepts, "")
+        with axon.lock:
+            for concept in concepts:
+                rows = np.flatnonzero(axon.concepts["concept_id"] == concept)
+                found[concept] = axon.labels[int(rows[0])] if len(rows) else ""
         return found
 
     def _earlier_tiers(self, wanted: set[Key], before: int) -> dict[Key, str]:
@@ -160,8 +169,9 @@ class Newest:
             before = page[-1].seq
 
 
-def _key(entry: Entry) -> Key:
-    return entry.agent, int(entry.detail["concept_id"])
+def _key(told: Told) -> Key:
+    _, agent, detail = told
+    return agent, int(detail["concept_id"])
 
 
 def _felt(events: Iterable[Event]) -> dict[Key, float]:

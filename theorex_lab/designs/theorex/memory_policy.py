@@ -1,49 +1,70 @@
-"""What a policy would have been worth: recorded outcomes and calls of models, each judged at its own time.
+"""The gate's part for the memory: law, half-life and MILD threshold, judged on recorded outcomes, each at its own time.
 
-Memory. An outcome needs its concepts. At its time, with nothing folded but what the journal held before it, the concepts
+An outcome needs its concepts. At its time, with nothing folded but what the journal held before it, the concepts
 are ranked as the boot context ranks them, and the context is filled from the first on until its budget of tokens is
 spent. The score is the share of the outcome's known concepts that are in it, averaged with (1 + score of the outcome) / 2
 as weight. A policy that forgets what later outcomes needed scores lower, and one that lists everything gains nothing,
 since the budget is the same for all. Not measured: sentences of fixes (they have a part of the budget of their own), what
 flush and graduation would have taken in under other thresholds (the intake is as recorded), ACTIVE against MILD, speed.
-
-Routing. Of the recorded calls, those are kept whose model the policy would have chosen from the calls that ended before;
-their mean success, shrunk to that of all, is the score. Where the matrix has nothing usable the heuristic decides, as it
-did. Without randomised choices this is an estimate for the calls that resemble the policy's own, not for all: the replay
-method of Li, Chu, Langford and Wang, Unbiased offline evaluation of contextual-bandit-based news article recommendation
-algorithms (2011), is free of bias only where the recorded choices were made at random. Speed is not measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
+from theorex_lab.design import Proposal
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.scores import scores_of
-from theorex_lab.dispatch.traces import LOST, SUCCESS, UNAVAILABLE, Traces
 from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.evolution.proposals import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves
+from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import Views, fold_into
 from theorex_lab.memory.context import escape
-from theorex_lab.memory.decay import rank_order
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, is_heard
-from theorex_lab.memory.filling import count_tokens
-from theorex_lab.memory.outcome_lookup import outcome_lookup
-from theorex_lab.routing.confidence import best, matrix
+from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS, rank_order
+from theorex_lab.memory.filling import HEADING_TOKENS, price_of, shortened
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-HEADING_TOKENS = 48  # the context's first lines and its sections
-_SHORTEST_LINE_TOKENS = 6
+# What may be proposed.
+LAW_NAMES = ("product", "weighted_sum", "recency", "power", "frequency")
+MILD_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+# Bounds on the work of one night: records of each half, and concepts scored over all of them.
+FEWEST_RECORDS, MOST_SCORED = 20, 1_000_000
+_NOTE = " _(13 days)_"  # what a concept's line says beside its name
+_SHORTEST_LINE_TOKENS = price_of(len(f"x{_NOTE}"))
 _READ_OUTCOMES = 500
-SHRINKING_CALLS = 5.0  # the mean of all calls counts as this many calls of the policy
+
+
+def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
+    """The law, half-life and MILD threshold that served the earlier outcomes best, scored on the later ones."""
+    earlier, later = halves(needs(home.views), _most_records(home.views))
+    if len(later) < home.settings.gate_min_samples:
+        return Proposal({}, None, None, len(later))
+    candidates = candidates_of(home.settings, _changes(home.settings), MEMORY_SETTINGS, turned_down)
+    replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
+    shares = replay.shares(earlier, [policy for _, policy in candidates])
+    best = best_of(weighted_mean(shares, earlier)[0], candidates)
+    changes, chosen = candidates[best if gain_stands_out(shares[best] - shares[0]) else 0]
+    (before, after), n = weighted_mean(replay.shares(later, [home.settings, chosen]), later)
+    return Proposal(changes, float(before), float(after), n)
+
+
+def score(home: Home) -> dict[str, float | int]:
+    """{score, n} of the settings on the later half of the outcomes."""
+    _, later = halves(needs(home.views), _most_records(home.views))
+    replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
+    mean, n = weighted_mean(replay.shares(later, [home.settings]), later)
+    return {"score": float(mean[0]), "n": n}
 
 
 class Need(NamedTuple):
@@ -134,8 +155,8 @@ class MemoryReplay:
     def _price(self, row: int) -> int:
         """Tokens of a concept's line in the context."""
         for new in range(len(self._prices), row + 1):
-            line = f"- {escape(self._axon.surfaces[new])} _(13 days)_\n"
-            self._prices.append(max(count_tokens(line), _SHORTEST_LINE_TOKENS))
+            line = f"{escape(shortened(self._axon.surfaces[new]))}{_NOTE}"
+            self._prices.append(price_of(len(line.encode())))
         return self._prices[row]
 
 
@@ -154,96 +175,22 @@ def weighted_mean(shares: Floats, needed: Sequence[Need]) -> tuple[Floats, int]:
     return shares[:, known] @ weights / weights.sum(), int(known.sum())
 
 
-class Call(NamedTuple):
-    """One ended call: when it started and ended (seqs), its time (µs), what was asked of which model, how it went."""
-
-    started: int
-    ended: int
-    at: int
-    query_type: str
-    model: str
-    success: bool
-    latency_ms: float
-
-
-def calls(views: Views) -> list[Call]:
-    """The calls of models that ended with an answer or a failure, in the order of their starts.
-
-    An answer that its outcome later calls wrong is no success, as in the confidence matrix; as there, calls of which
-    only a file tells count for nothing.
-    """
-    view, (wrong, heard) = views.get(Traces), _wrong_and_heard(views.journal)
-    with view.lock:
-        table = view.traces
-        rows = np.flatnonzero((table["ended"] > 0) & ~np.isin(table["state"], (LOST, UNAVAILABLE))).tolist()
-        types, models = [*view.query_types], [*view.models]
-        found = [
-            Call(
-                int(table["started"][row]),
-                int(table["ended"][row]),
-                int(table["at"][row]),
-                types[int(table["query_type"][row])],
-                models[int(table["model"][row])],
-                bool(table["state"][row] == SUCCESS) and int(table["ended"][row]) not in wrong,
-                float(table["latency_ms"][row]),
-            )
-            for row in rows
-            if int(table["ended"][row]) not in heard
-        ]
-    return sorted(each for each in found if each.model)
+def _changes(settings: Settings) -> list[dict[str, Any]]:
+    changes = []
+    for name in LAW_NAMES:
+        has_half_life = "half_life_days" in LAWS[name].parameters
+        for half_life, mild in product(PRODUCT_HALF_LIVES_DAYS if has_half_life else (None,), MILD_THRESHOLDS):
+            if mild <= settings.active_threshold:
+                law: dict[str, Any] = {"decayLaw": name, "decayParams": {}, "mildThreshold": mild}
+                changes.append(law if half_life is None else {**law, "halfLifeDays": half_life})
+    return changes
 
 
-def _wrong_and_heard(journal: Journal) -> tuple[set[int], set[int]]:
-    """Seqs of the ENDs of calls of which the outcome says afterwards that they went wrong, and of those only heard of."""
-    counts_as_good = outcome_lookup(journal)
-    wrong, heard = set(), set()
-    for end in journal.tail(0, kinds=("trace_ended",)):
-        if not counts_as_good(end):
-            wrong.add(end.seq)
-        if is_heard(end.body):
-            heard.add(end.seq)
-    return wrong, heard
+def _most_records(views: Views) -> int:
+    concepts = len(views.get(Axon).concepts)
+    return max(FEWEST_RECORDS, min(MOST_RECORDS, MOST_SCORED // max(concepts, 1)))
 
 
-def agreement(known: Sequence[Call], asked: range, policies: Sequence[Settings]) -> NDArray[np.bool_]:
-    """Whether each policy would have chosen the recorded model of the calls `asked` (places in `known`).
-
-    Shape (policies, calls). Evidence are the calls that had ended when one started.
-    """
-    agrees = np.ones((len(policies), len(asked)), np.bool_)
-    by_end = sorted(known, key=lambda call: call.ended)
-    table, counted = EvidenceTable(), 0
-    for column, place in enumerate(asked):
-        call = known[place]
-        while counted < len(by_end) and by_end[counted].ended < call.started:
-            past = by_end[counted]
-            table.add(
-                QUERY_TYPE_PREFIX + past.query_type, past.model, past.success, at=past.at, latency_ms=past.latency_ms
-            )
-            counted += 1
-        for row, policy in enumerate(policies):
-            choice = _choice(table, call, policy)
-            agrees[row, column] = choice in (None, call.model)
-    return agrees
-
-
-def _choice(table: EvidenceTable, call: Call, policy: Settings) -> str | None:
-    """The model that the matrix of a policy names for a call; None where it has nothing usable."""
-    cells = table.cells(QUERY_TYPE_PREFIX + call.query_type, now=call.at, half_life_days=policy.matrix_half_life_days)
-    scored = matrix(cells, min_samples=policy.matrix_min_samples, success_weight=policy.matrix_success_weight)
-    found = best(scored, call.query_type)
-    return None if found is None else found.model
-
-
-def shrunk_success(agrees: NDArray[np.bool_], asked: Sequence[Call]) -> tuple[Floats, Ints]:
-    """Each policy's mean success over the calls it agrees with, shrunk to the mean of all, and how many those are.
-
-    >>> call = Call(1, 2, 0, "code", "quick", True, 5.0)
-    >>> mean, n = shrunk_success(np.array([[True, True], [True, False]]), [call, call._replace(success=False)])
-    >>> mean.round(3).tolist(), n.tolist()
-    ([0.5, 0.583], [2, 1])
-    """
-    success = np.array([call.success for call in asked], np.float64)
-    overall = float(success.mean()) if len(asked) else 0.0
-    n = agrees.sum(axis=1)
-    return (agrees @ success + SHRINKING_CALLS * overall) / (n + SHRINKING_CALLS), n
+def evidence(home: Home) -> list[Any]:
+    """What the records come to: another outcome, or another score of one, makes it another."""
+    return [[need.seq, round(need.weight, 9)] for need in needs(home.views)]

@@ -1,0 +1,133 @@
+"""What befell an agent's concepts and moments, as the audit log tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from theorex_lab.design import Asked, AuditPart, Found, Told
+from theorex_lab.designs.theorex.moments import MOMENT_TYPE
+from theorex_lab.evolution.audit import cut
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.decay import Tier
+
+_CONCEPTS = ("observation", "graduated", "imported", "prune")
+# Kind of an entry -> the kinds of events that it is read from.
+READ_FROM = {
+    "tier_change": (*_CONCEPTS, "scan"),
+    "sentiment_flip": _CONCEPTS,
+    "graduation": ("graduated",),
+    "prune": _CONCEPTS,
+    "moment_capture": ("observation",),
+}
+_ROUNDING = 1e-9  # a sum this close to zero has no sign
+_SIGNS = {-1: "negative", 1: "positive"}
+
+
+@dataclass
+class Concept:
+    """What an agent's concept was when the journal was read up to here."""
+
+    label: str
+    tier: str
+    count: int = 0
+    sentiment_sum: float = 0.0
+    sign: int = 0  # of the sum when it last had one
+
+
+class Reading:
+    """Reads events in order and tells what each of them did.
+
+    `tier`: what a concept's is before the first event that names it; NEUTRAL where the journal is read from its start.
+    """
+
+    def __init__(self, tier: str = Tier.NEUTRAL.name) -> None:
+        self.concepts: dict[tuple[str, int], Concept] = {}
+        self._tier = tier
+        self._by_kind: dict[str, Callable[[Event], Iterator[Told]]] = {
+            "observation": self._observation, "graduated": self._graduated, "imported": self._imported,
+            "scan": self._scan, "prune": self._prune,
+        }  # fmt: skip
+
+    def take(self, event: Event) -> Iterator[Told]:
+        """What one event did, as (kind, agent, detail)."""
+        return self._by_kind[event.kind](event)
+
+    def _observation(self, event: Event) -> Iterator[Told]:
+        body = event.body
+        for number, label, _, count in body["concepts"]:
+            concept = self._concept(event.agent, number, label)
+            # What came with a file that states its concepts' numbers counts nothing anew.
+            if body.get("counted", True):
+                before = concept.sign
+                _feel(concept, count, body["sentiment"] * count)
+                if before and concept.sign != before:
+                    told = {"from": _SIGNS[before], "to": _SIGNS[concept.sign]}
+                    yield "sentiment_flip", event.agent, {"concept_id": str(number), "label": concept.label, **told}
+        if body["type"] == MOMENT_TYPE:
+            yield "moment_capture", event.agent, {"story": cut(body["text"]), "refs": body.get("refs", [])}
+
+    def _graduated(self, event: Event) -> Iterator[Told]:
+        body = event.body
+        concept = self._concept(event.agent, body["concept_id"], body["label"])
+        _feel(concept, sum(body["counts"]), 0.0)
+        told = {"concept_id": str(body["concept_id"]), "label": concept.label, "days": len(body["days"])}
+        yield "graduation", event.agent, told
+
+    def _imported(self, event: Event) -> Iterator[Told]:
+        """The numbers that a file states are where the running ones go on from; they are no change themselves."""
+        number, label, _, count = event.body["concepts"][0]
+        concept = self._concept(event.agent, number, label)
+        if count > concept.count:
+            concept.count = concept.sign = 0
+            concept.sentiment_sum = 0.0
+            _feel(concept, count, event.body["sentiment_sum"])
+            concept.tier = event.body["tier"]
+        return iter(())
+
+    def _scan(self, event: Event) -> Iterator[Told]:
+        for agent, by_tier in event.body["tiers"].items():
+            for tier, numbers in by_tier.items():
+                for number in numbers:
+                    concept = self._concept(agent, number, "")
+                    told = {"from": concept.tier, "to": tier}
+                    concept.tier = tier
+                    yield "tier_change", agent, {"concept_id": str(number), "label": concept.label, **told}
+
+    def _prune(self, event: Event) -> Iterator[Told]:
+        for agent, gone in event.body["concepts"].items():
+            for each in gone:
+                concept = self._concept(agent, each["concept_id"], "")
+                self.concepts[agent, each["concept_id"]] = Concept("", Tier.NEUTRAL.name)
+                told = {"concept_id": str(each["concept_id"]), "label": concept.label, "count": each.get("count")}
+                yield "prune", agent, told
+
+    def _concept(self, agent: str, number: int, label: str) -> Concept:
+        """The agent's concept; its label is '' where all texts that named it were erased."""
+        concept = self.concepts.setdefault((agent, number), Concept(label, self._tier))
+        concept.label = concept.label or label
+        return concept
+
+
+def sign_of(total: float) -> int:
+    """The sign of a sum of sentiments; 0 where it is as good as none."""
+    return 0 if abs(total) <= _ROUNDING else 1 if total > 0 else -1
+
+
+def _feel(concept: Concept, count: int, sentiment: float) -> None:
+    concept.count += count
+    concept.sentiment_sum += sentiment
+    concept.sign = sign_of(concept.sentiment_sum) or concept.sign
+
+
+def _newest(home: Home, asked: Asked) -> list[Found] | None:
+    from theorex_lab.designs.theorex.audit_newest import NeedsAll, Newest
+
+    try:
+        return Newest(home, asked).entries()
+    except NeedsAll:
+        return None  # what is shown hangs on what was long ago
+
+
+AUDIT = AuditPart(READ_FROM, lambda: Reading().take, _newest)
