@@ -20,6 +20,7 @@ from conftest import DAY, NOW, observation
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
+from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.shared import SharedWeb
@@ -27,13 +28,14 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.home import item_view
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.evidence import Evidence
 from theorex_lab.search.embed import HashedNgramEmbedder
-from theorex_lab.search.index import ItemIndex
 
-VIEWS: tuple[type[View], ...] = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
+ITEMS = item_view(installed())
+VIEWS: tuple[type[View], ...] = (Axon, ITEMS, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
 _CHANGING = ("BEGIN", "INSERT", "UPDATE", "COMMIT", "VACUUM", "PRAGMA wal_checkpoint")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import DAY, NOW, observation
-from faults import VIEWS, opened, quick_folder, tool_event
+from faults import ITEMS, VIEWS, opened, quick_folder, tool_event
 
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
@@ -17,7 +17,6 @@ from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import View, Views
-from theorex_lab.search.index import ItemIndex
 
 
 @pytest.fixture
@@ -172,6 +171,6 @@ def test_a_ledger_counts_bodies_events_and_what_is_passed_over(tmp_path: Path) -
     assert one == in_two
     assert one.folded == 10 * (body + 64 + 16)
     passed = Ledger()
-    passed.count(journal, ItemIndex.kinds, 10)
+    passed.count(journal, ITEMS.kinds, 10)
     assert passed.folded == 160
     journal.close()

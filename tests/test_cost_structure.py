@@ -173,7 +173,7 @@ def test_adding_to_the_lexical_index_leaves_its_segments_alone() -> None:
 
 def test_opening_a_snapshot_maps_its_files(tmp_path: Path, lab: Lab) -> None:
     lab.journal.append(_events(50))
-    for kind in (Axon, ItemIndex):
+    for kind in (Axon, lab.home.item_view):
         view = lab.views.get(kind)
         write_snapshot(
             tmp_path / view.name, view.columns(), code=kind.code, seq=view.seq, event_id="one", kinds=kind.kinds
@@ -207,7 +207,7 @@ def test_a_single_search_does_not_load_the_vectors(lab: Lab) -> None:
     other, first = _searched_anew(lab)
     assert other.searcher._vectors is None
     assert [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=5)] == first, "the same once loaded"
-    assert len(other.searcher._vectors or ()) == len(other.views.get(ItemIndex).documents)
+    assert len(other.searcher._vectors or ()) == len(other.views.get(other.home.item_view).documents)
     other.close()
 
 
@@ -222,7 +222,7 @@ def test_a_damaged_vector_is_seen_by_the_search_that_would_return_it(lab: Lab) -
     file.write_bytes(content)
     other, found = _searched_anew(lab)
     assert len(found) == 5, "by words alone"
-    assert other.searcher.coverage() == {"covered": 0, "queued": len(other.views.get(ItemIndex).documents)}
+    assert other.searcher.coverage() == {"covered": 0, "queued": len(other.views.get(other.home.item_view).documents)}
     other.close()
 
 
@@ -233,5 +233,5 @@ def test_embedding_looks_each_document_up_a_bounded_number_of_times(lab: Lab, mo
     real = VectorCache.find
     monkeypatch.setattr(VectorCache, "find", lambda cache, keys: (looked_up.append(len(keys)), real(cache, keys))[1])
     embedded = lab.searcher.embed_pending()
-    assert embedded == len(lab.views.get(ItemIndex).documents)
+    assert embedded == len(lab.views.get(lab.home.item_view).documents)
     assert sum(looked_up) <= 4 * embedded

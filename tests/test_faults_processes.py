@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DAY, NOW, observation
-from faults import STEPS, VIEWS, Boundaries, fill, forked, holding, opened, quick_folder, state, tool_event
+from faults import ITEMS, STEPS, VIEWS, Boundaries, fill, forked, holding, opened, quick_folder, state, tool_event
 
 from theorex_lab import Lab
 from theorex_lab.designs.theorex import lifecycle, scores
@@ -28,7 +28,6 @@ from theorex_lab.ids import concept_id, new_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.decay import Tier
-from theorex_lab.search.index import OBSERVATION, ItemIndex
 from theorex_lab.search.vectors import record_type
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
@@ -313,7 +312,7 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
         assert written == [event.seq for event in events if not event.erased], "and none is counted twice"
         assert any(event.erased for event in events)
         assert not any(SECRET in label.lower() for label in axon.labels)
-        index = lab.views.get(ItemIndex)
+        index = lab.views.get(ITEMS)
         cache = lab.searcher.cache
         keys = np.frombuffer(cache.path.read_bytes(), record_type(cache.dimensions))["key"]
         assert index.holds(keys).all(), "no vector of what was erased"
@@ -383,8 +382,8 @@ def _agrees(lab: Lab, before: int) -> int:
             assert len(view.observations) == written
             assert view.observations["seq"].tolist() == [n for n in range(1, seq + 1) if n % 4 in (0, 1)]
             assert int(view.concepts["count"].sum()) == 2 * written
-        elif isinstance(view, ItemIndex):
-            assert int((view.documents["kind"] == OBSERVATION).sum()) == written
+        elif isinstance(view, ITEMS):
+            assert int(view.of_kinds(["observation"]).sum()) == written
         elif isinstance(view, Flash):
             assert view.events["seq"].tolist() == list(range(2, seq + 1, 4))
         elif isinstance(view, ShortTerm):

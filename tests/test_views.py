@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.shared import SharedWeb
@@ -19,6 +20,7 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.home import item_view
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import erase
@@ -26,9 +28,8 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import Evidence
-from theorex_lab.search.index import ItemIndex
 
-VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
+VIEWS = (Axon, item_view(installed()), Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
 LABELS = ["cache", "cache stampede", "ttl", "postgres", "парсер", "缓存"]
 AGENTS = ["main", "sage"]
 

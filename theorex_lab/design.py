@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from theorex_lab.search.items import ItemKind as ItemKind
+from theorex_lab.search.items import ItemText as ItemText
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.config import Settings
     from theorex_lab.home import Home
-    from theorex_lab.journal.event import Event
+    from theorex_lab.journal.event import Body, Event
     from theorex_lab.journal.view import View
     from theorex_lab.search.index import ItemIndex
 
@@ -44,31 +47,6 @@ class Line(NamedTuple):
     def trusted(self) -> bool:
         """Whether it is an agent's or a person's own word."""
         return self.heard_from is None
-
-
-class ItemText(NamedTuple):
-    """A text that an event carries: the item's id, the text, and its tags."""
-
-    item_id: str
-    text: str
-    tags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ItemKind:
-    """Texts of one kind, which search finds.
-
-    texts: by event kind, the texts that such an event carries.  once: an agent's item that is named again is the same
-    item, and its first text stays.  hides, sleeps, wakes: by event kind, the ids of the agent's items that it takes out of
-    search for good (superseded, merged, archived), puts to sleep, or wakes.
-    """
-
-    name: str
-    texts: Mapping[str, Callable[[Event], Iterable[ItemText]]]
-    once: bool = False
-    hides: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
-    sleeps: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
-    wakes: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -144,8 +122,9 @@ class AuditPart:
 class SearchPart:
     """What search asks a design, by masks over the index's documents.
 
-    asleep: those that sleep for now, beside what events put to sleep.  visible: those of others that these agents may
-    find too.  related: documents that belong to the found ones, with their activation, 0..1.
+    asleep: those that sleep for now, beside what events put to sleep; asked again once something was appended.  visible:
+    those of others that the agents may find too, whose own are the mask.  related: documents that belong to the found
+    ones, among those of the mask, with their activation at a time (µs UTC), 0..1.
     """
 
     asleep: Callable[[Home, ItemIndex], Mask] | None = None
@@ -174,13 +153,14 @@ class FileLayout:
 class Design:
     """What one memory design brings to a home.
 
-    name: how commands and `lab.design` call it.  kinds: its event kinds with the version that it writes.  views: what
-    it folds.  agents: who has something in it.  consolidated: by agent and session, the seq up to which it has taken in
-    what was captured.
+    name: how commands and `lab.design` call it.  kinds: its event kinds with the version that it writes.  upcasters: by
+    event kind and version, what turns a body of that version into one of the next.  views: what it folds.  agents: who
+    has something in it.  consolidated: by agent and session, the seq up to which it has taken in what was captured.
     """
 
     name: str
     kinds: Mapping[str, int] = field(default_factory=dict)
+    upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] = field(default_factory=dict)
     views: tuple[type[View], ...] = ()
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from theorex_lab.clock import Clock, SystemClock
 from theorex_lab.config import Settings, load_settings
 from theorex_lab.errors import InvalidInput
+from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import open_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from theorex_lab.design import Design
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.view import Views
     from theorex_lab.search.embed import Embedder
+    from theorex_lab.search.index import ItemIndex
 
 CONFIG_FILE = "config.json"
 
@@ -57,14 +59,25 @@ class Home:
 
     @cached_property
     def designs(self) -> tuple[Design, ...]:
-        """The designs that work here; a write asks for none. Raises InvalidInput where two have one name, or one kind of event."""
+        """The designs that work here, whose kinds of events are known from then on; a write asks for none.
+
+        Raises InvalidInput where two have one name, or one kind of event or of items, or where a kind has another version.
+        """
         found = tuple(self._find_designs())
         names = [name for design in found for name in (design.name, *design.kinds)]
-        if twice := [name for name in names if names.count(name) > 1]:
+        items = [kind.name for design in found for kind in design.items]
+        if twice := [name for known in (names, items) for name in known if known.count(name) > 1]:
             raise InvalidInput(
-                f"got two designs with {twice[0]!r}; allowed is one of each name, and of each kind of event"
+                f"got two designs with {twice[0]!r}; allowed is one of each name, of each kind of event and of items"
             )
+        for design in found:
+            register_kinds(design.kinds, design.upcasters)
         return found
+
+    @cached_property
+    def item_view(self) -> type[ItemIndex]:
+        """The search index over the items of every design that works here."""
+        return item_view(self.designs)
 
     @cached_property
     def views(self) -> Views:
@@ -104,3 +117,11 @@ class Home:
 
     def __repr__(self) -> str:
         return f"Home({str(self.folder)!r})"
+
+
+def item_view(designs: Iterable[Design]) -> type[ItemIndex]:
+    """The search index over the items of these designs, in whatever order they are named."""
+    from theorex_lab.search.index import item_index
+
+    ordered = sorted(designs, key=lambda design: design.name)
+    return item_index(tuple(kind for design in ordered for kind in design.items))

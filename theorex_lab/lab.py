@@ -18,6 +18,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent, new_event_id
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
@@ -79,10 +80,13 @@ class Lab:
         `settings` take the place of the home's config.json, `journal` of the one in its folder, `designs` of those that are
         installed.
 
-        Raises InvalidInput for an object that is no clock, settings or embedder, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
+        Raises InvalidInput for an object that is no clock, settings or embedder, or a design whose kinds of events are known
+        in another version, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
         where its journal is damaged.
         """
         _check_given(clock, settings, embedder)
+        for design in designs or ():  # a write, which asks for no designs, may be one of theirs
+            register_kinds(design.kinds, design.upcasters)
         self.home = Home(
             Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder,
             designs=_installed if designs is None else lambda: designs,
@@ -208,21 +212,16 @@ class Lab:
         cold: bool = False,
         tag: str | None = None,
         spread: bool = False,
+        kinds: Sequence[str] | None = None,
     ) -> Hits:
         """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`."""
-        return self.searcher.search(query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread)
+        return self.searcher.search(query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds)
 
     def query_shared(self, query: str, *, limit: int = 10) -> list[SharedConcept]:
         """The concepts of the shared web that answer the query best."""
-        from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
+        from theorex_lab.designs.theorex.search import query_shared
 
-        hits = self.searcher.search_shared(query, limit=limit)
-        axon, shared = self._axon(), self.views.get(SharedWeb)
-        with axon.lock, shared.lock:
-            known = {
-                str(each.concept_id): each for each in shared_concepts(axon, shared, self.clock.now(), self.settings)
-            }
-        return [known[hit.id] for hit in hits if hit.id in known]
+        return query_shared(self.searcher, query, limit=limit)
 
     def sessions(self, *, agent: str = "main") -> list[str]:
         """The agent's sessions that have events which were not flushed."""
@@ -434,9 +433,8 @@ class Lab:
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.evidence import Evidence
-        from theorex_lab.search.index import ItemIndex
 
-        own: tuple[type[View], ...] = (ItemIndex, Traces, Evidence, Tasks, Outcomes)
+        own: tuple[type[View], ...] = (self.home.item_view, Traces, Evidence, Tasks, Outcomes)
         return verify(self.views, (*own, *(view for each in self.home.designs for view in each.views)))
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
@@ -499,16 +497,9 @@ class Lab:
 
     def _sweep_vectors(self) -> None:
         """Remove the vectors of texts that are no longer remembered."""
-        folder = self.folder / "vectors"
-        if not any(folder.glob("*")):
-            return
-        from theorex_lab.search.index import ItemIndex
-        from theorex_lab.search.sweep import sweep
+        from theorex_lab.search.sweep import sweep_forgotten
 
-        index = self.views.get(ItemIndex)
-        with index.lock:
-            # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
-            sweep(folder, lambda keys: self.views.get(ItemIndex).holds(keys))
+        sweep_forgotten(self.folder / "vectors", self.views, self.home.item_view)
 
 
 def _installed() -> tuple[Design, ...]:
@@ -558,11 +549,10 @@ class Agent:
         with door(keep_secrets=keep_secrets):
             return lifecycle.write(self.lab.home, entry)
 
-    def search(
-        self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False
-    ) -> Hits:
+    def search(self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False,
+               kinds: Sequence[str] | None = None) -> Hits:  # fmt: skip
         """Search what this agent remembers and what is shared, never what another keeps to itself."""
-        return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag, spread=spread)
+        return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds)
 
     def dispatch(
         self,

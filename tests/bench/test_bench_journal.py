@@ -13,6 +13,7 @@ from measure import compare, note, processor_seconds
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import FixedClock, Lab
+from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.shared import SharedWeb
@@ -20,14 +21,14 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
+from theorex_lab.home import item_view
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import fold_into
 from theorex_lab.memory.evidence import Evidence
-from theorex_lab.search.index import ItemIndex
 
 TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after a deploy."
-VIEWS = (Axon, ItemIndex, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
+VIEWS = (Axon, item_view(installed()), Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
 
 
 def test_durable_write(benchmark: BenchmarkFixture, tmp_path: Path, home_of: HomeOf) -> None:

@@ -14,7 +14,6 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.search.index import ItemIndex
 
 EVENT = json.dumps(
     {
@@ -149,7 +148,7 @@ def test_search(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
     _command(home, "scan")
     _command(home, "embed")
     with Lab(home, clock=FixedClock(NOW)) as lab:
-        for kind in (Axon, ItemIndex):
+        for kind in (Axon, lab.home.item_view):
             lab.views.snapshot(lab.views.get(kind))
     compare(
         benchmark,

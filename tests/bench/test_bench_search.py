@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import VectorIndex, exact_search
 
@@ -179,7 +178,7 @@ def test_hybrid_search(benchmark: BenchmarkFixture, home_of: HomeOf, queries: To
     lab = Lab(home_of(documents), clock=FixedClock(NOW), embedder=GivenVectors())
     lab.scan()
     lab.searcher.embed_pending()
-    index, searcher = lab.views.get(ItemIndex), lab.searcher
+    index, searcher = lab.views.get(lab.home.item_view), lab.searcher
     vectors = VectorIndex(DIMENSIONS)
     searcher.coverage()
     vectors.add(searcher._vectors.matrix)  # as they lie in the search itself

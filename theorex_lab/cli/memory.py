@@ -40,14 +40,15 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("-k", "limit", type=RESULTS, default=10, show_default=True, help="How many results at most.")
 @click.option("--cold", is_flag=True, help="Find sleeping items too.")
 @click.option("--tag", default=None, help="Only what carries this tag.")
+@click.option("--kind", "kinds", multiple=True, help="Only items of this kind; may be given several times.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
 @click.argument("query", nargs=-1, required=True)
-def search(agent: str | None, all_agents: bool, query: tuple[str, ...], **details: Any) -> None:
+def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any) -> None:
     """Several words are one query. An agent's own items and the shared web are searched, never what another keeps."""
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
     lab, name = open_lab(), own_agent(agent)
-    hits = lab.search(" ".join(query), agents=None if all_agents else [name], **details)
+    hits = lab.search(" ".join(query), agents=None if all_agents else [name], kinds=kinds or None, **details)
     notes = list(hits.notes)
     if not all_agents and not any(hit.agent == name for hit in hits) and name not in (writers := lab.agents()):
         near = f"the nearest who has is {nearest(name, writers)!r}" if writers else "nor has anybody else"

@@ -11,7 +11,7 @@ from theorex_lab.text.visible import visible_value
 
 TYPE_CHECKING = False  # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7 ms
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NamedTuple
 
     Body = dict[str, Any]
@@ -122,6 +122,34 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
         "segments": [{"name": each["name"], "events": each["events"]} for each in body["segments"]],
     },
 }
+
+
+def register_kinds(
+    kinds: Mapping[str, int], upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] | None = None
+) -> None:
+    """Make kinds of events known for as long as the process lives, each with the version that is written.
+
+    upcasters: by kind and version, as in UPCASTERS. Raises InvalidInput, and then knows none of them, where a kind is known
+    with another version, or where an older version of it could not be read.
+
+    >>> register_kinds({"observation": 1})
+    >>> register_kinds({"observation": 2})
+    Traceback (most recent call last):
+    theorex_lab.errors.InvalidInput: got version 2 of the event kind 'observation'; allowed is 1, which is known already
+    """
+    readable = {**(upcasters or {}), **UPCASTERS}
+    for kind, version in kinds.items():
+        if (known := VERSIONS.get(kind, version)) != version:
+            raise InvalidInput(
+                f"got version {version} of the event kind {kind!r}; allowed is {known}, which is known already"
+            )
+        if lacking := [step for step in range(1, version) if (kind, step) not in readable]:
+            raise InvalidInput(
+                f"got the event kind {kind!r} in version {version}, and nothing that turns version {lacking[0]} into the "
+                "next; give an upcaster for each older version"
+            )
+    VERSIONS.update(kinds)
+    UPCASTERS.update(readable)
 
 
 class Event(_Fields):

@@ -29,13 +29,15 @@ class Snapshot(NamedTuple):
     """What a snapshot's manifest says, and its columns.
 
     event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the events that were folded; None
-    where an earlier release did not say.  folded, written: see `Ledger`; without the bytes of this snapshot.
+    where an earlier release did not say.  reads: see `View`.  folded, written: see `Ledger`; without the bytes of this
+    snapshot.
     """
 
     code: int
     seq: int
     event_id: str
     kinds: list[str] | None
+    reads: list[str] | None
     folded: int
     written: int
     columns: Columns
@@ -59,6 +61,7 @@ def write_snapshot(
     seq: int,
     event_id: str,
     kinds: Sequence[str],
+    reads: Sequence[str] = (),
     folded: int = 0,
     written: int = 0,
 ) -> Path:
@@ -75,8 +78,8 @@ def write_snapshot(
     make_folder(str(draft))
     try:
         listed = {name: _write_column(draft / f"{name}.npy", array) for name, array in columns.items()}
-        content = {"code": code, "seq": seq, "event_id": event_id, "kinds": list(kinds), "folded": folded,
-                   "written": written, "columns": listed}  # fmt: skip
+        content = {"code": code, "seq": seq, "event_id": event_id, "kinds": list(kinds),
+                   "reads": list(reads or kinds), "folded": folded, "written": written, "columns": listed}  # fmt: skip
         manifest = {"content": content, "crc": _content_checksum(content)}
         write_atomically(draft / "manifest.json", json.dumps(manifest).encode())
         if final.exists():
@@ -166,10 +169,9 @@ def _read(path: Path) -> Snapshot | None:
         columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    folded, written = content.get("folded", 0), content.get("written", 0)
-    return Snapshot(
-        content["code"], content["seq"], content["event_id"], content.get("kinds"), folded, written, columns
-    )
+    kinds, folded, written = content.get("kinds"), content.get("folded", 0), content.get("written", 0)
+    reads = content.get("reads", kinds)
+    return Snapshot(content["code"], content["seq"], content["event_id"], kinds, reads, folded, written, columns)
 
 
 def _content_checksum(content: dict[str, Any]) -> int:

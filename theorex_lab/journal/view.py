@@ -46,6 +46,8 @@ class View(ABC):
     name: ClassVar[str]
     code: ClassVar[int]  # raised whenever the fold or the columns change, so that older snapshots are passed over
     kinds: ClassVar[tuple[str, ...]]
+    # Where views of one name differ in what they read: each kind after who reads it and a colon. Else the kinds.
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         self.seq = 0
@@ -166,7 +168,7 @@ class Views:
                 ledger.count(self.journal, view.kinds, view.seq)
                 written = write_snapshot(
                     folder, columns, code=view.code, seq=view.seq, event_id=event_id, kinds=view.kinds,
-                    folded=ledger.folded, written=ledger.written,
+                    reads=view.reads, folded=ledger.folded, written=ledger.written,
                 )  # fmt: skip
                 if self.outdated(view):
                     drop_snapshots(written)
@@ -186,14 +188,23 @@ class Views:
             ledger.snapshot_size, ledger.written = theirs.snapshot_size, theirs.written
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
-        """The newest snapshot that is of this journal and holds nothing that was erased since."""
+        """The newest snapshot that is of this journal, holds what is read now, and nothing that was erased since."""
         for found in open_snapshots(self.folder / kind.name, kind.code):
             # The journal may have been replaced, by an older backup for instance.
             if self.journal.event_id(found.seq) == found.event_id:
                 erasures = Erasures.after(self.journal, found.seq)
-                if not erasures.reach(kind.kinds, found.seq):
+                if not erasures.reach(kind.kinds, found.seq) and self._is_as_read_now(kind, found):
                     return found
         return None
+
+    def _is_as_read_now(self, kind: type[View], found: Snapshot) -> bool:
+        """Whether no event up to the snapshot is of a kind that is read otherwise by now, or no longer, or only now."""
+        if found.reads is None:
+            return True
+        changed = {each.rpartition(":")[2] for each in set(found.reads) ^ set(kind.reads or kind.kinds)}
+        # An erased one counts: it may have been folded before that.
+        events = self.journal.tail(0, kinds=sorted(changed), upto=found.seq, erased=True) if changed else iter(())
+        return next(events, None) is None
 
     def _from_snapshot(self, kind: type[V]) -> V:
         view, found = kind(), self._newest_snapshot(kind)

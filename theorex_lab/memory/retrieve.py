@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, overload
@@ -13,16 +14,14 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.scores import spread_activation
-from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.design import SearchPart
 from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
 from theorex_lab.memory.observation import check_text
 from theorex_lab.search.embed import HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
-from theorex_lab.search.index import CONCEPT, KINDS, ItemIndex, labels_of
+from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.vectors import VectorCache, VectorIndex, resting_backend, text_key
 
@@ -34,7 +33,7 @@ _MIXED = -1  # no file has this number
 
 
 class Hit(NamedTuple):
-    """One result. id: the event id of a text, the concept_id of a concept, both as text. score: higher is better."""
+    """One result. id: the item's: the event id of a text, the concept_id of a concept. score: higher is better."""
 
     id: str
     kind: str
@@ -81,7 +80,7 @@ class Searcher:
     def __init__(self, home: Home) -> None:
         self.home, self.embedder, self.folder = home, home.embedder, home.folder / "vectors"
         self._table: Table | None = None
-        self._awake_at: tuple[Table, int, Table, int] | None = None
+        self._awake_at: tuple[Table, int] | None = None
         self._awake_mask: NDArray[np.bool_] = np.zeros(0, bool)
         self._forget()
 
@@ -99,30 +98,40 @@ class Searcher:
         cold: bool = False,
         tag: str | None = None,
         spread: bool = False,
+        kinds: Sequence[str] | None = None,
     ) -> Hits:
-        """The items that answer the query best: of these agents and of the shared web (or of all), with this tag (or any).
+        """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
-        Sleeping items are found only when `cold`. With `spread`, activation runs from the concepts found over their links
-        (two hops, weaker by each link's strength), so that what belongs to them is found too; nothing of it is stored.
+        Only items of these `kinds`, or of all. Sleeping ones are found only when `cold`. With `spread`, what belongs to
+        those found is found too, as each design says: Theorex lets activation run from the concepts over their links (two
+        hops, weaker by each link's strength); nothing of it is stored.
         Where the embedder does not answer in time, the order is that of the words alone, and `notes` says so.
-        Raises InvalidInput for a blank query or a limit outside 1..1000.
+        Raises InvalidInput for a blank query, a limit outside 1..1000, or a kind of item that no design here has.
         """
-        index, vector, notes = self._asked(query, limit)
-        with index.lock:
+        if kinds is not None:
+            self._check_kinds(kinds)
+
+        def among(index: ItemIndex) -> NDArray[np.bool_]:
             allowed = index.allowed(agents=agents, tag=tag)
             if agents is not None and tag is None:
-                allowed |= self._shared_documents(index, hide=allowed)
-            if not cold:
-                allowed &= self._awake(index)
-            hits = self._search(index, query, vector, allowed, limit, now=self.home.clock.now() if spread else None)
-        return Hits(query, hits, notes)
+                for part in self._parts:
+                    if part.visible is not None:
+                        allowed |= part.visible(self.home, index, allowed)
+            if kinds is not None:
+                allowed &= index.of_kinds(kinds)
+            return allowed if cold else allowed & self._awake(index)
 
-    def search_shared(self, query: str, *, limit: int = 10) -> Hits:
-        """The concepts of the shared web that answer the query best. Raises as `search` does."""
+        return self.search_among(query, among, limit=limit, spread=spread)
+
+    def search_among(
+        self, query: str, among: Callable[[ItemIndex], NDArray[np.bool_]], *, limit: int = 10, spread: bool = False
+    ) -> Hits:
+        """The items that answer the query best, of the documents in a mask; hidden ones never. Raises as `search` does."""
         index, vector, notes = self._asked(query, limit)
         with index.lock:
-            allowed = self._shared_documents(index, hide=np.zeros(len(index.documents), bool))
-            return Hits(query, self._search(index, query, vector, allowed, limit), notes)
+            allowed = among(index) & ~index.documents["hidden"]
+            hits = self._search(index, query, vector, allowed, limit, now=self.home.clock.now() if spread else None)
+        return Hits(query, hits, notes)
 
     def _search(
         self,
@@ -141,48 +150,33 @@ class Searcher:
             lists.append(self._near(index, vector, allowed, wanted))
         documents, scores = self._fuse(lists)
         if now is not None:
-            documents, scores = self._fuse([(documents, scores), self._spread(index, documents[:limit], allowed, now)])
+            found = documents[:limit]
+            reached = [part.related(self.home, index, found, allowed, now) for part in self._parts if part.related]
+            documents, scores = self._fuse([(documents, scores), *reached])
         return tuple(self._hits(index, documents[:limit], scores[:limit]))
+
+    @property
+    def _parts(self) -> list[SearchPart]:
+        return [design.search for design in self.home.designs]
+
+    def _check_kinds(self, kinds: Sequence[str]) -> None:
+        known = [kind.name for kind in self.home.item_view.items]
+        for kind in kinds:
+            if kind not in known:
+                near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
+                raise InvalidInput(
+                    f"got the item kind {kind!r}; allowed are {', '.join(known) or 'none'}, of which {near!r} is nearest"
+                )
 
     def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
         """A mask of the documents that do not sleep, kept until something is appended."""
-        axon = self.home.views.get(Axon, upto=index.seq)
-        state = (index.documents, index.seq, axon.concepts, axon.seq)
-        if self._awake_at != state:
-            self._awake_at, self._awake_mask = state, ~_asleep(index, axon)
+        if self._awake_at != (index.documents, index.seq):
+            asleep = index.documents["asleep"].copy()
+            for part in self._parts:
+                if part.asleep is not None:
+                    asleep |= part.asleep(self.home, index)
+            self._awake_at, self._awake_mask = (index.documents, index.seq), ~asleep
         return self._awake_mask
-
-    def _shared_documents(self, index: ItemIndex, *, hide: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Documents of promoted concepts, one a concept; none of those that stand among `hide` already."""
-        shared = self.home.views.get(SharedWeb)
-        documents = index.documents
-        mask = np.zeros(len(documents), bool)
-        with shared.lock:
-            found = (index.agents.find(name) for name in shared.agents)
-            numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
-            given = _owned(numbers[shared.concepts["agent"]], shared.concepts["concept_id"])
-        rows = np.flatnonzero(documents["kind"] == CONCEPT)
-        rows = rows[np.isin(_owned(documents["agent"][rows], documents["concept_id"][rows]), given)]
-        hidden = documents["concept_id"][hide & (documents["kind"] == CONCEPT)]
-        rows = rows[~np.isin(documents["concept_id"][rows], hidden)]
-        mask[rows[np.unique(documents["concept_id"][rows], return_index=True)[1]]] = True
-        return mask
-
-    def _spread(
-        self, index: ItemIndex, found: NDArray[Any], allowed: NDArray[np.bool_], now: int
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Concept documents reached from the concepts among `found`, with their activation."""
-        axon = self.home.views.get(Axon)
-        concepts = np.flatnonzero(allowed & (index.documents["kind"] == CONCEPT))
-        agents = [index.agents[number] for number in index.documents["agent"][concepts].tolist()]
-        ids = index.documents["concept_id"][concepts].tolist()
-        with axon.lock:
-            rows = [axon.row(agent, concept) for agent, concept in zip(agents, ids, strict=True)]
-            known = np.array([-1 if row is None else row for row in rows], np.int64)
-            seeds = known[np.isin(concepts, found) & (known >= 0)]
-            activation = np.append(spread_activation(axon, seeds, now, self.home.settings), 0.0)[known]
-        reached = activation > 0
-        return concepts[reached], activation[reached]
 
     @property
     def backend(self) -> str:
@@ -194,13 +188,13 @@ class Searcher:
 
         Raises ModelUnavailable where the embedder does not answer; what was computed before is kept.
         """
-        index = self.home.views.get(ItemIndex)
+        index = self.home.views.get(self.home.item_view)
         with index.lock:
             self._load(index)
             wanted = len(self._queued[:limit])
         done = 0
         while done < wanted:
-            part, texts = self._pending(self.home.views.get(ItemIndex), min(wanted - done, _EMBEDDED_AT_ONCE))
+            part, texts = self._pending(self.home.views.get(self.home.item_view), min(wanted - done, _EMBEDDED_AT_ONCE))
             if not texts:
                 break
             self._keep(part, texts, self.embedder.embed(texts))
@@ -209,7 +203,7 @@ class Searcher:
 
     def coverage(self) -> dict[str, int]:
         """How many documents have a vector of the embedder in use, and how many are queued for one."""
-        index = self.home.views.get(ItemIndex)
+        index = self.home.views.get(self.home.item_view)
         with index.lock:
             self._load(index)
             return {"covered": len(self._covered), "queued": len(self._queued)}
@@ -226,19 +220,19 @@ class Searcher:
         try:
             vector: NDArray[np.float32] = self._embed([query], deadline)[0]
             # After the vector, which an endpoint may take its time for: what is searched is what is there then.
-            index = self.home.views.get(ItemIndex)
+            index = self.home.views.get(self.home.item_view)
             part, texts = self._pending(index, _EMBEDDED_AT_ONCE)
             if not texts or time.monotonic() >= deadline:
                 return index, vector, ()
             matrix = self._embed(texts, deadline)
         except ModelUnavailable as error:
-            return self.home.views.get(ItemIndex), None, (f"by words alone: {error}",)
+            return self.home.views.get(self.home.item_view), None, (f"by words alone: {error}",)
         notes: tuple[str, ...] = ()
         try:
             self._keep(part, texts, matrix)
         except StorageError as error:
             notes = (f"new vectors were not kept: {error}",)
-        return self.home.views.get(ItemIndex), vector, notes
+        return self.home.views.get(self.home.item_view), vector, notes
 
     def _embed(self, texts: list[str], deadline: float) -> NDArray[np.float32]:
         """Vectors from the embedder; an endpoint is not waited for beyond the deadline."""
@@ -271,7 +265,7 @@ class Searcher:
             return documents, self._texts(index, documents) if len(documents) else []
 
     def _keep(self, documents: NDArray[np.int64], texts: list[str], matrix: NDArray[np.float32]) -> None:
-        index = self.home.views.get(ItemIndex)
+        index = self.home.views.get(self.home.item_view)
         with index.lock:
             numbered = self._table
             self._follow(index)
@@ -292,7 +286,7 @@ class Searcher:
 
         Asked while the cache is locked: an erasure that comes later sweeps what is added now.
         """
-        index = self.home.views.get(ItemIndex)
+        index = self.home.views.get(self.home.item_view)
         if index.documents is numbered:
             return np.ones(len(keys), bool)
         return index.holds(np.frombuffer(b"".join(keys), np.uint64).reshape(-1, 2))
@@ -381,51 +375,15 @@ class Searcher:
         events = {event.seq: event for event in self.home.journal.read(seqs=seqs.tolist())}
         for document, seq, score in zip(documents.tolist(), seqs.tolist(), scores.tolist(), strict=True):
             event = events.get(seq)
-            if event is None:  # erased since the index was looked into
+            item = index.item_of(document, event) if event is not None else None
+            if event is None or item is None:  # erased since the index was looked into
                 continue
-            kind, concept = int(index.documents["kind"][document]), int(index.documents["concept_id"][document])
-            text = _label(event.body, concept) if kind == CONCEPT else event.body["text"]
-            yield Hit(str(concept) if kind == CONCEPT else event.id, KINDS[kind], text, event.agent, float(score))
+            yield Hit(item.item_id, index.kind_of(document), item.text, event.agent, float(score))
 
     def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
         """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
         seqs = index.documents["seq"][documents].tolist()
-        bodies = {event.seq: event.body for event in self.home.journal.read(seqs=sorted(set(seqs)))}
-        concepts = index.documents["concept_id"][documents].tolist()
-        return [
-            _label(bodies[seq], concept) if concept else bodies[seq]["text"]
-            for seq, concept in zip(seqs, concepts, strict=True)
-            if seq in bodies
-        ]
-
-
-def _label(body: dict[str, Any], concept_id: int) -> str:
-    return dict(labels_of(body))[concept_id]
-
-
-def _asleep(index: ItemIndex, axon: Axon) -> NDArray[np.bool_]:
-    """A mask of the documents that sleep: concepts by their tier, texts when all of their concepts do."""
-    documents = index.documents
-    mask = np.zeros(len(documents), bool)
-    with axon.lock:
-        concepts, observations = axon.asleep()
-        if not len(concepts):
-            return mask
-        alive = np.zeros(len(axon.concepts), bool)
-        alive[axon.rows_of()] = True
-        alive[concepts] = False
-        found = (index.agents.find(name) for name in axon.agents)
-        numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
-        present = np.sort(_owned(numbers[axon.concepts["agent"][alive]], axon.concepts["concept_id"][alive]))
-        sleeping_texts = axon.observations["seq"][observations]
-    is_concept = documents["kind"] == CONCEPT
-    wanted = _owned(documents["agent"][is_concept], documents["concept_id"][is_concept])
-    places = np.minimum(np.searchsorted(present, wanted), max(len(present) - 1, 0))
-    mask[is_concept] = present[places] != wanted if len(present) else True
-    mask |= ~is_concept & np.isin(documents["seq"], sleeping_texts)
-    return mask
-
-
-def _owned(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
-    """One key for an agent's concept: 53 bits of concept, the agent above them."""
-    return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)
+        events = {event.seq: event for event in self.home.journal.read(seqs=sorted(set(seqs)))}
+        pairs = zip(documents.tolist(), seqs, strict=True)
+        items = [index.item_of(document, events[seq]) for document, seq in pairs if seq in events]
+        return [item.text for item in items if item is not None]

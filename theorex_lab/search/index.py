@@ -2,83 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.journal.columns import Columns, Names, Table
-from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.search.items import ItemKind, ItemText, item_number
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import text_key
 
-OBSERVATION, CONCEPT = 0, 1
-KINDS = ("observation", "concept")
+_Key = tuple[int, int, int]  # kind, agent, item
 
 
-def labels_of(body: Body) -> Iterator[tuple[int, str]]:
-    """The concepts that an event names: ids and canonical forms."""
-    for concept_id, label, *_ in body["concepts"] if "concepts" in body else [[body["concept_id"], body["label"]]]:
-        yield concept_id, label
+class _Arrivals:
+    """What a batch of events adds to the index: documents, their texts and tags, and flags that are set in order."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.rows: list[tuple[int, int, int, int]] = []
+        self.texts: list[str] = []
+        self.tagged: list[tuple[int, int]] = []
+        self.flags: dict[str, list[tuple[int, bool]]] = {"hidden": [], "asleep": []}
 
 
 class ItemIndex(View):
-    """One document an observation (its text) and one a concept of an agent (its label), in order of arrival.
+    """One document an item, in order of arrival. Its kinds of items stand in a subclass: see `item_index`.
 
-    documents: seq (of the event that holds the text), kind (position in KINDS), agent, concept_id (0 for an
-        observation), key (two 64-bit halves of the text's hash, for the vectors).
+    documents: seq (of the event that holds the text), kind (number in item_kinds), agent, item (see `item_number`),
+        hidden, asleep, key (two 64-bit halves of the text's hash, for the vectors).
     tagged: pairs of document and tag.  lexical: the words.  Texts stay in the journal.
     """
 
     name = "items"
-    code = 2
-    kinds = ("observation", "graduated", "imported")
+    code = 3
+    kinds: ClassVar[tuple[str, ...]] = ()
+    items: ClassVar[tuple[ItemKind, ...]] = ()
+    readers: ClassVar[Mapping[str, tuple[ItemKind, ...]]] = {}  # by event kind, in the order of `items`
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.tags = Names(), Names()
-        self.documents = Table(seq="i8", kind="i1", agent="i4", concept_id="i8", key=("u8", 2))
+        self.agents, self.tags, self.item_kinds = Names(), Names(), Names()
+        self.documents = Table(seq="i8", kind="i2", agent="i4", item="i8", hidden="?", asleep="?", key=("u8", 2))
         self.tagged = Table(document="i4", tag="i4")
         self.lexical = LexicalIndex()
-        self._concepts: set[tuple[int, int]] | None = set()
+        self._once: set[_Key] | None = set()  # items that keep their first text
+        self._flagged: dict[_Key, list[int]] = {}  # documents of items that events hide, put to sleep or wake
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in the texts of observations, and the labels of concepts that are new to the agent, wherever from."""
-        known = self._known_concepts()
-        rows: list[tuple[int, int, int, int]] = []
-        texts: list[str] = []
-        tagged: list[tuple[int, int]] = []
-        first = len(self.documents)
+        """Take in the texts of items that are new to the agent, and what events do to those that are there."""
+        new = _Arrivals(len(self.documents))
         for event in events:
             agent = self.agents.number(event.agent)
-            if event.kind == "observation":
-                tagged += [(first + len(rows), self.tags.number(tag)) for tag in event.body["tags"]]
-                rows.append((event.seq, OBSERVATION, agent, 0))
-                texts.append(event.body["text"])
-            for concept_id, label in labels_of(event.body):
-                if (agent, concept_id) not in known:
-                    known.add((agent, concept_id))
-                    rows.append((event.seq, CONCEPT, agent, concept_id))
-                    texts.append(label)
-        if not rows:
-            return
-        where = self.documents.grow(len(rows))
-        columns = np.array(rows, np.int64)
-        for column, name in enumerate(("seq", "kind", "agent", "concept_id")):
+            for kind in self.readers[event.kind]:
+                self._take_in(event, kind, self.item_kinds.number(kind.name), agent, new)
+        if new.rows:
+            self._append(new)
+        for column, flags in new.flags.items():
+            for document, value in flags:
+                self.documents[column][document] = value
+
+    def _take_in(self, event: Event, kind: ItemKind, number: int, agent: int, new: _Arrivals) -> None:
+        once, flagged = self._known()
+        has_flags = kind.has_flags
+        if has_flags:
+            new.flags["hidden"] += self._flags(event, kind.hides, number, agent, value=True)
+        for item_id, text, tags in kind.texts[event.kind](event) if event.kind in kind.texts else ():
+            item, document = item_number(item_id), new.first + len(new.rows)
+            if kind.once:
+                if (key := (number, agent, item)) in once:
+                    continue
+                once.add(key)
+            if has_flags:
+                flagged.setdefault((number, agent, item), []).append(document)
+            new.rows.append((event.seq, number, agent, item))
+            new.texts.append(text)
+            new.tagged += [(document, self.tags.number(tag)) for tag in tags]
+        if has_flags:
+            new.flags["asleep"] += self._flags(event, kind.sleeps, number, agent, value=True)
+            new.flags["asleep"] += self._flags(event, kind.wakes, number, agent, value=False)
+
+    def _flags(
+        self,
+        event: Event,
+        named: Mapping[str, Callable[[Event], Iterable[str]]],
+        number: int,
+        agent: int,
+        *,
+        value: bool,
+    ) -> Iterator[tuple[int, bool]]:
+        """The documents of the items that the event names, each with the value that its flag gets."""
+        flagged = self._known()[1]
+        for item_id in named[event.kind](event) if event.kind in named else ():
+            yield from ((document, value) for document in flagged.get((number, agent, item_number(item_id)), ()))
+
+    def _append(self, new: _Arrivals) -> None:
+        where = self.documents.grow(len(new.rows))
+        columns = np.array(new.rows, np.int64)
+        for column, name in enumerate(("seq", "kind", "agent", "item")):
             self.documents[name][where] = columns[:, column]
-        keys = b"".join(text_key(text) for text in texts)
+        keys = b"".join(text_key(text) for text in new.texts)
         self.documents["key"][where] = np.frombuffer(keys, np.uint64).reshape(-1, 2)
-        pairs = np.array(tagged, np.int32).reshape(-1, 2)
+        pairs = np.array(new.tagged, np.int32).reshape(-1, 2)
         at = self.tagged.grow(len(pairs))
         self.tagged["document"][at], self.tagged["tag"][at] = pairs[:, 0], pairs[:, 1]
-        self.lexical.add([tokenize(text) for text in texts])
+        self.lexical.add([tokenize(text) for text in new.texts])
 
     def columns(self) -> Columns:
         """See View."""
         tables: dict[str, Table | Names] = {
             "agents": self.agents,
             "tags": self.tags,
+            "item_kinds": self.item_kinds,
             "documents": self.documents,
             "tagged": self.tagged,
         }
@@ -89,11 +128,12 @@ class ItemIndex(View):
         """See View."""
         self.agents.load("agents", columns)
         self.tags.load("tags", columns)
+        self.item_kinds.load("item_kinds", columns)
         self.documents.load("documents", columns)
         self.tagged.load("tagged", columns)
         own = {name.removeprefix("lexical."): array for name, array in columns.items() if name.startswith("lexical.")}
         self.lexical = LexicalIndex.from_columns(own)
-        self._concepts = None
+        self._once = None
 
     def allowed(self, *, agents: Iterable[str] | None = None, tag: str | None = None) -> NDArray[np.bool_]:
         """A mask of the documents that belong to these agents (or to any) and carry the tag (or any)."""
@@ -107,6 +147,28 @@ class ItemIndex(View):
             mask &= carries
         return mask
 
+    def of_kinds(self, kinds: Iterable[str]) -> NDArray[np.bool_]:
+        """A mask of the documents of these kinds of items."""
+        mask = np.zeros(len(self.documents), bool)
+        for name in kinds:
+            if (number := self.item_kinds.find(name)) is not None:
+                mask |= self.documents["kind"] == number
+        return mask
+
+    def kind_of(self, document: int) -> str:
+        """The kind of item that a document is."""
+        return self.item_kinds[int(self.documents["kind"][document])]
+
+    def item_of(self, document: int, event: Event) -> ItemText | None:
+        """A document's item, from the event that holds its text; None where that carries it no more."""
+        name, number, key = self.kind_of(document), self.documents["item"][document], self.keys(np.array(document))
+        for kind in self.readers.get(event.kind, ()):
+            if kind.name == name and event.kind in kind.texts:
+                for each in kind.texts[event.kind](event):
+                    if item_number(each.item_id) == number and text_key(each.text) == key.tobytes():
+                        return each
+        return None
+
     def keys(self, documents: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The text hashes of these documents, two halves each: (n, 2)."""
         keys: NDArray[np.uint64] = self.documents["key"][documents]
@@ -117,9 +179,33 @@ class ItemIndex(View):
         known = self.documents["key"]
         return np.isin(keys[:, 0], known[:, 0]) & np.isin(keys[:, 1], known[:, 1])
 
-    def _known_concepts(self) -> set[tuple[int, int]]:
-        if self._concepts is None:
-            rows = self.documents["kind"] == CONCEPT
-            agents, ids = self.documents["agent"][rows].tolist(), self.documents["concept_id"][rows].tolist()
-            self._concepts = set(zip(agents, ids, strict=True))
-        return self._concepts
+    def _known(self) -> tuple[set[_Key], dict[_Key, list[int]]]:
+        if self._once is None:
+            self._once = set(self._items(kind.name for kind in self.items if kind.once)[0])
+            self._flagged = {}
+            for key, document in zip(*self._items(kind.name for kind in self.items if kind.has_flags), strict=True):
+                self._flagged.setdefault(key, []).append(document)
+        return self._once, self._flagged
+
+    def _items(self, kinds: Iterable[str]) -> tuple[list[_Key], list[int]]:
+        """The items of these kinds, and their documents."""
+        rows = np.flatnonzero(self.of_kinds(kinds))
+        kind, agent, item = (self.documents[name][rows].tolist() for name in ("kind", "agent", "item"))
+        return list(zip(kind, agent, item, strict=True)), rows.tolist()
+
+
+@cache
+def item_index(items: tuple[ItemKind, ...]) -> type[ItemIndex]:
+    """The index over these kinds of items: the same class for the same ones, so that views are found by it."""
+    by_event: dict[str, tuple[ItemKind, ...]] = {}
+    for kind in items:
+        for event_kind in kind.event_kinds:
+            by_event[event_kind] = (*by_event.get(event_kind, ()), kind)
+
+    class Index(ItemIndex):
+        kinds = tuple(by_event)
+        reads = tuple(f"{kind.name}.{kind.code}:{each}" for kind in items for each in kind.event_kinds)
+        readers = by_event
+
+    Index.items = items
+    return Index

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.files import sync_folder
 from theorex_lab.journal.private import open_private
+from theorex_lab.journal.view import Views
+from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.vectors import locked, record_type, write_all
 
 _RECORDS_AT_ONCE = 4_096
@@ -32,6 +34,16 @@ def sweep(folder: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]
                 draft.unlink()
             dropped += _sweep_file(path, wanted) if path.exists() else 0
     return dropped
+
+
+def sweep_forgotten(folder: Path, views: Views, index: type[ItemIndex]) -> None:
+    """Remove from the caches in the folder the vectors of texts that are no longer in the index. Raises as `sweep`."""
+    if not any(folder.glob("*")):
+        return
+    held = views.get(index)
+    with held.lock:
+        # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
+        sweep(folder, lambda keys: views.get(index).holds(keys))
 
 
 def _sweep_file(path: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int:

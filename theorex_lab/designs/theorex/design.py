@@ -12,6 +12,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.context import SECTIONS
 from theorex_lab.designs.theorex.exchange import FILES
 from theorex_lab.designs.theorex.flash import Flash, flushed_upto
+from theorex_lab.designs.theorex.search import CONCEPT, OBSERVATION, SEARCH
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.designs.theorex.steps import STEPS, agents_of
@@ -33,6 +34,8 @@ def _of_gate(name: str) -> Callable[..., Any]:
 DESIGN = Design(
     name="theorex",
     views=(Axon, Flash, ShortTerm, SharedWeb),
+    items=(OBSERVATION, CONCEPT),
+    search=SEARCH,
     sections=SECTIONS,
     steps=STEPS,
     files=(FILES,),

@@ -13,6 +13,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import scores_of
+from theorex_lab.designs.theorex.search import CONCEPT, OBSERVATION
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
 from theorex_lab.exchange.flat_files import Record
@@ -21,7 +22,7 @@ from theorex_lab.journal.event import Event, encode
 from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.search.index import OBSERVATION, ItemIndex
+from theorex_lab.search.index import ItemIndex
 
 _DIGITS = 6  # of what is computed anew at every export
 _VECTORS_AT_ONCE = 1_000
@@ -268,14 +269,14 @@ def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:
 
     Of concepts only those that an axon holds: what was pruned is in no other file either.
     """
-    index, axon = searcher.home.views.get(ItemIndex), searcher.home.views.get(Axon)
+    index, axon = searcher.home.views.get(searcher.home.item_view), searcher.home.views.get(Axon)
     living = axon.concepts["concept_id"][axon.rows_of(agents := list(agents))]
     with index.lock:
-        wanted = np.flatnonzero(index.allowed(agents=agents))
-        texts = wanted[index.documents["kind"][wanted] == OBSERVATION]
-        labels = wanted[index.documents["kind"][wanted] != OBSERVATION]
-        labels = labels[np.isin(index.documents["concept_id"][labels], living)]
-        _, first = np.unique(index.documents["concept_id"][labels], return_index=True)
+        wanted = index.allowed(agents=agents)
+        texts = np.flatnonzero(wanted & index.of_kinds([OBSERVATION.name]))
+        labels = np.flatnonzero(wanted & index.of_kinds([CONCEPT.name]))
+        labels = labels[np.isin(index.documents["item"][labels], living)]
+        _, first = np.unique(index.documents["item"][labels], return_index=True)
         groups = (texts, labels[first])
         for documents in groups:
             for start in range(0, len(documents), _VECTORS_AT_ONCE):
@@ -285,14 +286,15 @@ def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:
 def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int64]) -> Iterator[str]:
     found, matrix = searcher.cache.get(index.keys(documents))
     documents, matrix = documents[found], matrix[found]
-    keys, concepts = index.keys(documents), index.documents["concept_id"][documents].tolist()
+    keys, items = index.keys(documents), index.documents["item"][documents].tolist()
+    is_concept = index.of_kinds([CONCEPT.name])[documents].tolist()
     seqs = index.documents["seq"][documents].tolist()
     ids = {event.seq: event.id for event in searcher.home.journal.read(seqs=sorted(set(seqs)))}
     # Nine significant digits give every float32 back.
     pattern = ",".join(["%.9g"] * matrix.shape[1])
-    for key, concept, seq, vector in zip(keys, concepts, seqs, matrix.tolist(), strict=True):
+    for key, item, concept, seq, vector in zip(keys, items, is_concept, seqs, matrix.tolist(), strict=True):
         head = {
-            "id": str(concept) if concept else ids[seq],
+            "id": str(item) if concept else ids[seq],
             "text_hash": key.tobytes().hex(),
             "embedder": searcher.embedder.id,
         }

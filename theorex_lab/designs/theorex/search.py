@@ -1,0 +1,116 @@
+"""What Theorex tells search: observations and concepts, which of them sleep, which are shared, and what belongs to a concept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.design import ItemKind, ItemText, SearchPart
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.scores import spread_activation
+from theorex_lab.designs.theorex.shared import SharedConcept, SharedWeb, shared_concepts
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.retrieve import Hits, Searcher
+from theorex_lab.search.index import ItemIndex
+
+
+def _text(event: Event) -> tuple[ItemText]:
+    return (ItemText(event.id, event.body["text"], event.body["tags"]),)
+
+
+def _labels(event: Event) -> Iterator[ItemText]:
+    for concept_id, label, *_ in event.body["concepts"]:
+        yield ItemText(str(concept_id), label)
+
+
+def _label(event: Event) -> tuple[ItemText]:
+    return (ItemText(str(event.body["concept_id"]), event.body["label"]),)
+
+
+OBSERVATION = ItemKind("observation", {"observation": _text})
+CONCEPT = ItemKind("concept", {"observation": _labels, "graduated": _label, "imported": _label}, once=True)
+
+
+def search_shared(searcher: Searcher, query: str, *, limit: int = 10) -> Hits:
+    """The concepts of the shared web that answer the query best. Raises as `Searcher.search` does."""
+
+    def among(index: ItemIndex) -> NDArray[np.bool_]:
+        return shared_documents(searcher.home, index, np.zeros(len(index.documents), bool))
+
+    return searcher.search_among(query, among, limit=limit)
+
+
+def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[SharedConcept]:
+    """The concepts of the shared web that answer the query best, with their numbers. Raises as `Searcher.search` does."""
+    home, hits = searcher.home, search_shared(searcher, query, limit=limit)
+    axon, shared = home.views.get(Axon), home.views.get(SharedWeb)
+    with axon.lock, shared.lock:
+        known = {str(each.concept_id): each for each in shared_concepts(axon, shared, home.clock.now(), home.settings)}
+    return [known[hit.id] for hit in hits if hit.id in known]
+
+
+def asleep(home: Home, index: ItemIndex) -> NDArray[np.bool_]:
+    """A mask of the documents that sleep: concepts by their tier, texts when all of their concepts do."""
+    axon, documents = home.views.get(Axon, upto=index.seq), index.documents
+    mask = np.zeros(len(documents), bool)
+    with axon.lock:
+        concepts, observations = axon.asleep()
+        if not len(concepts):
+            return mask
+        alive = np.zeros(len(axon.concepts), bool)
+        alive[axon.rows_of()] = True
+        alive[concepts] = False
+        found = (index.agents.find(name) for name in axon.agents)
+        numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
+        present = np.sort(_owned(numbers[axon.concepts["agent"][alive]], axon.concepts["concept_id"][alive]))
+        sleeping_texts = axon.observations["seq"][observations]
+    is_concept = index.of_kinds([CONCEPT.name])
+    wanted = _owned(documents["agent"][is_concept], documents["item"][is_concept])
+    places = np.minimum(np.searchsorted(present, wanted), max(len(present) - 1, 0))
+    mask[is_concept] = present[places] != wanted if len(present) else True
+    mask |= index.of_kinds([OBSERVATION.name]) & np.isin(documents["seq"], sleeping_texts)
+    return mask
+
+
+def shared_documents(home: Home, index: ItemIndex, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Documents of promoted concepts, one a concept; none of those that stand among `own` already."""
+    shared, documents = home.views.get(SharedWeb), index.documents
+    mask, is_concept = np.zeros(len(documents), bool), index.of_kinds([CONCEPT.name])
+    with shared.lock:
+        found = (index.agents.find(name) for name in shared.agents)
+        numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
+        given = _owned(numbers[shared.concepts["agent"]], shared.concepts["concept_id"])
+    rows = np.flatnonzero(is_concept)
+    rows = rows[np.isin(_owned(documents["agent"][rows], documents["item"][rows]), given)]
+    rows = rows[~np.isin(documents["item"][rows], documents["item"][own & is_concept])]
+    mask[rows[np.unique(documents["item"][rows], return_index=True)[1]]] = True
+    return mask
+
+
+def related(
+    home: Home, index: ItemIndex, found: NDArray[np.int64], allowed: NDArray[np.bool_], now: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Concept documents reached from the concepts among `found`, with their activation."""
+    axon = home.views.get(Axon)
+    concepts = np.flatnonzero(allowed & index.of_kinds([CONCEPT.name]))
+    agents = [index.agents[number] for number in index.documents["agent"][concepts].tolist()]
+    ids = index.documents["item"][concepts].tolist()
+    with axon.lock:
+        rows = [axon.row(agent, concept) for agent, concept in zip(agents, ids, strict=True)]
+        known = np.array([-1 if row is None else row for row in rows], np.int64)
+        seeds = known[np.isin(concepts, found) & (known >= 0)]
+        activation = np.append(spread_activation(axon, seeds, now, home.settings), 0.0)[known]
+    reached = activation > 0
+    return concepts[reached], activation[reached]
+
+
+def _owned(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
+    """One key for an agent's concept: 53 bits of concept, the agent above them."""
+    return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)
+
+
+SEARCH = SearchPart(asleep=asleep, visible=shared_documents, related=related)

@@ -1,0 +1,65 @@
+"""What is searched: the kinds of items, and which events carry, hide or wake them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.event import Event
+
+_LONGEST_NUMBER = 18  # digits; such a number lies below 2^62
+_HASHED = 1 << 62
+
+
+class ItemText(NamedTuple):
+    """A text that an event carries: the item's id, the text, and its tags."""
+
+    item_id: str
+    text: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ItemKind:
+    """Texts of one kind, which search finds.
+
+    texts: by event kind, the texts that such an event carries.  once: an agent's item that is named again is the same
+    item, and its first text stays.  hides, sleeps, wakes: by event kind, the ids of the agent's items that it takes out of
+    search for good (superseded, merged, archived), puts to sleep, or wakes: of those that are there by then. An event hides
+    before its own texts come in, so that a new text can stand for an old one under the same id; it puts to sleep, then
+    wakes after them.  code: raised whenever these functions change, so that what they gave before is folded anew.
+    """
+
+    name: str
+    texts: Mapping[str, Callable[[Event], Iterable[ItemText]]]
+    once: bool = False
+    hides: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
+    sleeps: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
+    wakes: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
+    code: int = 1
+
+    @property
+    def event_kinds(self) -> list[str]:
+        """The kinds of events that are read for it, those with texts first."""
+        return list(dict.fromkeys([*self.texts, *self.hides, *self.sleeps, *self.wakes]))
+
+    @property
+    def has_flags(self) -> bool:
+        """Whether events hide its items, put them to sleep or wake them."""
+        return bool(self.hides or self.sleeps or self.wakes)
+
+
+def item_number(item_id: str) -> int:
+    """The number that stands for an id in the index, below 2^63: a plain number itself, else a hash of the id.
+
+    >>> item_number("4711")
+    4711
+    >>> item_number("04711") == item_number("4711")
+    False
+    """
+    if item_id.isdecimal() and len(item_id) <= _LONGEST_NUMBER and str(number := int(item_id)) == item_id:
+        return number
+    return _HASHED | int.from_bytes(blake2b(item_id.encode(), digest_size=8).digest()) >> 2
