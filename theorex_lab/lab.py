@@ -435,7 +435,7 @@ class Lab:
         from theorex_lab.memory.evidence import Evidence
 
         own: tuple[type[View], ...] = (self.home.item_view, Traces, Evidence, Tasks, Outcomes)
-        return verify(self.views, (*own, *(view for each in self.home.designs for view in each.views)))
+        return verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.

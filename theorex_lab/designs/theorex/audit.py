@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from theorex_lab.design import Asked, AuditPart, Found, Told
+from theorex_lab.design import Asked, Found, Told
 from theorex_lab.designs.theorex.moments import MOMENT_TYPE
 from theorex_lab.evolution.audit import cut
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Tier
 
-_CONCEPTS = ("observation", "graduated", "imported", "prune")
-# Kind of an entry -> the kinds of events that it is read from.
-READ_FROM = {
-    "tier_change": (*_CONCEPTS, "scan"),
-    "sentiment_flip": _CONCEPTS,
-    "graduation": ("graduated",),
-    "prune": _CONCEPTS,
-    "moment_capture": ("observation",),
-}
 _ROUNDING = 1e-9  # a sum this close to zero has no sign
 _SIGNS = {-1: "negative", 1: "positive"}
 
@@ -121,13 +112,16 @@ def _feel(concept: Concept, count: int, sentiment: float) -> None:
     concept.sign = sign_of(concept.sentiment_sum) or concept.sign
 
 
-def _newest(home: Home, asked: Asked) -> list[Found] | None:
+def reading() -> Callable[[Event], Iterator[Told]]:
+    """What tells of the journal's events from its start, in order."""
+    return Reading().take
+
+
+def newest(home: Home, asked: Asked) -> list[Found] | None:
+    """The latest entries, read from the journal's end; None where they hang on what was long ago."""
     from theorex_lab.designs.theorex.audit_newest import NeedsAll, Newest
 
     try:
         return Newest(home, asked).entries()
     except NeedsAll:
-        return None  # what is shown hangs on what was long ago
-
-
-AUDIT = AuditPart(READ_FROM, lambda: Reading().take, _newest)
+        return None

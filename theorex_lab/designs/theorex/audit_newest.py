@@ -12,8 +12,9 @@ import numpy as np
 
 from theorex_lab.clock import EARLIEST
 from theorex_lab.design import Asked, Found, Told
-from theorex_lab.designs.theorex.audit import READ_FROM, Concept, Reading, sign_of
+from theorex_lab.designs.theorex.audit import Concept, Reading, sign_of
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.evolution.audit import found_in
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
-from theorex_lab.design import Line, Section
+from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.scores import scores_of
@@ -18,7 +18,7 @@ from theorex_lab.home import Home
 from theorex_lab.memory.context import NOTICE, Context, escape, fence, listed, marked_up
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, shortened, trusted_first
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
+from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import shown_path
 
 if TYPE_CHECKING:
@@ -37,20 +37,18 @@ _FLASH_ACTIVE, _FLASH_RECENT = 10, 5
 _REFS_SHOWN = 5
 
 
-def _sentences(home: Home, now: int) -> list[Line]:
+def sentence_lines(home: Home, now: int) -> list[Line]:
+    """Fixes, then what to avoid."""
     axon = home.views.get(Axon)
     with axon.lock:
         return sentences(axon, home.journal, now, home.settings)
 
 
-def _known(home: Home, now: int) -> list[Line]:
+def concept_lines(home: Home, now: int) -> list[Line]:
+    """The concepts of each agent, hottest first."""
     axon = home.views.get(Axon)
     with axon.lock:
         return _concepts(axon, now, home.settings)
-
-
-# Fixes, then what to avoid; then the concepts of each agent.
-SECTIONS = (Section(_sentences, {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}), Section(_known))
 
 
 def _concepts(

@@ -1,46 +1,80 @@
-"""What Theorex brings to a home."""
+"""What Theorex brings to a home: each part is imported when it is first asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from theorex_lab.design import Design, PolicyPart
-from theorex_lab.designs.theorex.audit import AUDIT
-from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.context import SECTIONS
-from theorex_lab.designs.theorex.exchange import FILES
-from theorex_lab.designs.theorex.flash import Flash, flushed_upto
-from theorex_lab.designs.theorex.search import CONCEPT, OBSERVATION, SEARCH
-from theorex_lab.designs.theorex.shared import SharedWeb
-from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.designs.theorex.steps import STEPS, agents_of
+from theorex_lab.design import AuditPart, Design, FileLayout, PolicyPart, SearchPart, Section, Step, later
+from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 
+if TYPE_CHECKING:
+    from theorex_lab.journal.view import View
+
+_HERE = "theorex_lab.designs.theorex"
+_CONCEPTS = ("observation", "graduated", "imported", "prune")
+# Kind of an entry of the audit log -> the kinds of events that it is read from.
+READ_FROM = {
+    "tier_change": (*_CONCEPTS, "scan"),
+    "sentiment_flip": _CONCEPTS,
+    "graduation": ("graduated",),
+    "prune": _CONCEPTS,
+    "moment_capture": ("observation",),
+}
 MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
 )  # fmt: skip
 
 
-def _of_gate(name: str) -> Callable[..., Any]:
-    """A function of `memory_policy`, which is imported when the gate calls it: nobody else needs it."""
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.flash import Flash
+    from theorex_lab.designs.theorex.shared import SharedWeb
+    from theorex_lab.designs.theorex.short_term import ShortTerm
 
-    def call(*given: Any) -> Any:
-        return getattr(import_module("theorex_lab.designs.theorex.memory_policy"), name)(*given)
-
-    return call
+    return Axon, Flash, ShortTerm, SharedWeb
 
 
 DESIGN = Design(
     name="theorex",
-    views=(Axon, Flash, ShortTerm, SharedWeb),
+    views=_views,
     items=(OBSERVATION, CONCEPT),
-    search=SEARCH,
-    sections=SECTIONS,
-    steps=STEPS,
-    files=(FILES,),
-    agents=agents_of,
-    audit=AUDIT,
-    policies={"memory": PolicyPart(MEMORY_SETTINGS, _of_gate("propose"), _of_gate("score"), _of_gate("evidence"))},
-    consolidated=lambda home: flushed_upto(home.journal),
+    search=SearchPart(
+        asleep=later(f"{_HERE}.search:asleep"),
+        visible=later(f"{_HERE}.search:shared_documents"),
+        related=later(f"{_HERE}.search:related"),
+    ),
+    sections=(
+        Section(later(f"{_HERE}.context:sentence_lines"), {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}),
+        Section(later(f"{_HERE}.context:concept_lines")),
+    ),
+    steps=(
+        Step("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
+        Step("scan", later(f"{_HERE}.steps:scan_all")),
+        Step("graduate", later(f"{_HERE}.steps:graduate_all")),
+        Step("promote", later(f"{_HERE}.steps:promote_all")),
+    ),
+    files=(
+        FileLayout(
+            names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, short-term/*.jsonl, stm.jsonl, "
+            "embeddings.jsonl, cold-store.db",
+            export=later(f"{_HERE}.exchange:export_files"),
+            files_of=later(f"{_HERE}.exchange:files_of"),
+            take=later(f"{_HERE}.exchange:import_files"),
+            places=later(f"{_HERE}.exchange:places"),
+            export_places=later(f"{_HERE}.exchange:export_places"),
+        ),
+    ),
+    agents=later(f"{_HERE}.steps:agents_of"),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.audit:reading"), later(f"{_HERE}.audit:newest")),
+    policies={
+        "memory": PolicyPart(
+            MEMORY_SETTINGS,
+            propose=later(f"{_HERE}.memory_policy:propose"),
+            score=later(f"{_HERE}.memory_policy:score"),
+            evidence=later(f"{_HERE}.memory_policy:evidence"),
+        )
+    },
+    consolidated=later(f"{_HERE}.flash:taken_in"),
 )

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
-from theorex_lab.design import FileLayout
 from theorex_lab.designs.theorex import exchange_read as reading
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
@@ -326,13 +325,3 @@ def _vector(record: Record, dimensions: int) -> tuple[bytes, Vector] | str:
             f"bytes, {dimensions} numbers, length 1 or 0"
         )
     return key, vector
-
-
-FILES = FileLayout(
-    names=f"{AXON}, agents/*/{AXON}, {SHARED}, {OBSERVATIONS}, {SHORT_TERM}/*.jsonl, {STM}, {EMBEDDINGS}, {COLD}",
-    export=export_files,
-    files_of=files_of,
-    take=import_files,
-    places=places,
-    export_places=export_places,
-)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
-from theorex_lab.designs.theorex.search import CONCEPT, OBSERVATION
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
 from theorex_lab.exchange.flat_files import Record

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from theorex_lab.designs.theorex.said import said
+from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Body, Event
@@ -143,3 +144,8 @@ def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
         key = event.agent, event.session
         upto[key] = max(upto.get(key, 0), event.body["upto"])
     return upto
+
+
+def taken_in(home: Home) -> dict[tuple[str, str], int]:
+    """`flushed_upto` of a home."""
+    return flushed_upto(home.journal)

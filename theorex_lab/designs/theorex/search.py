@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.design import ItemKind, ItemText, SearchPart
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
 from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.shared import SharedConcept, SharedWeb, shared_concepts
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event
 from theorex_lab.memory.retrieve import Hits, Searcher
 from theorex_lab.search.index import ItemIndex
-
-
-def _text(event: Event) -> tuple[ItemText]:
-    return (ItemText(event.id, event.body["text"], event.body["tags"]),)
-
-
-def _labels(event: Event) -> Iterator[ItemText]:
-    for concept_id, label, *_ in event.body["concepts"]:
-        yield ItemText(str(concept_id), label)
-
-
-def _label(event: Event) -> tuple[ItemText]:
-    return (ItemText(str(event.body["concept_id"]), event.body["label"]),)
-
-
-OBSERVATION = ItemKind("observation", {"observation": _text})
-CONCEPT = ItemKind("concept", {"observation": _labels, "graduated": _label, "imported": _label}, once=True)
 
 
 def search_shared(searcher: Searcher, query: str, *, limit: int = 10) -> Hits:
@@ -111,6 +92,3 @@ def related(
 def _owned(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
     """One key for an agent's concept: 53 bits of concept, the agent above them."""
     return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)
-
-
-SEARCH = SearchPart(asleep=asleep, visible=shared_documents, related=related)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from theorex_lab.design import Step
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.refine import refine
@@ -20,17 +19,20 @@ def agents_of(home: Home) -> Iterable[str]:
             yield from view.agents
 
 
-def _refine(home: Home, agent: str | None) -> str:
+def refine_all(home: Home, agent: str | None) -> str:
+    """Write what stands out of many outcomes."""
     done = for_each_agent(home, agent, lambda name: refine(home, agent=name))
     return f"{sum(len(each.observations) for each in done)} observations written"
 
 
-def _scan(home: Home, agent: str | None) -> str:
+def scan_all(home: Home, agent: str | None) -> str:
+    """Recompute tiers; put faded concepts to sleep."""
     found = lifecycle.scan(home, agents=None if agent is None else [agent])
     return f"{found.changed} concepts changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
 
 
-def _graduate(home: Home, agent: str | None) -> str:
+def graduate_all(home: Home, agent: str | None) -> str:
+    """Take into the axon what was kept on seven days in a row."""
     return f"{sum(map(len, for_each_agent(home, agent, lambda name: _graduate_one(home, name))))} concepts graduated"
 
 
@@ -41,14 +43,7 @@ def _graduate_one(home: Home, agent: str) -> list[str]:
     return labels
 
 
-def _promote(home: Home, agent: str | None) -> str:
+def promote_all(home: Home, agent: str | None) -> str:
+    """Give concepts to the shared web."""
     done = for_each_agent(home, agent, lambda name: lifecycle.promote(home, agent=name))
     return f"{sum(each.concepts for each in done)} concepts, {sum(each.links for each in done)} links promoted"
-
-
-STEPS = (
-    Step("refine", _refine, before_gate=True),
-    Step("scan", _scan),
-    Step("graduate", _graduate),
-    Step("promote", _promote),
-)
