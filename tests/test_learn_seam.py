@@ -15,7 +15,6 @@ from theorex_lab import FixedClock, InvalidInput, Lab, Settings
 from theorex_lab.config import load_settings
 from theorex_lab.design import AuditPart, Design, PolicyPart, Proposal, Told
 from theorex_lab.designs import installed
-from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.memory_policy import MemoryReplay, Need
 from theorex_lab.evolution.audit import audit, kinds_of
 from theorex_lab.evolution.gate import gate, parts_of, score_policy
@@ -179,10 +178,10 @@ def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_render
     thirteen_days_ago = NOW - 13 * 86_400_000_000
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         lab.journal.append([observation("x", labels=[label], at=thirteen_days_ago)])
-        axon, recorded = lab.views.get(Axon), EventLog.of(lab)
+        recorded = EventLog.of(lab)
 
         def rendered(tokens: int) -> bool:
-            return render(axon, lab.journal, NOW, lab.settings, tokens=tokens).concepts == 1
+            return render(lab.home, NOW, tokens=tokens).concepts == 1
 
         def replayed(tokens: int) -> bool:
             return bool(replay(recorded, Settings(context_tokens=tokens), now=NOW).steps[-1, 4])

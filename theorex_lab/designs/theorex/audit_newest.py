@@ -18,6 +18,7 @@ from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.evolution.audit import found_in
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.reach import Erasures
 from theorex_lab.memory.decay import Tier
 
 Key = tuple[str, int]  # agent, concept id
@@ -32,6 +33,7 @@ _MOST_EVENTS = 50_000  # beyond, a reading from the start is quicker, and holds 
 _EVENTS_AT_ONCE = 500
 _SCANS_AT_ONCE = 4  # a scan may name every concept
 _UNKNOWN = ""
+_NAMING = ("observation", "graduated", "imported")
 
 
 class NeedsAll(Exception):
@@ -140,6 +142,8 @@ class Newest:
         """What the axon calls these concepts; '' where it knows nothing of them."""
         if not concepts:
             return {}
+        if Erasures.after(self.journal, 0).reach(_NAMING, self.last):
+            raise NeedsAll  # what named a concept may be gone, and only a later text name it
         axon, found = self.views.get(Axon), dict.fromkeys(concepts, "")
         with axon.lock:
             for concept in concepts:
