@@ -18,7 +18,6 @@ from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.evolution.audit import found_in
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.reach import Erasures
 from theorex_lab.memory.decay import Tier
 
 Key = tuple[str, int]  # agent, concept id
@@ -33,7 +32,7 @@ _MOST_EVENTS = 50_000  # beyond, a reading from the start is quicker, and holds 
 _EVENTS_AT_ONCE = 500
 _SCANS_AT_ONCE = 4  # a scan may name every concept
 _UNKNOWN = ""
-_NAMING = ("observation", "graduated", "imported")
+_NAMING = frozenset(("observation", "graduated", "imported"))
 
 
 class NeedsAll(Exception):
@@ -142,7 +141,8 @@ class Newest:
         """What the axon calls these concepts; '' where it knows nothing of them."""
         if not concepts:
             return {}
-        if Erasures.after(self.journal, 0).reach(_NAMING, self.last):
+        erasures = self.journal.tail(0, kinds=["erasure"], upto=self.last)
+        if any(not _NAMING.isdisjoint(event.body["first_seqs"] or _NAMING) for event in erasures):
             raise NeedsAll  # what named a concept may be gone, and only a later text name it
         axon, found = self.views.get(Axon), dict.fromkeys(concepts, "")
         with axon.lock:
