@@ -36,7 +36,7 @@ EMPTY = EventLog.of(AccessLog.of([]))
 
 @pytest.mark.parametrize("source", [None, "theorex.db", 3, []])
 def test_what_is_no_recording(source: Any) -> None:
-    with pytest.raises(InvalidInput, match="allowed are a SqliteJournal, a Lab or an AccessLog"):
+    with pytest.raises(InvalidInput, match="allowed are a Journal, a Lab or an AccessLog"):
         EventLog.of(source)
 
 
