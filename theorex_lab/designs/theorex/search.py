@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,12 @@ from theorex_lab.design import ItemKind, ItemText, SearchPart
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.shared import SharedConcept, SharedWeb, shared_concepts
-from theorex_lab.home import Home
-from theorex_lab.journal.event import Event
-from theorex_lab.memory.retrieve import Hits, Searcher
-from theorex_lab.search.index import ItemIndex
+
+if TYPE_CHECKING:
+    from theorex_lab.home import Home
+    from theorex_lab.journal.event import Event
+    from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.search.index import ItemIndex
 
 
 def _text(event: Event) -> tuple[ItemText]:
