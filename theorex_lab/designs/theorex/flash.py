@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
-from theorex_lab.text.extract import Mention, extract
+
+if TYPE_CHECKING:
+    from theorex_lab.text.extract import Mention
 
 MAX_EVENTS = 50
 MAX_TOKENS = 4_000
@@ -107,6 +110,8 @@ def score(event: Event, importance: Mapping[int, float], source_weight: float) -
 
     `importance`: concept_id -> importance of the agent's concepts. An event without concepts scores 0.
     """
+    from theorex_lab.text.extract import extract  # a search, which asks for the design, extracts nothing
+
     parts = tuple((part.source, tuple(extract(part.text.replace("\0", " ")))) for part in said(event.body))
     concepts = tuple({each.concept_id: each for _, found in reversed(parts) for each in found}.values())
     if not concepts:

@@ -13,13 +13,11 @@ def _text(event: Event) -> tuple[ItemText]:
 
 
 def _labels(event: Event) -> Iterator[ItemText]:
-    for concept_id, label, *_ in event.body["concepts"]:
+    """The concepts that an event names: ids and canonical forms."""
+    body = event.body
+    for concept_id, label, *_ in body["concepts"] if "concepts" in body else [[body["concept_id"], body["label"]]]:
         yield ItemText(str(concept_id), label)
 
 
-def _label(event: Event) -> tuple[ItemText]:
-    return (ItemText(str(event.body["concept_id"]), event.body["label"]),)
-
-
 OBSERVATION = ItemKind("observation", {"observation": _text})
-CONCEPT = ItemKind("concept", {"observation": _labels, "graduated": _label, "imported": _label}, once=True)
+CONCEPT = ItemKind("concept", dict.fromkeys(("observation", "graduated", "imported"), _labels), once=True)

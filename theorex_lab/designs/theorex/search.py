@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
 from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.shared import SharedConcept, SharedWeb, shared_concepts
-from theorex_lab.home import Home
-from theorex_lab.memory.retrieve import Hits, Searcher
-from theorex_lab.search.index import ItemIndex
+
+if TYPE_CHECKING:
+    from theorex_lab.home import Home
+    from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.search.index import ItemIndex
 
 
 def search_shared(searcher: Searcher, query: str, *, limit: int = 10) -> Hits:
