@@ -113,6 +113,7 @@ def state(home: Path) -> dict[str, Any]:
             f"{kind.name}.{name}": (array.dtype.str, array.shape, array.tobytes())
             for kind in VIEWS
             for name, array in lab.views.get(kind).columns().items()
+            if (kind.name, name) != ("items", "documents.item")  # numbers of ids, which chance has drawn
         }
         context = lab.context_file.read_bytes() if lab.context_file.exists() else None
     return {"events": events, **columns, "context": context}

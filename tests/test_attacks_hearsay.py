@@ -389,13 +389,13 @@ def test_a_backup_of_ones_own_keeps_a_strangers_counts_apart(tmp_path: Path) -> 
             main.write("cache stampede", source="tool")
         main.write("do not use the queue rebalancer")
         main.write("queue rebalancer", source="tool")
-        export_home(lab.views, lab.settings, lab.clock, lab.searcher, tmp_path / "files")
+        export_home(lab.home, lab.searcher, tmp_path / "files")
         before = {
             lab.views.get(Axon).labels[row]: [int(lab.views.get(Axon).concepts[name][row]) for name in APART]
             for row in lab.views.get(Axon).rows_of().tolist()
         }
     with Lab(tmp_path / "second", clock=FixedClock(NOW)) as lab:
-        import_home(lab.views, lab.settings, lab.clock, lambda: lab.searcher, tmp_path / "files", trust_own=True)
+        import_home(lab.home, lambda: lab.searcher, tmp_path / "files", trust_own=True)
         axon = lab.views.get(Axon)
         after = {axon.labels[row]: [int(axon.concepts[name][row]) for name in APART] for row in axon.rows_of().tolist()}
     assert after == before

@@ -207,7 +207,7 @@ class TaskBoard:
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     board = TaskBoard(lab.views, lab.settings, lab.clock)
+    ...     board = TaskBoard(lab.home)
     ...     task_id = board.send("main", "sage", "summary", {"of": "the week"})
     ...     task = board.claim("sage", worker="sage-1")
     ...     done = board.complete(task.id, "a quiet week", worker="sage-1")
