@@ -12,8 +12,7 @@ from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.private import make_file, make_folder
-from theorex_lab.journal.sqlite import wal
-from theorex_lab.journal.sqlite.connection import WAYS_OUT, damaged, explained, log_size
+from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES, WAYS_OUT, damaged, explained, log_size
 
 DATABASE_FILE = "theorex.db"
 VIEWS_FOLDER = "views"
@@ -38,13 +37,15 @@ def check_file(path: str) -> None:
     Not to be called in a process that has the file open: to close a file gives back the locks that it holds there.
     Raises CorruptJournal, and nothing was written.
     """
-    if log_size(path) > wal.HEADER_BYTES:
-        problem = wal.lost_commits(path)
+    if log_size(path) > LOG_HEADER_BYTES:
+        from theorex_lab.journal.sqlite.wal import lost_commits  # a home at rest has no log
+
+        problem = lost_commits(path)
     else:
         problem = _cut(path)
         # Between two looks of ours, another process may shrink the file.
         for _ in range(_LOOKS):
-            if problem and (log_size(path) > wal.HEADER_BYTES or problem != (problem := _cut(path))):
+            if problem and (log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))):
                 return
     if problem:
         raise damaged(path, problem)

@@ -11,6 +11,8 @@ from array import array
 from collections import namedtuple
 from contextlib import contextmanager
 
+from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES
+
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 else:
     Frame = namedtuple("Frame", "number page commits start")
 
-HEADER_BYTES, FRAME_HEADER_BYTES = 32, 24
+FRAME_HEADER_BYTES = 24
 _INDEX_HEADER_BYTES = 48
 _LITTLE_ENDIAN_MAGIC, _BIG_ENDIAN_MAGIC = 0x377F0682, 0x377F0683
 # The byte of the shared-memory file on which every connection holds a shared lock (SQLite's "dead man's switch").
@@ -62,11 +64,11 @@ def lost_commits(path: str) -> str:
 
 def current_frames(log: bytes) -> Iterator[Frame]:
     """The frames that carry the log's present salts, in order, without looking at their checksums."""
-    if len(log) < HEADER_BYTES + FRAME_HEADER_BYTES:
+    if len(log) < LOG_HEADER_BYTES + FRAME_HEADER_BYTES:
         return
     size = FRAME_HEADER_BYTES + page_size(log)
-    salts = log[16:24] if _header_is_sound(log) else log[HEADER_BYTES + 8 : HEADER_BYTES + 16]
-    for number, start in enumerate(range(HEADER_BYTES, len(log) - size + 1, size), 1):
+    salts = log[16:24] if _header_is_sound(log) else log[LOG_HEADER_BYTES + 8 : LOG_HEADER_BYTES + 16]
+    for number, start in enumerate(range(LOG_HEADER_BYTES, len(log) - size + 1, size), 1):
         page, pages = struct.unpack_from(">II", log, start)
         if log[start + 8 : start + 16] == salts:
             yield Frame(number, page, pages > 0, start + FRAME_HEADER_BYTES)
@@ -87,7 +89,7 @@ def _header_is_sound(log: bytes) -> bool:
 
 def _sound_frames(log: bytes) -> int:
     """How many frames SQLite will take: up to the last commit before the first frame that is not as it was written."""
-    if len(log) < HEADER_BYTES or not _header_is_sound(log):
+    if len(log) < LOG_HEADER_BYTES or not _header_is_sound(log):
         return 0
     big = struct.unpack_from(">I", log)[0] == _BIG_ENDIAN_MAGIC
     sums: tuple[int, int] = struct.unpack_from(">II", log, 24)
