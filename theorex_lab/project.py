@@ -1,0 +1,75 @@
+"""Which project a folder belongs to, told by a short name and a hash. Standard library only; paths are texts.
+
+A path tells whose machine it is, so the name is what is kept of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from theorex_lab.errors import InvalidInput
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NAME_CHARACTERS = 40
+_LARGEST_GIT_FILE_BYTES = 8_192
+_WORKTREES = "/.git/worktrees/"
+
+
+def project_root(folder: str) -> str:
+    """The nearest git root at or above a folder, of a worktree its main repository's; the folder itself without one."""
+    folder = os.path.realpath(folder)
+    place = folder
+    while True:
+        git = os.path.join(place, ".git")
+        if os.path.isdir(git):
+            return place
+        if os.path.isfile(git):
+            return _main_repository(git) or place
+        above = os.path.dirname(place)
+        if above == place:
+            return folder
+        place = above
+
+
+def project_of(folder: object) -> str:
+    """The project of an agent's working folder; '' where that is no absolute path.
+
+    It is the name of the folder's `project_root` and, after a dash, eight digits of the hash of its path: two
+    repositories of one name are two projects.
+
+    >>> project_of("/srv/no such shop")
+    'no-such-shop-1043a0d1'
+    >>> project_of(None), project_of("shop")
+    ('', '')
+    """
+    if not isinstance(folder, str) or not os.path.isabs(folder) or "\0" in folder:
+        return ""
+    import hashlib
+
+    root = project_root(folder)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(root))[:_NAME_CHARACTERS].strip("-") or "root"
+    return f"{name}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:8]}"
+
+
+def check_project(project: str) -> str:
+    """Return `project`, '' for none, or raise InvalidInput where it is outside the rule."""
+    if not isinstance(project, str) or (project and not _NAME.fullmatch(project)):
+        raise InvalidInput(
+            f"got the project {project!r}; allowed are up to 64 of A-Z a-z 0-9 . _ -, or an existing folder"
+        )
+    return project
+
+
+def _main_repository(git_file: str) -> str:
+    """The folder of the repository that a worktree's `.git` file leads to; '' where it leads to none, as a submodule's."""
+    try:
+        with open(git_file, "rb") as file:
+            given = os.fsdecode(file.read(_LARGEST_GIT_FILE_BYTES)).strip()
+    except OSError:  # what cannot be read leads nowhere; the folder that holds it is a root all the same
+        return ""
+    if not given.startswith("gitdir:") or "\0" in given:
+        return ""
+    leads_to = os.path.realpath(os.path.join(os.path.dirname(git_file), given.removeprefix("gitdir:").strip()))
+    main, found, _ = leads_to.replace(os.sep, "/").rpartition(_WORKTREES)
+    return main if found else ""
