@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
@@ -16,6 +16,7 @@ from theorex_lab.ids import check_agent
 _CHECKS = 2  # raised whenever `check_settings` refuses something else than what fields say
 OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model
 Weight = float
+R = TypeVar("R", bound=Record)
 Tier = Literal["small", "medium", "large"]
 QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
 
@@ -164,6 +165,9 @@ class Settings(Record):
     outcomes_dir: str = tunable("data/outcomes", "folder of outcome files")
     cold_store_path: str = tunable("data/cold-store.db", "file of the cold store")
 
+    # The designs' own.
+    designs: dict[str, dict[str, Any]] = tunable({}, "settings of designs that bring some, by the design's name")
+
     # The house.
     snapshot_after_events: int = tunable(
         2_000, "a view that had to fold this many new events writes a snapshot", unit="events", ge=1, le=10_000_000
@@ -194,6 +198,30 @@ def load_settings(file: Path) -> Settings:
     settings = check_settings(values, where=str(file))
     remember(file, content, _rules(), settings.model_dump(exclude_unset=True))
     return settings
+
+
+def part_of(settings: Settings, name: str, record: type[R], file: Path) -> R:
+    """A design's own settings, which stand in `designs` under its name; `file` is the config.json that they are from.
+
+    What was checked before is not checked again, as in `load_settings`. Raises ConfigError for what is wrong in them.
+    """
+    values = settings.designs.get(name, {})
+    if not values:
+        return record()
+    where = file.with_name(f"{file.name}.{name}")
+    content, rules = json.dumps(values).encode(), _fields(record)
+    if (known := remembered(where, content, rules)) is not None:
+        return record.of_checked(known)
+    checked = check_part(name, record, values, where=str(file))
+    remember(where, content, rules, checked.model_dump(exclude_unset=True))
+    return checked
+
+
+def check_part(name: str, record: type[R], values: Mapping[str, Any], *, where: str = "settings") -> R:
+    """A design's own settings from a dictionary. Raises ConfigError, naming all that is wrong."""
+    from theorex_lab.config_schema import validated
+
+    return record.of_checked(validated(record, values, where=f"{where}: designs.{name}"))
 
 
 def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Settings:
@@ -317,6 +345,8 @@ def describe(settings: Settings) -> list[dict[str, Any]]:
 
 def _rules() -> str:
     """What values are checked against; where it differs, what was checked before is checked again."""
-    kinds = (Settings, ModelSettings, RoleSettings)
-    fields = [(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()]
-    return f"{_CHECKS} {fields} {LAW_PARAMETERS}"
+    return f"{_CHECKS} {_fields(Settings, ModelSettings, RoleSettings)} {LAW_PARAMETERS}"
+
+
+def _fields(*kinds: type[Record]) -> str:
+    return str([(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()])

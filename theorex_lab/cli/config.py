@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import COMMANDS, CommandGroup, command, common_options, emit, named_home, open_lab
+from theorex_lab.cli import COMMANDS, command, open_lab
 from theorex_lab.config import Settings, describe, read_value, save_settings
 from theorex_lab.config_record import to_camel, to_snake
+from theorex_lab.console import CommandGroup, common_options, emit, named_home
 
 
 @command("set", "Change a setting in config.json.")

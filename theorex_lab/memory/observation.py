@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
@@ -123,6 +124,17 @@ def observed(entry: Entry, settings: Settings, now: int) -> tuple[Event, Written
     with door() as here:
         event, mentions = new_observation(entry, settings, now)
     return event, Written(event.id, [mention.label for mention in mentions], here.masked, here.keeps_secrets)
+
+
+def write_all(home: Home, entries: Sequence[Entry], *, imported: bool = False) -> list[Written]:
+    """Write many texts in one transaction: all or none. An import may bear dates of the future.
+
+    They are on disk when this returns. Raises InvalidInput, and then nothing was written.
+    """
+    now = home.clock.now()
+    made = [observed(entry, home.settings, now) for entry in entries]
+    home.journal.append([event for event, _ in made], allow_future=imported)
+    return [written for _, written in made]
 
 
 def check_tags(tags: Sequence[str]) -> list[str]:
