@@ -1,0 +1,242 @@
+"""A journal as one file of events, and back; the file is that of `exchange.events_file`.
+
+With `trust_own` the file is taken as it is, and into an empty home gives the same journal: seqs, ids, times, lineage.
+Where other events are there already, new ones get the seqs that follow, and what their bodies say of seqs is told anew:
+flushed.upto, erasure.first_seqs, context_checked.fired_seq, salvaged.lost. The ids of `flushed`, `refined` and
+`promoted`, which are derived from seqs, then become others. The names of segments in `archived` stay as they were: bodies
+come whole, and no segment is needed. Settings and vectors are not in the file. Without `trust_own` see `exchange.heard`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.exchange.events_file import Header, read_events, read_header, write_events
+from theorex_lab.exchange.files import refuse_to_replace
+from theorex_lab.exchange.heard import Hearsay
+from theorex_lab.exchange.importing import Importing
+from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.redact import Redactor
+from theorex_lab.home import Home
+from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event
+from theorex_lab.text.doors import door
+
+_NAMED_BY_SEQ = ("flushed", "refined", "promoted")
+_MOST_PROBLEMS = 10_000
+Progress = Callable[[int], None]
+
+
+@dataclass
+class EventsReport:
+    """What became of a file's events: taken in, there already, left out by kind; and what was refused, by event."""
+
+    file: str
+    redacted: bool = False
+    dry_run: bool = False
+    imported: int = 0
+    known: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def refused(self, event: Event, reason: str) -> None:
+        """Note why an event was not taken in."""
+        self.left_out[event.kind] += 1
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(f"{self.file}:{event.seq}: {reason}")
+
+
+class _TryOnly(Exception):
+    """Takes back what a dry run wrote."""
+
+
+class _Taking(Protocol):
+    """A way to take events in."""
+
+    def made(self, event: Event) -> Event | None:
+        """What would be appended, None for what is left out. Raises InvalidInput for what must not be."""
+
+    def noted(self, event: Event, made: Event) -> None:
+        """It is there now, as `made`."""
+
+
+def export_events(
+    home: Home,
+    path: Path,
+    *,
+    redact: bool = False,
+    redact_seed: str | None = None,
+    agent: str | None = None,
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> Header:
+    """Write all events of the journal, or an agent's, into one file; what was erased is a stub without its body.
+
+    redact: replace texts and names by tokens, see `exchange.redact`; with `redact_seed` the same ones each time.  progress:
+    called with the number of events done.  Raises FilesThere where the file is there, unless `replace` is given,
+    InvalidInput for a name that ends otherwise than in .jsonl or .jsonl.gz, StorageError where it cannot be written, or
+    where something was erased meanwhile.
+    """
+    if not replace:
+        refuse_to_replace([path])
+    owner = None if agent is None else check_agent(agent)
+    redactor = Redactor(redact_seed) if redact or redact_seed is not None else None
+    home.designs  # noqa: B018 - from here on their kinds are known
+    return write_events(path, _stored(home.journal, owner, redactor, progress), redacted=redactor is not None)
+
+
+def _stored(
+    journal: Journal, agent: str | None, redactor: Redactor | None, progress: Progress | None
+) -> Iterator[Event]:
+    """The events as the file has them."""
+    last = journal.last_seq()
+    for event in journal.tail(0, upto=last, erased=True):
+        if agent in (None, event.agent):
+            shown = event._replace(session="", body={"erased": 1}) if event.erased else event
+            yield redactor.event(shown) if redactor else shown
+        if progress:
+            progress(event.seq)
+    if any(journal.tail(last, kinds=["erasure"], erased=True)):
+        raise StorageError("something was erased while it was exported; nothing was written: export again")
+
+
+def import_events(
+    home: Home,
+    path: Path,
+    *,
+    trust_own: bool = False,
+    dry_run: bool = False,
+    keep_secrets: bool = False,
+    progress: Progress | None = None,
+) -> EventsReport:
+    """Take in the events of a file, in one transaction; those that are there already stay as they are.
+
+    What is erased here stays so, and what rests on it is not taken in. Other processes wait to write until it is done; a
+    `dry_run` takes all back. Raises InvalidInput for a file that is damaged, cut or no file of events, or that `trust_own`
+    is asked for though it has no header; NewerVersion for events of a later release, StorageError on a full disk. Nothing
+    was written then.
+    """
+    home.designs  # noqa: B018 - from here on their kinds are known
+    header = read_header(path)
+    if trust_own and header is None:
+        raise InvalidInput(
+            f"got {path} without the header of an export, so that nobody can tell whether it is whole; leave out --trust-own"
+        )
+    report = EventsReport(path.name, header is not None and header.redacted, dry_run)
+    how = Importing(home.settings, home.clock.now(), trust_own=trust_own)
+    taking: _Taking = _Own() if trust_own else _Heard(how)
+    try:
+        with door(keep_secrets=keep_secrets), home.journal.exclusive() as append:
+            _take(home.journal, read_events(path, header), taking, append, report, progress)
+            if dry_run:
+                raise _TryOnly
+    except _TryOnly:
+        pass
+    report.problems = merged(report.problems)
+    return report
+
+
+def _take(
+    journal: Journal,
+    events: Iterator[Event],
+    taking: _Taking,
+    append: Callable[[Event], int],
+    report: EventsReport,
+    progress: Progress | None,
+) -> None:
+    erasures = [event for event in journal.tail(0, kinds=["erasure"]) if not event.erased]
+    gone = {each for event in erasures for each in event.body["ids"]}
+    for count, event in enumerate(events, 1):
+        if progress:
+            progress(count)
+        try:
+            made = taking.made(event)
+        except InvalidInput as error:
+            report.refused(event, str(error))
+            continue
+        if made is None:
+            report.left_out[event.kind] += 1
+        elif here := journal.read(ids=list(dict.fromkeys((event.id, made.id, _moved(event)))), erased=True):
+            _compare(event, made, here[0], report)
+            if here[0].kind == made.kind:
+                taking.noted(event, here[0])
+        elif not gone.isdisjoint((*event.lineage, *made.lineage)):
+            report.refused(event, "it rests on what was erased here")
+        else:
+            taking.noted(event, made._replace(seq=append(made)))
+            report.imported += 1
+
+
+def _compare(event: Event, made: Event, here: Event, report: EventsReport) -> None:
+    """Count an event whose id is there already, or say that it differs."""
+    if here.erased or any(
+        each[2:7] == here[2:7] and each.body == here.body for each in (event, made._replace(at=here.at))
+    ):
+        report.known += 1
+    elif event.erased:
+        report.refused(event, f"{here.id} was erased there and is whole here; `theorex erase --id {here.id}` erases it")
+    else:
+        report.refused(event, f"{here.id} is there already with another content, which stays")
+
+
+def _moved(event: Event) -> str:
+    """The id of an event that was appended under another seq, where its own is derived from the seq."""
+    return derived_event_id("moved", event.id) if event.kind in _NAMED_BY_SEQ else event.id
+
+
+class _Heard:
+    """Takes events in as heard."""
+
+    def __init__(self, how: Importing) -> None:
+        self._hearsay = Hearsay(how)
+        self.made, self.noted = self._hearsay.heard, self._hearsay.noted
+
+
+class _Own:
+    """Takes events in as they are, and knows under which seqs."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []  # the first seq in the file of each run of events that moved equally far
+        self._runs: list[tuple[int, int]] = []  # the last seq of it in the file, and how far it moved
+
+    def made(self, event: Event) -> Event | None:
+        """See `_Taking`."""
+        if event.erased or not any(shift for _, shift in self._runs):
+            return event
+        return event._replace(id=_moved(event), body={**event.body, **self._seqs(event)})
+
+    def noted(self, event: Event, made: Event) -> None:
+        """See `_Taking`."""
+        shift = made.seq - event.seq
+        if self._runs and self._runs[-1] == (event.seq - 1, shift):
+            self._runs[-1] = event.seq, shift
+        else:
+            self._starts.append(event.seq)
+            self._runs.append((event.seq, shift))
+
+    def _seqs(self, event: Event) -> dict[str, object]:
+        body = event.body
+        if event.kind == "flushed":
+            return {"upto": self._seq(body["upto"])}
+        if event.kind == "erasure" and body["first_seqs"] is not None:
+            return {"first_seqs": {kind: self._seq(seq) for kind, seq in body["first_seqs"].items()}}
+        if event.kind == "context_checked" and body["fired_seq"] is not None:
+            return {"fired_seq": self._seq(body["fired_seq"])}
+        if event.kind == "salvaged":
+            return {"lost": [[self._seq(seq) for seq in gap] for gap in body["lost"]]}
+        return {}
+
+    def _seq(self, seq: int) -> int:
+        """The seq here of an event of the file; one above all of them stands for whatever comes."""
+        place = bisect_right(self._starts, seq) - 1
+        if place < 0 or seq > self._runs[-1][0]:
+            return seq
+        last, shift = self._runs[place]
+        return min(seq, last) + shift
