@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +32,7 @@ from theorex_lab.text.doors import door
 
 _NAMED_BY_SEQ = ("flushed", "refined", "promoted")
 _MOST_PROBLEMS = 10_000
+_AT_ONCE = 1_000
 Progress = Callable[[int], None]
 
 
@@ -51,10 +53,6 @@ class EventsReport:
         self.left_out[event.kind] += 1
         if len(self.problems) < _MOST_PROBLEMS:
             self.problems.append(f"{self.file}:{event.seq}: {reason}")
-
-
-class _TryOnly(Exception):
-    """Takes back what a dry run wrote."""
 
 
 class _Taking(Protocol):
@@ -88,7 +86,7 @@ def export_events(
         refuse_to_replace([path])
     owner = None if agent is None else check_agent(agent)
     redactor = Redactor(redact_seed) if redact or redact_seed is not None else None
-    home.designs  # noqa: B018 - from here on their kinds are known
+    _ = home.designs  # from here on their kinds are known
     return write_events(path, _stored(home.journal, owner, redactor, progress), redacted=redactor is not None)
 
 
@@ -116,62 +114,84 @@ def import_events(
     keep_secrets: bool = False,
     progress: Progress | None = None,
 ) -> EventsReport:
-    """Take in the events of a file, in one transaction; those that are there already stay as they are.
+    """Take in the events of a file; those that are there already stay as they are.
 
-    What is erased here stays so, and what rests on it is not taken in. Other processes wait to write until it is done; a
-    `dry_run` takes all back. Raises InvalidInput for a file that is damaged, cut or no file of events, or that `trust_own`
+    The file is read to its end and checked first. Then each thousand of its events is one transaction, so that who else
+    writes waits for no more than these; an import that was killed is repeated, and does the rest. What is erased here stays
+    so, and what rests on it is not taken in. A `dry_run` writes nothing. Raises InvalidInput for a file that is damaged, cut or no file of events, or that `trust_own`
     is asked for though it has no header; NewerVersion for events of a later release, StorageError on a full disk. Nothing
     was written then.
     """
-    home.designs  # noqa: B018 - from here on their kinds are known
+    _ = home.designs  # from here on their kinds are known
     header = read_header(path)
     if trust_own and header is None:
         raise InvalidInput(
             f"got {path} without the header of an export, so that nobody can tell whether it is whole; leave out --trust-own"
         )
+    for _ in read_events(path, header):
+        pass  # what is damaged is refused before anything is written
     report = EventsReport(path.name, header is not None and header.redacted, dry_run)
     how = Importing(home.settings, home.clock.now(), trust_own=trust_own)
-    taking: _Taking = _Own() if trust_own else _Heard(how)
-    try:
-        with door(keep_secrets=keep_secrets), home.journal.exclusive() as append:
-            _take(home.journal, read_events(path, header), taking, append, report, progress)
-            if dry_run:
-                raise _TryOnly
-    except _TryOnly:
-        pass
+    taken = _Import(home.journal, _Own() if trust_own else _Heard(how), report, progress)
+    events = read_events(path, header)
+    with door(keep_secrets=keep_secrets):
+        if dry_run:
+            seqs = count(home.journal.last_seq() + 1)
+            taken.some(events, lambda _: next(seqs))
+        else:
+            while taken.a_thousand(events):
+                pass
     report.problems = merged(report.problems)
     return report
 
 
-def _take(
-    journal: Journal,
-    events: Iterator[Event],
-    taking: _Taking,
-    append: Callable[[Event], int],
-    report: EventsReport,
-    progress: Progress | None,
-) -> None:
-    erasures = [event for event in journal.tail(0, kinds=["erasure"]) if not event.erased]
-    gone = {each for event in erasures for each in event.body["ids"]}
-    for count, event in enumerate(events, 1):
-        if progress:
-            progress(count)
+class _Import:
+    """Takes events in, one by one, a thousand in a transaction."""
+
+    def __init__(self, journal: Journal, taking: _Taking, report: EventsReport, progress: Progress | None) -> None:
+        self._journal, self._taking, self._report, self._progress = journal, taking, report, progress
+        self._gone: set[str] = set()  # ids of what was erased here
+        self._stubs: set[str] = set()  # ids of what was erased in the file
+        self._looked = self._done = 0
+
+    def a_thousand(self, events: Iterator[Event]) -> bool:
+        """Take in the next events in one transaction; False where there were none."""
+        with self._journal.exclusive() as append:
+            return self.some(islice(events, _AT_ONCE), append)
+
+    def some(self, events: Iterable[Event], append: Callable[[Event], int]) -> bool:
+        """Take in these events; False where there are none."""
+        for erasure in self._journal.tail(self._looked, kinds=["erasure"]):
+            self._gone.update(erasure.body["ids"])
+        before, self._looked = self._done, self._journal.last_seq()
+        for event in events:
+            self._done += 1
+            self._one(event, append)
+            if self._progress:
+                self._progress(self._done)
+        return self._done > before
+
+    def _one(self, event: Event, append: Callable[[Event], int]) -> None:
+        if event.erased:
+            self._stubs.add(event.id)
         try:
-            made = taking.made(event)
+            made = self._taking.made(event)
         except InvalidInput as error:
-            report.refused(event, str(error))
-            continue
+            self._report.refused(event, str(error))
+            return
         if made is None:
-            report.left_out[event.kind] += 1
-        elif here := journal.read(ids=list(dict.fromkeys((event.id, made.id, _moved(event)))), erased=True):
-            _compare(event, made, here[0], report)
+            self._report.left_out[event.kind] += 1
+            return
+        ids = dict.fromkeys((event.id, made.id, _moved(event)))
+        if here := self._journal.read(ids=list(ids), erased=True):
+            _compare(event, made, here[0], self._report)
             if here[0].kind == made.kind:
-                taking.noted(event, here[0])
-        elif not gone.isdisjoint((*event.lineage, *made.lineage)):
-            report.refused(event, "it rests on what was erased here")
+                self._taking.noted(event, here[0])
+        elif any(each in self._gone and each not in self._stubs for each in (*event.lineage, *made.lineage)):
+            self._report.refused(event, "it rests on what was erased here")
         else:
-            taking.noted(event, made._replace(seq=append(made)))
-            report.imported += 1
+            self._taking.noted(event, made._replace(seq=append(made)))
+            self._report.imported += 1
 
 
 def _compare(event: Event, made: Event, here: Event, report: EventsReport) -> None:

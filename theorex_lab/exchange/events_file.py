@@ -29,7 +29,7 @@ from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange.fields import EVENT_ID, LARGEST, text_of
 from theorex_lab.exchange.flat_files import Record, _draft, _parse
 from theorex_lab.ids import check_agent, check_session
-from theorex_lab.journal.event import Event, encode, upcast
+from theorex_lab.journal.event import Event, encode, segment_of, upcast
 from theorex_lab.journal.foreign import open_file
 from theorex_lab.journal.private import open_private
 
@@ -195,6 +195,11 @@ def _event(row: Record) -> Event:
         _whole(row, "seq", 1, LARGEST), event_id, _whole(row, "at", EARLIEST, LATEST), check_agent(row.get("agent", "")),
         check_session(row.get("session", "")), kind, parents, _body(row),
     )  # fmt: skip
+    if segment_of(event.body):
+        raise InvalidInput(
+            f"the body of {event_id} lies in a segment; allowed are whole bodies, as an export writes them"
+        )
+    encode(event.body)  # refuses what no journal can hold
     try:
         return upcast(event)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -92,7 +92,7 @@ class Hearsay:
     def captured(self, event: Event, body: Body) -> Event:
         body = kept_value({name: each for name, each in body.items() if name != "v"})
         for name in (*_NEEDED.get(event.kind, ()), *(name for name in _TEXTS if name in body)):
-            check_text(text_of({"": 0} | body, name, "") or "-", self.how.settings.max_text_bytes)
+            check_text(text_of(body, name, "") or "-", self.how.settings.max_text_bytes)
         if lacking := [name for name in _NEEDED.get(event.kind, ()) if name not in body]:
             raise InvalidInput(f"a {event.kind} without {lacking[0]}")
         if any(not isinstance(each, str) for each in list_of(body, "paths")):
