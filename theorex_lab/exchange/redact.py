@@ -15,6 +15,8 @@ import os
 import re
 from typing import Any
 
+from theorex_lab.config_record import to_camel
+from theorex_lab.evolution.policy import POLICY_SETTINGS
 from theorex_lab.exchange.fields import EVENT_ID
 from theorex_lab.ids import CONCEPT_BITS, SCANNER, derived_event_id
 from theorex_lab.journal.event import VERSIONS, Event
@@ -47,12 +49,13 @@ _MEMBERS = (
             "task query_type model reasons context_pct query_tokens outcome_id owner lock lost_after_seconds success unavailable "
             "tokens latency_ms cost error attempts task_id step to payload result attempt worker lease_until state decision "
             "explicit thumbs judge answer at decided_at reason fix_description decisive_step failure_class model_used "
-            "observation_id problem reply reviewer agent since until top weak observations number settings metrics parent part "
+            "from tag n rate low high trend observation_id problem reply reviewer agent since until top weak observations number settings metrics parent part "
             "after n proposed margin evidence against calls fired written checks fired_seq steps seconds detail decay_law "
             "decay_params half_life_days fix_half_life_days active_threshold mild_threshold sleep_after_days prune_threshold_days"
         ).split()
     )
     | _CONCEPTS.keys()
+    | {*map(to_camel, POLICY_SETTINGS)}
 )
 
 
