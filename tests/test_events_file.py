@@ -653,6 +653,15 @@ def test_commands(run: Run, tmp_path: Path) -> None:
     assert run("status", "--json", "--home", other).json["events"] == 0
     taken = run("import", "--events", str(file), "--home", other, "--json")
     assert (taken.code, taken.json["imported"], taken.json["redacted"]) == (0, 1, True)
+    run("scan")
+    run("write", "the lamp is on", "--agent", "main", "--source", "tool")
+    run("scan", "--now", "2031-01-01T00:00:00Z")
+    everything = str(tmp_path / "more.jsonl")
+    assert run("export", "--events", everything).code == 0
+    taken = run("import", "--events", everything, "--home", str(tmp_path / "third"), "--json")
+    assert (taken.json["imported"], taken.json["left_out"]["scan"]) == (2, 2)
+    assert "left out: 2 scan" in run("import", "--events", everything, "--home", str(tmp_path / "fourth")).out
+    assert run("import", "--events", str(tmp_path)).code == 1
     file.write_bytes(file.read_bytes()[:-9])
     broken = run("import", "--events", str(file), "--home", other)
     assert broken.code == 1

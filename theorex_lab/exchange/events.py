@@ -10,7 +10,6 @@ come whole, and no segment is needed. Settings and vectors are not in the file. 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
@@ -45,12 +44,16 @@ class EventsReport:
     dry_run: bool = False
     imported: int = 0
     known: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+
+    def leave_out(self, kind: str) -> None:
+        """Count an event that is not taken in."""
+        self.left_out[kind] = self.left_out.get(kind, 0) + 1
 
     def refused(self, event: Event, reason: str) -> None:
         """Note why an event was not taken in."""
-        self.left_out[event.kind] += 1
+        self.leave_out(event.kind)
         if len(self.problems) < _MOST_PROBLEMS:
             self.problems.append(f"{self.file}:{event.seq}: {reason}")
 
@@ -117,10 +120,11 @@ def import_events(
     """Take in the events of a file; those that are there already stay as they are.
 
     The file is read to its end and checked first. Then each thousand of its events is one transaction, so that who else
-    writes waits for no more than these; an import that was killed is repeated, and does the rest. What is erased here stays
-    so, and what rests on it is not taken in. A `dry_run` writes nothing. Raises InvalidInput for a file that is damaged, cut or no file of events, or that `trust_own`
-    is asked for though it has no header; NewerVersion for events of a later release, StorageError on a full disk. Nothing
-    was written then.
+    writes waits for no more than these; an import that was killed is repeated, and does the rest. What is erased here
+    stays so, and what rests on it is not taken in. A `dry_run` writes nothing.
+
+    Raises InvalidInput for a file that is damaged, cut or no file of events, or that `trust_own` is asked for though it has
+    no header, and NewerVersion for events of a later release; nothing was written then. Raises StorageError on a full disk.
     """
     _ = home.designs  # from here on their kinds are known
     header = read_header(path)
@@ -151,7 +155,7 @@ class _Import:
     def __init__(self, journal: Journal, taking: _Taking, report: EventsReport, progress: Progress | None) -> None:
         self._journal, self._taking, self._report, self._progress = journal, taking, report, progress
         self._gone: set[str] = set()  # ids of what was erased here
-        self._stubs: set[str] = set()  # ids of what was erased in the file
+        self._stubs: set[str] = set()  # ids of what was erased in one's own file: what rests on it came after
         self._looked = self._done = 0
 
     def a_thousand(self, events: Iterator[Event]) -> bool:
@@ -172,7 +176,7 @@ class _Import:
         return self._done > before
 
     def _one(self, event: Event, append: Callable[[Event], int]) -> None:
-        if event.erased:
+        if event.erased and isinstance(self._taking, _Own):
             self._stubs.add(event.id)
         here = self._journal.read(ids=[event.id], erased=True)
         if here and _same(event, here[0]):
@@ -185,7 +189,7 @@ class _Import:
             self._report.refused(event, str(error))
             return
         if made is None:
-            self._report.left_out[event.kind] += 1
+            self._report.leave_out(event.kind)
             return
         others = {made.id, _moved(event)} - {event.id}
         if here := here or (self._journal.read(ids=sorted(others), erased=True) if others else []):
