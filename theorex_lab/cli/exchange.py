@@ -131,8 +131,10 @@ def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
 def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -> None:
     if path is not None:
         raise click.UsageError("got a PATH and --events FILE; give one of them")
-    lab = open_lab()
-    with _bar("importing") as tell:
+    from theorex_lab.exchange.events_file import read_header
+
+    lab, header = open_lab(), read_header(file.expanduser())
+    with _bar("importing", header.events if header else 0) as tell:
         report = lab.import_events(file, **how, progress=tell)
     result = asdict(report)
     if report.problems and (strict or not report.imported + report.known):
@@ -143,12 +145,12 @@ def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -
 
 
 @contextmanager
-def _bar(label: str, length: int | None = None) -> Iterator[Callable[[int], None] | None]:
-    """What moves a bar to the number of events done; None where nobody looks at a terminal."""
-    if not sys.stderr.isatty():
+def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
+    """What moves a bar to the number of events done; None where nobody looks at a terminal, or how many there are is unknown."""
+    if not length or not sys.stderr.isatty():
         yield None
         return
-    with click.progressbar(length=length or 0, label=label, file=sys.stderr, show_pos=not length) as bar:
+    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
         yield lambda done: bar.update(done - bar.pos) if done % _EVENTS_A_STEP == 0 or done == length else None
 
 
