@@ -1,15 +1,12 @@
 """A journal as one file of events, and back; the file is that of `exchange.events_file`.
 
 With `trust_own` the file is taken as it is, and into an empty home gives the same journal: seqs, ids, times, lineage.
-Where other events are there already, new ones get the seqs that follow, and what their bodies say of seqs is told anew:
-flushed.upto, erasure.first_seqs, context_checked.fired_seq, salvaged.lost. The ids of `flushed`, `refined` and
-`promoted`, which are derived from seqs, then become others. The names of segments in `archived` stay as they were: bodies
-come whole, and no segment is needed. Settings and vectors are not in the file. Without `trust_own` see `exchange.heard`.
+Where other events are there already, new ones get the seqs that follow; see `exchange.moved_seqs`. Without `trust_own`
+see `exchange.heard`. Settings and vectors are not in the file.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
@@ -21,15 +18,15 @@ from theorex_lab.exchange.events_file import Header, read_events, read_header, w
 from theorex_lab.exchange.files import refuse_to_replace
 from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.exchange.importing import Importing
+from theorex_lab.exchange.moved_seqs import Own, moved_id
 from theorex_lab.exchange.problems import merged
 from theorex_lab.exchange.redact import Redactor
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.ids import check_agent
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import door
 
-_NAMED_BY_SEQ = ("flushed", "refined", "promoted")
 _MOST_PROBLEMS = 10_000
 _AT_ONCE = 1_000
 Progress = Callable[[int], None]
@@ -136,7 +133,7 @@ def import_events(
         pass  # what is damaged is refused before anything is written
     report = EventsReport(path.name, header is not None and header.redacted, dry_run)
     how = Importing(home.settings, home.clock.now(), trust_own=trust_own)
-    taken = _Import(home.journal, _Own() if trust_own else _Heard(how), report, progress)
+    taken = _Import(home.journal, Own() if trust_own else _Heard(how), report, progress)
     events = read_events(path, header)
     with door(keep_secrets=keep_secrets):
         if dry_run:
@@ -176,7 +173,7 @@ class _Import:
         return self._done > before
 
     def _one(self, event: Event, append: Callable[[Event], int]) -> None:
-        if event.erased and isinstance(self._taking, _Own):
+        if event.erased and isinstance(self._taking, Own):
             self._stubs.add(event.id)
         here = self._journal.read(ids=[event.id], erased=True)
         if here and _same(event, here[0]):
@@ -191,7 +188,7 @@ class _Import:
         if made is None:
             self._report.leave_out(event.kind)
             return
-        others = {made.id, _moved(event)} - {event.id}
+        others = {made.id, moved_id(event)} - {event.id}
         if here := here or (self._journal.read(ids=sorted(others), erased=True) if others else []):
             _compare(event, made, here[0], self._report)
             if here[0].kind == made.kind:
@@ -218,57 +215,9 @@ def _same(event: Event, here: Event) -> bool:
     return here.erased or (event[2:7] == here[2:7] and event.body == here.body)
 
 
-def _moved(event: Event) -> str:
-    """The id of an event that was appended under another seq, where its own is derived from the seq."""
-    return derived_event_id("moved", event.id) if event.kind in _NAMED_BY_SEQ else event.id
-
-
 class _Heard:
     """Takes events in as heard."""
 
     def __init__(self, how: Importing) -> None:
         self._hearsay = Hearsay(how)
         self.made, self.noted = self._hearsay.heard, self._hearsay.noted
-
-
-class _Own:
-    """Takes events in as they are, and knows under which seqs."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []  # the first seq in the file of each run of events that moved equally far
-        self._runs: list[tuple[int, int]] = []  # the last seq of it in the file, and how far it moved
-
-    def made(self, event: Event) -> Event | None:
-        """See `_Taking`."""
-        if event.erased or not any(shift for _, shift in self._runs):
-            return event
-        return event._replace(id=_moved(event), body={**event.body, **self._seqs(event)})
-
-    def noted(self, event: Event, made: Event) -> None:
-        """See `_Taking`."""
-        shift = made.seq - event.seq
-        if self._runs and self._runs[-1] == (event.seq - 1, shift):
-            self._runs[-1] = event.seq, shift
-        else:
-            self._starts.append(event.seq)
-            self._runs.append((event.seq, shift))
-
-    def _seqs(self, event: Event) -> dict[str, object]:
-        body = event.body
-        if event.kind == "flushed":
-            return {"upto": self._seq(body["upto"])}
-        if event.kind == "erasure" and body["first_seqs"] is not None:
-            return {"first_seqs": {kind: self._seq(seq) for kind, seq in body["first_seqs"].items()}}
-        if event.kind == "context_checked" and body["fired_seq"] is not None:
-            return {"fired_seq": self._seq(body["fired_seq"])}
-        if event.kind == "salvaged":
-            return {"lost": [[self._seq(seq) for seq in gap] for gap in body["lost"]]}
-        return {}
-
-    def _seq(self, seq: int) -> int:
-        """The seq here of an event of the file; one above all of them stands for whatever comes."""
-        place = bisect_right(self._starts, seq) - 1
-        if place < 0 or seq > self._runs[-1][0]:
-            return seq
-        last, shift = self._runs[place]
-        return min(seq, last) + shift
