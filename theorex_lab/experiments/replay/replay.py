@@ -23,16 +23,16 @@ from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduat
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.event_log import (
     EventLog,
-    Integers,
-    Links,
     Memory,
     Moment,
     last_mention,
     mentions_in,
+    no_links,
     source_number,
 )
 from theorex_lab.experiments.scores.fitting import Table
 from theorex_lab.journal.columns import Columns
+from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import Floats, Items, Law, Tier, rank_order, tiers
 from theorex_lab.memory.filling import (
     CONCEPT_HEADING_TOKENS,
@@ -290,16 +290,16 @@ def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> l
     """The replays of settings that graduate alike."""
     graduated, entered = _graduations(recorded, times, settings[0])
     memory, lines = Memory(recorded), _Lines(recorded, (times[-1] - recorded.time[0]) / MICROSECONDS_PER_DAY)
-    links = {each.half_life_days: Links(recorded) for each in settings}
+    links = {each.half_life_days: no_links(recorded) for each in settings}
     policies = [_Policy(recorded, each) for each in settings]
     bounds = np.searchsorted(recorded.time, times, "right").tolist()
     together = np.searchsorted(recorded.together_time, times, "right").tolist()
     for step, now in enumerate(times.tolist()):
         new = slice(bounds[step - 1] if step else 0, bounds[step])
         item, at = np.unique(recorded.item[new], return_index=True)
-        again = memory.count[item] > 0
+        again = memory.counts.count[item] > 0
         item, time = item[again], recorded.time[new][at[again]]
-        days_unseen = (time - memory.last[item]) / MICROSECONDS_PER_DAY
+        days_unseen = (time - memory.counts.last[item]) / MICROSECONDS_PER_DAY
         arrived = [mentions_in(recorded, new), *entered.get(step, [])]
         for mentions in arrived:
             memory.take_in(mentions)
@@ -315,7 +315,7 @@ def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> l
         for policy in policies:
             policy.scan(moment, links[policy.settings.half_life_days], lines, prices)
         for half_life, each in links.items():
-            each.keep(each.strengths(now, half_life)[0])
+            each.keep(each.strengths(now, half_life) > 0)
     return [policy.result(recorded, times, graduated) for policy in policies]
 
 

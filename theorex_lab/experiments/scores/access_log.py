@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats, Items, group_activity, linked_activity
+from theorex_lab.memory.counts import Counts, Integers
+from theorex_lab.memory.decay import Floats, Items, group_activity, linked_activity
 
-Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 MAX_EVENT_ITEMS = 20
@@ -218,10 +218,8 @@ class _Memory:
         self.log = log
         self.days = (log.time - log.time[0]) / MICROSECONDS_PER_DAY
         self.bounds = np.searchsorted(log.event, np.arange(log.n_events + 1))
-        self.half_lives = np.array(COUNT_HALF_LIVES_DAYS)
         self.live = np.zeros(n, dtype=np.bool_)
-        self.first, self.last, self.count = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.counts = np.zeros((n, len(self.half_lives)))
+        self.counts = Counts.empty(n)
         self.next_use = np.full(n, np.inf)
         self.following = self._following_use()
         self._build_links(n)
@@ -248,36 +246,26 @@ class _Memory:
         self.links_from = np.searchsorted(pair // n, np.arange(n + 1))
         self.co_count = np.zeros(len(pair))
 
-    def pass_event(self, event: int) -> None:
-        rows = slice(self.bounds[event], self.bounds[event + 1])
-        items, now = self.log.item[rows], self.days[rows.start]
-        fade = np.exp2(-(now - self.last[items])[:, None] / self.half_lives)
-        self.counts[items] = self.counts[items] * fade + 1.0
-        self.first[items] = np.where(self.count[items] == 0, now, self.first[items])
-        self.last[items] = now
-        self.count[items] += 1.0
+    def pass_events(self, first: int, end: int) -> None:
+        """Take in the events first..end-1; of what an item's rows set the last one stays."""
+        rows = slice(self.bounds[first], self.bounds[end])
+        items = self.log.item[rows]
+        self.counts.take_in(items, 1, self.log.time[rows])
         self.live[items] = ~self.log.deleted[rows]
         self.next_use[items] = self.following[rows]
-        self.co_count[self.pair_of[self.pair_bounds[event] : self.pair_bounds[event + 1]]] += 1.0
+        np.add.at(self.co_count, self.pair_of[self.pair_bounds[first] : self.pair_bounds[end]], 1.0)
 
     def known(self) -> Integers:
         """The live items, most recent first."""
         live = np.flatnonzero(self.live)
-        return live[np.argsort(-self.last[live], kind="stable")]
+        return live[np.argsort(-self.counts.last[live], kind="stable")]
 
-    def columns(self, known: Integers, now: float) -> dict[str, Floats]:
-        """The columns of `Items` at this time."""
-        age = now - self.last[known]
-        counts = self.counts[known] * np.exp2(-age[:, None] / self.half_lives)
-        columns = {
-            "age_days": age,
-            "first_age_days": now - self.first[known],
-            "count": self.count[known],
-            "decayed_counts": counts,
-            "linked_activity": self._linked(known, age),
-        }
+    def columns(self, known: Integers, now: int) -> dict[str, Floats]:
+        """The columns of `Items` at this time, µs."""
+        columns = self.counts.columns(now, known)
+        columns["linked_activity"] = self._linked(known, columns["age_days"])
         if self.log.group is not None:
-            columns["group_activity"] = group_activity(self.log.group[known], counts)
+            columns["group_activity"] = group_activity(self.log.group[known], columns["decayed_counts"])
         return columns
 
     def _linked(self, known: Integers, age: Floats) -> Floats:
@@ -290,7 +278,7 @@ class _Memory:
         first, second = np.repeat(np.arange(len(active)), degree), position[self.neighbour[links]]
         present = (second >= 0) & (self.co_count[links] > 0)
         co_count = self.co_count[links][present]
-        return linked_activity(len(known), first[present], second[present], co_count, self.count[known], age)
+        return linked_activity(len(known), first[present], second[present], co_count, self.counts.count[known], age)
 
 
 def _questions(log: AccessLog) -> tuple[Integers, Integers]:
@@ -355,21 +343,20 @@ class Replay:
         """As of `replay`."""
         log, memory, full, foremost = self.log, self._memory, _Stack(), _Stack()
         whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
-        end = max(whole | part, default=-1) + 1
-        for event in range(self._next, end):
-            if event in whole or event in part:
-                now, known = float(memory.days[memory.bounds[event]]), memory.known()
-                columns = memory.columns(known, now)
-                touched = np.isin(known, log.item[memory.bounds[event] : memory.bounds[event + 1]])
-                reuse = memory.next_use[known] - now
-                if event in whole:
-                    full.add(event, now, columns, touched, reuse)
-                if event in part:
-                    rows = np.flatnonzero(_foremost(columns) | touched)
-                    pool = {name: column[rows] for name, column in columns.items()}
-                    foremost.add(event, now, pool, touched[rows], reuse[rows])
-            memory.pass_event(event)
-        self._next = max(self._next, end)
+        for event in sorted(each for each in whole | part if each >= self._next):
+            memory.pass_events(self._next, event)
+            self._next = event
+            start = memory.bounds[event]
+            now, known = float(memory.days[start]), memory.known()
+            columns = memory.columns(known, int(log.time[start]))
+            touched = np.isin(known, log.item[start : memory.bounds[event + 1]])
+            reuse = memory.next_use[known] - now
+            if event in whole:
+                full.add(event, now, columns, touched, reuse)
+            if event in part:
+                rows = np.flatnonzero(_foremost(columns) | touched)
+                pool = {name: column[rows] for name, column in columns.items()}
+                foremost.add(event, now, pool, touched[rows], reuse[rows])
         return full.snapshots(), foremost.snapshots()
 
 
