@@ -43,6 +43,9 @@ def line_tokens(bytes_of_name: Size) -> Size:
     return price_of(bytes_of_name + _NOTE_BYTES)
 
 
+_SHORTEST_TOKENS = line_tokens(1)
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The items known before a use, row by row: their scores, what orders equal ones, and their lines' tokens."""
@@ -87,7 +90,7 @@ def needed_next(candidates: Candidates, rows: NDArray[np.intp], context_tokens: 
         first = _comes_first(candidates, level, rows[asked])
         ahead[asked[first], level[first]] = True
     ranks = 1 + np.count_nonzero(ahead, axis=1)
-    inside = ranks <= room
+    inside = ranks <= room // _SHORTEST_TOKENS
     for number in np.flatnonzero(inside).tolist():
         inside[number] = candidates.tokens[ahead[number]].sum() + candidates.tokens[rows[number]] <= room
     return Standing(rows, ranks, inside)

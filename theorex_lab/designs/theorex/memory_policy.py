@@ -11,6 +11,7 @@ recorded), ACTIVE against MILD, speed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from theorex_lab.config import Settings
 from theorex_lab.design import Proposal
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
-from theorex_lab.designs.theorex.scores import scores_of
+from theorex_lab.designs.theorex.scores import needed_scores, scores_of
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.proposals import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves
 from theorex_lab.home import Home
@@ -116,24 +117,14 @@ class MemoryReplay:
             living = self._axon.rows_of()
             known = np.flatnonzero(np.isin(self._axon.concepts["concept_id"][living], need.concepts))
             if len(known):
-                scores[:, column] = self._scores(known, need.at, policies)
+                scores[:, column] = needed_scores(policies, partial(self._ranked, known, need.at))
         return scores
 
-    def _scores(self, known: NDArray[np.intp], now: int, policies: Sequence[Settings]) -> list[float]:
-        # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
-        ranked: dict[object, tuple[Standing, Floats]] = {}
-        scores = []
-        for policy in policies:
-            params = tuple(sorted(policy.decay_params.items()))
-            same = policy.decay_law, params, policy.half_life_days, policy.fix_half_life_days
-            if same not in ranked:
-                current = scores_of(self._axon, now, policy)
-                count, last, ids = current.among_equals
-                candidates = Candidates(current.raw, count, last, ids, self._line_tokens(current.rows))
-                ranked[same] = needed_next(candidates, known, self._context_tokens), current.importance
-            standing, importance = ranked[same]
-            scores.append(standing.score(importance, policy.mild_threshold))
-        return scores
+    def _ranked(self, known: NDArray[np.intp], now: int, policy: Settings) -> tuple[Standing, Floats]:
+        current = scores_of(self._axon, now, policy)
+        count, last, ids = current.among_equals
+        candidates = Candidates(current.raw, count, last, ids, self._line_tokens(current.rows))
+        return needed_next(candidates, known, self._context_tokens), current.importance
 
     def _line_tokens(self, rows: Ints) -> Ints:
         surfaces = self._axon.surfaces

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from theorex_lab.memory.decay import (
     stored_link_strength,
     tiers,
 )
+from theorex_lab.memory.needed_next import Standing
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +170,26 @@ def _scores_of(
     tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
     among_equals = table["count"][rows], table["last_seen"][rows], table["concept_id"][rows]
     return Scores(rows, raw, importance, tier, among_equals)
+
+
+def needed_scores(
+    policies: Sequence[Settings], ranked: Callable[[Settings], tuple[Standing, NDArray[np.float64]]]
+) -> list[float]:
+    """How high what was needed ranked under each policy, 0..1, as `memory.needed_next` scores it.
+
+    ranked: for a policy the needed items' standing among what was known, and the importance of all of that.
+    """
+    # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
+    found: dict[object, tuple[Standing, NDArray[np.float64]]] = {}
+    scores = []
+    for policy in policies:
+        law = law_of(policy)
+        same = law.name, *law.params.values(), policy.half_life_days, policy.fix_half_life_days, policy.context_tokens
+        if same not in found:
+            found[same] = ranked(policy)
+        standing, importance = found[same]
+        scores.append(standing.score(importance, policy.mild_threshold))
+    return scores
 
 
 def spread_activation(

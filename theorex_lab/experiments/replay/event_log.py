@@ -42,7 +42,8 @@ class EventLog:
     """EventLog events as columns, in the order of time; `EventLog.of` reads them.
 
     names, item_id, item_agent (position in `agents`), item_bytes (escaped and plain)   of each item
-    time (µs), item, count, fix_count (those in a trace_fix), trust   of each mention
+    time (µs), item, count, fix_count (those in a trace_fix), trust, event (number of what mentions it, -1 for a file that
+        states it)   of each mention
     link_ends (two items) of each link; together_time, together_link of each time that both were mentioned
     sentence_time, sentence_owner (position in `owners`), sentence_text (position in `sentence_texts`), sentence_bytes,
     sentence_avoid (1 where it says what to avoid), sentence_same (equal for those of which a context holds the newest),
@@ -63,6 +64,7 @@ class EventLog:
     count: Integers
     fix_count: Integers
     trust: Integers
+    event: Integers
     link_ends: Integers
     together_time: Integers
     together_link: Integers
@@ -122,13 +124,13 @@ class _Reader:
         self.items: dict[tuple[int, int], int] = {}
         self.names: list[str] = []
         self.links: dict[tuple[int, int], int] = {}
-        self.mentions: list[tuple[int, int, int, int, int]] = []  # time, item, count, fix_count, trust
+        self.mentions: list[tuple[int, int, int, int, int, int]] = []  # time, item, count, fix_count, trust, event
         self.together: list[tuple[int, int]] = []  # time, link
         self.sentences: list[tuple[int, ...]] = []  # time, owner, text, bytes, avoid, same, heard
         self.confirmed: set[str] = set()
         self.same: dict[Hashable, int] = {}
         # Of a log, which may be long, as columns at once.
-        self.mentions_of_log, self.together_of_log = np.zeros((5, 0), np.int64), np.zeros((2, 0), np.int64)
+        self.mentions_of_log, self.together_of_log = np.zeros((6, 0), np.int64), np.zeros((2, 0), np.int64)
         self.links_of_log = np.zeros((0, 2), np.int64)
 
     def read_journal(self, journal: Journal) -> None:
@@ -151,7 +153,9 @@ class _Reader:
             self._item(agent, number, name)
         kept = np.flatnonzero(~log.deleted)
         one = np.ones(len(kept), np.int64)
-        self.mentions_of_log = np.array([log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one])
+        self.mentions_of_log = np.array(
+            [log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one, log.event[kept]]
+        )
         self.together_of_log, self.links_of_log = _together(log, kept)
 
     def _observation(self, event: Event) -> None:
@@ -169,7 +173,7 @@ class _Reader:
             return
         found = [self._item(agent, concept[0], concept[2]) for concept in body["concepts"]]
         for item, concept in zip(found, body["concepts"], strict=True):
-            self.mentions.append((event.at, item, concept[3], concept[3] * is_fix, trust))
+            self.mentions.append((event.at, item, concept[3], concept[3] * is_fix, trust, event.seq))
         self._link(found, event.at)
 
     def _imported(self, event: Event) -> None:
@@ -177,7 +181,7 @@ class _Reader:
         concept, _, surface, count = body["concepts"][0]
         if body["last_seen"] != EARLIEST:  # else its time could not be read
             item = self._item(self.agents.number(event.agent), concept, surface)
-            self.mentions.append((body["last_seen"], item, count, body["fix_count"], TRUST[body["source"]]))
+            self.mentions.append((body["last_seen"], item, count, body["fix_count"], TRUST[body["source"]], -1))
 
     def _item(self, agent: int, concept: int, name: str) -> int:
         item = self.items.setdefault((agent, concept), len(self.names))
@@ -190,8 +194,8 @@ class _Reader:
             self.together.append((time, self.links.setdefault(ends, len(self.links))))
 
     def recorded(self) -> EventLog:
-        mentions = np.concatenate([_columns(self.mentions, 5), self.mentions_of_log], axis=1)
-        time, item, count, fix_count, trust = _sorted_columns(mentions)
+        mentions = np.concatenate([_columns(self.mentions, 6), self.mentions_of_log], axis=1)
+        time, item, count, fix_count, trust, number = _sorted_columns(mentions)
         together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
         together_time, together_link = _sorted_columns(together)
         sentences = _sorted_columns(_columns(self.sentences, 7))
@@ -212,6 +216,7 @@ class _Reader:
             count=count,
             fix_count=fix_count,
             trust=trust,
+            event=number,
             link_ends=np.concatenate([links, self.links_of_log]),
             together_time=together_time,
             together_link=together_link,

@@ -1,9 +1,9 @@
 """Replay of a log of accesses: what was known before each event, and how well an order of it foretold the event.
 
 The question asked of a law: before every event of 1 to 20 items, at least one of them known, rank every known
-item that is not deleted. MRR is the mean of 1 / rank of the first item touched, recall@10 the mean share of the
-touched items among the first ten; equal scores are ordered by recency, then by position in the log. The last third
-of such events, 1,500 at most, is scored; the events before them are there to train on.
+item that is not deleted. MRR is the mean of `needed_next`, that is 1 / rank of the first item touched, or 0 where a
+context has no room for it; recall@10 the mean share of the touched items among the first ten. The last third of such
+events, 1,500 at most, is scored; the events before them are there to train on.
 
 Bounds for big logs: the scored part holds at most 4 million (event, item) rows, beyond which its events are thinned
 evenly; training looks at 1,500 events, thinned at 16 million rows, and in each at the 64 foremost items of every
@@ -20,13 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.counts import Counts, Integers
 from theorex_lab.memory.decay import Floats, Items, group_activity, linked_activity
+from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
 
 Booleans = NDArray[np.bool_]
 
-MAX_EVENT_ITEMS = 20
+MAX_EVENT_ITEMS = MOST_AT_ONCE
 MAX_SCORED = 1_500
 MAX_TRAINED = 1_500
 MAX_ROWS = 4_000_000
@@ -34,6 +36,7 @@ MAX_ROWS_TRAINED = 16_000_000  # looked at, not kept: of each event only the for
 POOL = 64
 MIN_QUESTIONS = 6
 RECALL_AT = 10
+CONTEXT_TOKENS: int = Settings.tunables["context_tokens"].default
 ACTIVE_LINK_DAYS = 5.0  # ten half-lives of linked activity: what is older adds less than a thousandth
 MAX_ACTIVE_ITEMS = 256
 
@@ -179,12 +182,15 @@ def _without_repeats(table: Integers) -> Integers:
 class Snapshots:
     """The known items before each of some events, stacked: rows offsets[k]..offsets[k+1] belong to snapshot k.
 
-    Within a snapshot the most recent item comes first. `touched` holds, snapshot by snapshot, the rows that the
+    Within a snapshot the most recent item comes first; `id` is its position in the log's items, `tokens` what its line
+    takes in a context. `touched` holds, snapshot by snapshot, the rows that the
     event touched (bounds in `touched_offsets`); `reuse_days` the days until each row's next use (inf: never
     again); `at_days` each snapshot's time in days since the log began; `event` its event.
     """
 
     items: Items
+    id: Integers
+    tokens: Integers
     offsets: Integers
     touched: Integers
     touched_offsets: Integers
@@ -201,6 +207,8 @@ class Snapshots:
         touched_low, touched_high = self.touched_offsets[first], self.touched_offsets[last]
         return Snapshots(
             items=self.items.take(slice(low, high)),
+            id=self.id[low:high],
+            tokens=self.tokens[low:high],
             offsets=self.offsets[first : last + 1] - low,
             touched=self.touched[touched_low:touched_high] - low,
             touched_offsets=self.touched_offsets[first : last + 1] - touched_low,
@@ -310,7 +318,11 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
 
     Raises InvalidInput where the log asks fewer than six questions.
     """
-    events, sizes = _questions(log)
+    return split_questions(*_questions(log))
+
+
+def split_questions(events: Integers, sizes: Integers) -> tuple[Integers, Integers]:
+    """`split` of these events, before each of which so many items were known."""
     if len(events) < MIN_QUESTIONS:
         raise InvalidInput(
             f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item; "
@@ -338,6 +350,7 @@ class Replay:
 
     def __init__(self, log: AccessLog) -> None:
         self.log, self._memory, self._next = log, _Memory(log), 0
+        self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
 
     def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
         """As of `replay`."""
@@ -352,12 +365,12 @@ class Replay:
             touched = np.isin(known, log.item[start : memory.bounds[event + 1]])
             reuse = memory.next_use[known] - now
             if event in whole:
-                full.add(event, now, columns, touched, reuse)
+                full.add(event, now, columns, known, touched, reuse)
             if event in part:
                 rows = np.flatnonzero(_foremost(columns) | touched)
                 pool = {name: column[rows] for name, column in columns.items()}
-                foremost.add(event, now, pool, touched[rows], reuse[rows])
-        return full.snapshots(), foremost.snapshots()
+                foremost.add(event, now, pool, known[rows], touched[rows], reuse[rows])
+        return full.snapshots(self._tokens), foremost.snapshots(self._tokens)
 
 
 def _foremost(columns: Mapping[str, Floats]) -> Booleans:
@@ -376,20 +389,27 @@ class _Stack:
 
     def __init__(self) -> None:
         self.columns: dict[str, list[Floats]] = {}
-        self.rows: list[tuple[int, float, int, Integers, Floats]] = []
+        self.rows: list[tuple[int, float, Integers, Integers, Floats]] = []
 
-    def add(self, event: int, now: float, columns: Mapping[str, Floats], touched: Booleans, reuse: Floats) -> None:
+    def add(
+        self, event: int, now: float, columns: Mapping[str, Floats], known: Integers, touched: Booleans, reuse: Floats
+    ) -> None:
         for name, column in columns.items():
             self.columns.setdefault(name, []).append(column)
-        self.rows.append((event, now, len(touched), np.flatnonzero(touched), reuse))
+        self.rows.append((event, now, known, np.flatnonzero(touched), reuse))
 
-    def snapshots(self) -> Snapshots:
-        events, times, sizes, touched, reuse = zip(*self.rows, strict=True) if self.rows else ((), (), (), (), ())
+    def snapshots(self, tokens: Integers) -> Snapshots:
+        """All of them; `tokens` of every item of the log."""
+        events, times, known, touched, reuse = zip(*self.rows, strict=True) if self.rows else ((), (), (), (), ())
+        sizes = [len(ids) for ids in known]
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *known])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = [rows + offset for rows, offset in zip(touched, offsets[:-1], strict=True)]
         columns = {name: np.concatenate(self.columns.pop(name)) for name in [*self.columns]}
         return Snapshots(
             items=Items.of(**columns) if columns else Items.of([]),
+            id=ids,
+            tokens=tokens[ids],
             offsets=offsets,
             touched=np.concatenate([np.empty(0, dtype=np.int64), *rows]),
             touched_offsets=np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64),
@@ -399,18 +419,18 @@ class _Stack:
         )
 
 
-def score(snapshots: Snapshots, raw: ArrayLike) -> tuple[Floats, Floats]:
-    """(reciprocal rank of the first touched item, recall@10 of the touched items) of each snapshot, shape (n,) each."""
-    values = np.asarray(raw, dtype=np.float64)
+def score(snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS) -> tuple[Floats, Floats]:
+    """(`needed_next` of the touched items, recall@10 of them) of each snapshot, shape (n,) each.
+
+    context_tokens: the budget of the context in which they are looked for.
+    """
+    values, items = np.asarray(raw, dtype=np.float64), snapshots.items
     reciprocal, recall = np.empty(len(snapshots)), np.empty(len(snapshots))
     for k in range(len(snapshots)):
         low, high = snapshots.offsets[k], snapshots.offsets[k + 1]
-        scores = values[low:high]
+        rows = slice(low, high)
         touched = snapshots.touched[snapshots.touched_offsets[k] : snapshots.touched_offsets[k + 1]] - low
-        own = scores[touched, None]
-        # Rows are in order of recency, so that an equal score further up wins.
-        ahead = (scores > own) | ((scores == own) & (np.arange(len(scores)) < touched[:, None]))
-        ranks = 1 + np.count_nonzero(ahead, axis=1)
-        reciprocal[k] = 1.0 / ranks.min()
-        recall[k] = np.mean(ranks <= RECALL_AT)
+        columns = items.count[rows], -items.age_days[rows], snapshots.id[rows], snapshots.tokens[rows]
+        standing = needed_next(Candidates(values[rows], *columns), touched, context_tokens)
+        reciprocal[k], recall[k] = standing.score(), np.mean(standing.ranks <= RECALL_AT)
     return reciprocal, recall
