@@ -23,10 +23,10 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
-from theorex_lab.memory.context import escape
 from theorex_lab.memory.counts import Counts, Integers, Links
 from theorex_lab.memory.decay import Floats, Items, Law, link_columns
 from theorex_lab.memory.filling import shortened
+from theorex_lab.memory.needed_next import name_bytes
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 
 N = TypeVar("N", int, Integers)
@@ -200,8 +200,7 @@ class _Reader:
         together_time, together_link = _sorted_columns(together)
         sentences = _sorted_columns(_columns(self.sentences, 7))
         links = np.array(list(self.links), np.int64).reshape(-1, 2)
-        shown = [shortened(name) for name in self.names]
-        sizes = [(len(escape(name).encode()), len(name.encode())) for name in shown]
+        sizes = [(name_bytes(name), len(shortened(name).encode())) for name in self.names]
         keys = np.array(list(self.items), np.int64).reshape(-1, 2)
         return EventLog(
             names=tuple(self.names),
