@@ -36,7 +36,8 @@ def ours(text: str) -> dict[str, list[str]]:
 def test_the_form_of_the_entries() -> None:
     command = {"type": "command", "command": HOOK, "timeout": 30}
     expected = {event: [{"hooks": [command]}] for event in EVENTS}
-    expected["PostToolUse"] = [{"matcher": "*", "hooks": [command]}]
+    for event in ("PostToolUse", "PostToolUseFailure"):
+        expected[event] = [{"matcher": "*", "hooks": [command]}]
     assert json.loads(install(None, HOOK)) == {"hooks": expected}
     assert list(json.loads(install(None, HOOK))["hooks"]) == list(EVENTS)
 

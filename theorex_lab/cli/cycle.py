@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from theorex_lab.cli import command, emit, open_lab
 from theorex_lab.cli.agents import agent_option, nearest, note, own_agent
 from theorex_lab.cli.number import CONCEPT_ID, RESULTS
+from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_session
+from theorex_lab.memory.transcript import keep_messages
 
 _AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
 
@@ -17,9 +20,16 @@ _AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
 @command("flush")
 @_AGENT
 @click.option("--session", default=None, help="The session; default: all of the agent's.")
-def flush(agent: str | None, session: str | None) -> None:
+@click.option(
+    "--transcript", metavar="F", help="Keep last messages that its turns lack from this file; with --session."
+)
+def flush(agent: str | None, session: str | None, transcript: str | None) -> None:
     """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing."""
     lab, name = open_lab(), own_agent(agent)
+    if transcript is not None:
+        if not session:
+            raise InvalidInput("got --transcript without --session; name the session that the transcript is of")
+        keep_messages(lab.home, Path(transcript), agent=name, session=check_session(session))
     sessions = lab.sessions(agent=name) if session is None else [check_session(session)]
     done = [lab.flush(each, agent=name) for each in sessions]
     result = {
