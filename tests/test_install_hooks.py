@@ -207,6 +207,23 @@ def test_install_and_uninstall_from_the_command_line(tmp_path: Path) -> None:
     ]
 
 
+def test_an_installation_of_the_first_five_events_is_completed_and_taken_out_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, before = tmp_path / "settings.json", '{\n  "model": "x"\n}\n'
+    file.write_text(before)
+    with monkeypatch.context() as patch:
+        patch.setattr(hooks, "EVENTS", EVENTS[:5])
+        older = install(before, hook_command(None, None))
+    assert run("--settings", str(file), "--yes").returncode == 0
+    file.write_text(older)
+    assert run("--settings", str(file), "--yes").returncode == 0
+    assert all(len(found) == 1 for found in ours(file.read_text()).values())
+    assert file.read_text() == install(before, hook_command(None, None))
+    assert run("--settings", str(file), "--yes", "--uninstall").returncode == 0
+    assert file.read_text() == before
+
+
 def test_a_later_change_is_kept_when_the_hooks_go(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text('{"a": 1, "hooks": {}}')

@@ -51,12 +51,12 @@ def _turns(home: Home, agent: str, session: str) -> list[Event]:
     return [
         event
         for event in events
-        if not event.erased and (event.agent, event.session) == (agent, session) and not event.body["subagent"]
+        if not event.erased and (event.agent, event.session) == (agent, session) and not event.body.get("subagent")
     ]
 
 
 def _lacks(turn: Event) -> bool:
-    return not turn.body["message"]
+    return not turn.body.get("message")
 
 
 def _matched(turns: Sequence[Event], messages: Sequence[_Message]) -> Iterator[tuple[Event, str]]:
@@ -74,7 +74,7 @@ def _message_event(turn: Event, text: str) -> Event:
         "turn": turn.id,
         "text": preview(text, MESSAGE_CHARACTERS),
         "source": "agent",
-        "project": turn.body["project"],
+        "project": turn.body.get("project", ""),
     }
     return new_event(
         "turn_message",
