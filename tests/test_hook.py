@@ -22,7 +22,8 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.lab import DEFAULT_HOME
 from theorex_lab.memory.captured import INPUT_CHARACTERS, RESPONSE_CHARACTERS
-from theorex_lab.memory.context_file import CONTEXT_FILE
+from theorex_lab.memory.context import Context
+from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context, write_context
 from theorex_lab.project import project_of
 from theorex_lab.text.masking import MASK, mask
 from theorex_lab.text.preview import preview
@@ -158,6 +159,107 @@ def test_a_session_start_prints_the_context_and_notes_that_it_did(tmp_path: Path
     (event,) = events(tmp_path)
     assert (event.kind, event.session) == ("recalled", "s")
     assert event.body == {"v": 1, "how": "session_start", "query": "", "items": [], "tokens": 3, "project": ""}
+
+
+def shown(home: Path, file: str, text: str, *items: str) -> None:
+    """A rendered context in the home, with the note beside it."""
+    write_context(home / file, home / "views", lambda: Context(text, 0, 0, 0, 17, items))
+
+
+def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_noted(
+    run: Run, home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEOREX_AGENT", "qwen-sage")
+    project, begin = project_of(str(tmp_path)), {"hook_event_name": "SessionStart", "session_id": "s"}
+    shown(home, "SHARED_CONTEXT.md", "for all\n", "1", "2")
+    shown(home, f"contexts/{project}.md", "of the shop\n", "3")
+    for cwd in (str(tmp_path), "/srv/elsewhere", None):
+        run({**begin, "cwd": cwd})
+    assert capfd.readouterr().out == "of the shop\nfor all\nfor all\n"
+    found = events(home)
+    assert {(event.kind, event.agent, event.session) for event in found} == {("recalled", "qwen-sage", "s")}
+    assert [event.body["items"] for event in found] == [["3"], ["1", "2"], ["1", "2"]]
+    assert {event.body["tokens"] for event in found} == {17}
+    assert [event.body["project"] for event in found] == [project, project_of("/srv/elsewhere"), ""]
+
+
+@pytest.mark.parametrize(
+    "note", [b"", b"[]", b"{", b'{"bytes":3,"crc32":1,"tokens":9,"items":["x"]}', b"\xff", b"[" * 100_000, None]
+)
+def test_a_note_of_another_text_is_not_believed(run: Run, home: Path, note: bytes | None) -> None:
+    shown(home, "SHARED_CONTEXT.md", "for all\n", "1")
+    file = home / ".SHARED_CONTEXT.md.items.json"
+    if note is None:
+        (home / "SHARED_CONTEXT.md").write_text("for you\n")
+    else:
+        file.write_bytes(note)
+    run({"hook_event_name": "SessionStart"})
+    (event,) = events(home)
+    assert (event.body["items"], event.body["tokens"]) == ([], 2)
+    remove_context(home / "SHARED_CONTEXT.md", home / "views")
+    assert not list(home.glob("*CONTEXT*"))
+    assert not file.exists()
+
+
+def test_a_context_outside_the_home_has_no_note_beside_it(home: Path, tmp_path: Path) -> None:
+    shown(home, "../out/AGENTS.md", "for all\n", "1")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["AGENTS.md"]
+
+
+def test_a_context_is_shown_where_nothing_can_be_noted(
+    run: Run, home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    (home / "SHARED_CONTEXT.md").write_text("for all\n")
+    (home / "theorex.db").write_bytes(b"no journal " * 1_000)
+    run({"hook_event_name": "SessionStart"})
+    monkeypatch.setenv("THEOREX_AGENT", "../x")
+    run({"hook_event_name": "SessionStart"})
+    assert capfd.readouterr().out == "for all\n" * 2
+    assert len((home / "hook.log").read_text().splitlines()) == 2
+
+
+MESSAGE = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "The TTL was wrong"}
+
+
+@pytest.mark.parametrize(
+    ("config", "kept"),
+    [
+        (None, True), ("{}", True), ('{"keepMessages": true}', True), ('{"keepMessages": false}', False),
+        ('{"keep_messages": false}', False), ("{", False), ("[]", False), ('{"keepMessages": 0}', False),
+    ],
+)  # fmt: skip
+def test_a_message_is_kept_unless_the_settings_say_no(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, config: str | None, kept: bool
+) -> None:
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(hook, "start_flush", lambda *arguments: started.append(arguments))
+    if config is not None:
+        home.mkdir()
+        (home / "config.json").write_text(config)
+    run(MESSAGE)
+    run({"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": "/logs/s.jsonl"})
+    assert events(home)[0].body["message"] == ("The TTL was wrong" if kept else "")
+    assert started == [(str(home), "main", "s", "/logs/s.jsonl" if kept else "")]
+
+
+def test_a_helpers_turn_a_failed_call_and_a_compacting_are_captured(run: Run, home: Path) -> None:
+    run({**MESSAGE, "hook_event_name": "SubagentStop", "agent_id": "a1"})
+    run({**TOOL, "hook_event_name": "PostToolUseFailure", "tool_response": None, "error": "Exit code 1"})
+    run(
+        {
+            "hook_event_name": "PreCompact",
+            "session_id": "s",
+            "trigger": "auto",
+            "custom_instructions": "x",
+            "cwd": "/work",
+        }
+    )
+    turn, tool, compacting = events(home)
+    assert (turn.kind, turn.body["subagent"], turn.body["message"]) == ("turn_ended", True, "The TTL was wrong")
+    assert (tool.kind, tool.body["ok"], tool.body["response"]) == ("tool_used", False, "Exit code 1")
+    assert compacting.kind == "compacting"
+    assert compacting.body == {"v": 1, "trigger": "auto", "project": project_of("/work")}
 
 
 def test_a_long_context_is_cut_between_two_lines(run: Run, home: Path, capfd: pytest.CaptureFixture[str]) -> None:

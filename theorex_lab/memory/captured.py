@@ -69,13 +69,13 @@ def project(event: HookEvent) -> str:
 def tool_used(event: HookEvent) -> Body:
     """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it read and edited, its command."""
     given, folder = event.get("tool_input"), folder_of(event)
+    response = event.get("error") if event.get("tool_response") is None else event["tool_response"]
     name = preview(event.get("tool_name"), TOOL_CHARACTERS)
-    failed = event.get("hook_event_name") == FAILURE and "tool_response" not in event
     trace_id = _trace_id()
     return {
         "tool": name,
         "input": preview(given, INPUT_CHARACTERS),
-        "response": preview(event.get("error" if failed else "tool_response"), RESPONSE_CHARACTERS),
+        "response": preview(response, RESPONSE_CHARACTERS),
         "source": "tool",
         "ok": succeeded(event),
         "paths": _paths(name, given, folder),

@@ -30,7 +30,7 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
             rendered = render()
             text = rendered.text.encode()
             write_atomically(file, text)
-            if file.absolute().is_relative_to(locks.absolute().parent):
+            if file.parent.resolve().is_relative_to(locks.resolve().parent):
                 # After the text: in between, the note is one of another text, and not believed.
                 write_atomically(Path(note_of(str(file))), note_text(text, rendered.items, rendered.tokens))
     except OSError as error:
