@@ -139,4 +139,4 @@ def test_a_message_is_kept_and_goes_nowhere(lab: Lab, tmp_path: Path) -> None:
     lab.nightly()
     assert not lab.search("zebra gateway")
     assert "zebra" not in lab.context_file.read_text()
-    assert {event.kind for event in lab.journal.tail(0)} <= {"turn_ended", "turn_message", "nightly", "policy"}
+    assert {event.kind for event in lab.journal.tail(0)} <= {"turn_ended", "turn_message", "nightly", "policy", "gated"}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 from theorex_lab.errors import InvalidInput
 
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NAME = r"[A-Za-z0-9._-]{1,64}"  # compiled where it is used: the hook does without it
 _NAME_CHARACTERS = 40
 _LARGEST_GIT_FILE_BYTES = 8_192
 _WORKTREES = "/.git/worktrees/"
@@ -57,7 +58,7 @@ def project_of(folder: object) -> str:
 
 def check_project(project: str) -> str:
     """Return `project`, '' for none, or raise InvalidInput where it is outside the rule."""
-    if not isinstance(project, str) or (project and not _NAME.fullmatch(project)):
+    if not isinstance(project, str) or (project and not re.fullmatch(_NAME, project)):
         raise InvalidInput(
             f"got the project {project!r}; allowed are up to 64 of A-Z a-z 0-9 . _ -, or an existing folder"
         )
@@ -66,13 +67,12 @@ def check_project(project: str) -> str:
 
 def _sha256(content: bytes) -> str:
     """The hash in hexadecimal digits, from the C module alone: importing `hashlib` would cost every hook 5 ms."""
+    from importlib import import_module
+
     try:
-        from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        try:
-            from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
-        except ImportError:
-            from hashlib import sha256
+        sha256 = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+    except ImportError:  # another Python than CPython
+        from hashlib import sha256
     digits: str = sha256(content).hexdigest()
     return digits
 
