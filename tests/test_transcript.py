@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NOW
+from conftest import NOW, Run
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
@@ -140,3 +140,16 @@ def test_a_message_is_kept_and_goes_nowhere(lab: Lab, tmp_path: Path) -> None:
     assert not lab.search("zebra gateway")
     assert "zebra" not in lab.context_file.read_text()
     assert {event.kind for event in lab.journal.tail(0)} <= {"turn_ended", "turn_message", "nightly", "policy", "gated"}
+
+
+def test_the_flush_of_a_session_takes_its_transcript(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "s"
+    file.write_text(line(5, "The TTL was wrong"))
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
+        lab.journal.append([turn(10)])
+    assert run("flush", "--session", "s", "--transcript", str(file), "--json").json["sessions"] == 1
+    assert run("flush", "--session", "s", "--transcript", str(tmp_path / "missing")).code == 0
+    refused = run("flush", "--transcript", str(file))
+    assert (refused.code, "--session" in refused.err) == (2, True)
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
+        assert [text for _, text in messages(lab)] == ["The TTL was wrong"]
