@@ -150,6 +150,6 @@ def test_the_flush_of_a_session_takes_its_transcript(run: Run, tmp_path: Path) -
     assert run("flush", "--session", "s", "--transcript", str(file), "--json").json["sessions"] == 1
     assert run("flush", "--session", "s", "--transcript", str(tmp_path / "missing")).code == 0
     refused = run("flush", "--transcript", str(file))
-    assert (refused.code, "--session" in refused.err) == (2, True)
+    assert (refused.code, "--session" in refused.err) == (1, True)
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
         assert [text for _, text in messages(lab)] == ["The TTL was wrong"]
