@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -183,8 +184,12 @@ def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_
     assert [event.body["project"] for event in found] == [project, project_of("/srv/elsewhere"), ""]
 
 
+INFINITE = b'{"bytes":8,"crc32":%d,"tokens":Infinity,"items":["x"]}' % zlib.crc32(b"for all\n")
+
+
 @pytest.mark.parametrize(
-    "note", [b"", b"[]", b"{", b'{"bytes":3,"crc32":1,"tokens":9,"items":["x"]}', b"\xff", b"[" * 100_000, None]
+    "note",
+    [b"", b"[]", b"{", b'{"bytes":3,"crc32":1,"tokens":9,"items":["x"]}', b"\xff", b"[" * 100_000, INFINITE, None],
 )
 def test_a_note_of_another_text_is_not_believed(run: Run, home: Path, note: bytes | None) -> None:
     shown(home, "SHARED_CONTEXT.md", "for all\n", "1")

@@ -109,7 +109,7 @@ def paths_by_use(tool: str, paths: Sequence[str]) -> dict[str, list[str]]:
 
 def _tool_without_result(body: Body) -> Body:
     """Version 1 did not say whether the tool did its work, nor which of its paths it wrote to."""
-    paths = paths_by_use(body["tool"], body.get("paths", ()))
+    paths = paths_by_use(str(body.get("tool", "")), body.get("paths", ()))
     return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
 
 

@@ -71,6 +71,6 @@ def given_of(file: str, text: bytes) -> tuple[list[str], int]:
             known = json.loads(opened.read(_LARGEST_NOTE_BYTES))
         if (known["bytes"], known["crc32"]) == (len(text), zlib.crc32(text)):
             return [item for item in known["items"] if isinstance(item, str)], int(known["tokens"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         pass  # the text was shown all the same
     return [], -(-len(text) // _BYTES_PER_TOKEN)
