@@ -56,7 +56,7 @@ def test_each_turn_without_a_message_gets_the_last_before_its_end(lab: Lab, tmp_
     file = tmp_path / "s.jsonl"
     lines = [
         line(1, "I look first"), line(9, "The TTL was wrong; password=hunter2"), "{broken", "[]", "null", "\xff" * 9,
-        line(15, "of the second"), line(22, "a helper's", isSidechain=True), line(24, "The jitter was missing"),
+        line(15, "of the second"), line(24, "The jitter was missing"), line(25, "a helper's", isSidechain=True),
         line(26, "", message={"content": []}), line(27, "an error", isApiErrorMessage=True), line(28, "x", sessionId="other"),
         line(29, "x", type="user"), line(29, "x", timestamp="yesterday"), line(29, "x", timestamp=None), line(29, ["x"]),
         line(45, "after the last turn"),
