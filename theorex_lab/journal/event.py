@@ -63,6 +63,7 @@ VERSIONS: dict[str, int] = {
     "refined": 1,  # what a look at many outcomes reinforced, and what it wrote to avoid
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
+    "heard": 1,  # what another home's file tells of its tasks, policies or reviews: history, which no view takes in
     "context_checked": 1,  # how full an agent's context was, and whether that called for a summary
     "nightly": 1,  # the steps of one night and how each ended
 }
