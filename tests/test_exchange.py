@@ -142,9 +142,9 @@ def recorded(stream: list[Event]) -> list[Event]:
         if event.kind == "outcome":
             event = event._replace(id=derived_event_id("outcome", event.id))
         elif event.kind == "reviewed":
-            body = {"outcome_id": derived_event_id("outcome", body["outcome_id"]), "trace_id": None, "score": 0.5,
+            body = {"v": 1, "outcome_id": derived_event_id("outcome", body["outcome_id"]), "trace_id": None, "score": 0.5,
                     "fix_description": "Retry.", "decisive_step": None, "failure_class": "other", "model_used": "small",
-                    "observation_id": derived_event_id("fix", event.id), "v": 1}  # fmt: skip
+                    "observation_id": derived_event_id("fix", event.id)}  # fmt: skip
         elif event.kind == "trace_started":
             if body["trace_id"] in started:
                 continue
