@@ -21,23 +21,9 @@ from typing import Any, TypeVar
 
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
-from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, check_score, outcome_event
-from theorex_lab.exchange.fields import (
-    EVENT_ID,
-    LARGEST,
-    concept_ids_of,
-    integer_of,
-    list_of,
-    number_of,
-    object_of,
-    text_of,
-    time_of,
-    truth_of,
-)
+from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
 from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, write_lines
 from theorex_lab.exchange.importing import Importing
@@ -45,17 +31,15 @@ from theorex_lab.exchange.problems import merged
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Event, encode, new_event, tells_no_answer
+from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.text.doors import kept_value
 
 TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
 # Neither what begins with a dot or differs only in case from another.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
-_TOOL_SESSION = "import:traces"
-_MODEL_BYTES = 1_024
+TOOL_SESSION = "import:traces"
 T = TypeVar("T")
 
 
@@ -211,9 +195,11 @@ def _kind(file: Path) -> str | None:
 def _import_outcomes(
     journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
 ) -> FileReport:
+    from theorex_lab.exchange.run_records import outcome_of
+
     report = FileReport(_place(files))
     events = []
-    for record, event in _read(files, lambda record: _outcome(record, how), report, path):
+    for record, event in _read(files, lambda record: outcome_of(record, how), report, path):
         events.append((event, 1))
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
@@ -225,8 +211,10 @@ def _import_outcomes(
 def _import_traces(
     journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
 ) -> FileReport:
+    from theorex_lab.exchange.run_records import trace_of
+
     report = FileReport(_place(files))
-    read = [steps for _, steps in _read(files, lambda record: _trace(record, how, links), report, path)]
+    read = [steps for _, steps in _read(files, lambda record: trace_of(record, how, links), report, path)]
     # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
     read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
     events = [
@@ -253,10 +241,17 @@ def _read(files: list[Path], read: Callable[[Record], T], report: FileReport, pa
                 if isinstance(document, InvalidInput):
                     raise document
                 encode(document)  # refuses numbers and texts that no event can hold
-                record = object_of(kept_value(document))
+                record = without_nulls(kept_value(document))
                 yield record, read(record)
             except InvalidInput as error:
                 report.problems.append(f"{place}: {error}")
+
+
+def without_nulls(value: Any) -> Record:
+    """A JSON object without its members that are null: they say no more than missing ones. Raises InvalidInput for none."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
+    return {key: each for key, each in value.items() if each is not None}
 
 
 def _documents(file: Path, path: Path) -> Iterator[tuple[str, Any]]:
@@ -282,102 +277,6 @@ def _document(file: Path) -> Any:
         raise InvalidInput(f"not JSON: {error}") from error
 
 
-def _outcome(record: Record, how: Importing) -> Event:
-    agent = check_agent(record.get("agent_id", how.agent))
-    event = outcome_event(
-        agent=agent,
-        decision=text_of(record, "decision", ""),
-        result=text_of(record, "result", ""),
-        success=truth_of(record, "success"),
-        settings=how.settings,
-        at=time_of(record, "timestamp") if "timestamp" in record else how.now,
-        tags=list_of(record, "tags"),
-        explicit_score=record.get("explicit_score"),
-        thumbs_up=truth_of(record, "thumbs_up") if "thumbs_up" in record else None,
-        session=text_of(record, "session_id", ""),
-        source=how.source(record, "source"),
-    )
-    judge = check_score(record.get("judge_score"), "judge's score")
-    body = {**event.body, "judge": judge, "concepts": _concepts(record, event.body["concepts"])}
-    if "decided_at" in record:
-        body["decided_at"] = to_iso(time_of(record, "decided_at"))
-    stated = record.get("id", encode(record))
-    return event._replace(id=_outcome_id(stated), body=body)
-
-
-def _outcome_id(stated: Any) -> str:
-    """The id of an outcome's event: what the file says where that is an event's id, else one made of it."""
-    return str(stated) if EVENT_ID.fullmatch(str(stated)) else derived_event_id("outcome", stated)
-
-
-def _concepts(record: Record, found: list[int]) -> list[int]:
-    """The concepts that a file of ours states; ids of another kind mean nothing here, so those `found` in the texts."""
-    stated = list_of(record, "concept_ids")
-    try:
-        return list(dict.fromkeys(concept_ids_of(stated))) if "concept_ids" in record else found
-    except InvalidInput:
-        return found
-
-
-def _trace(record: Record, how: Importing, links: dict[str, str]) -> list[Event]:
-    """START, tool events and END of a trace; those of an open one without END."""
-    start, source = _start(record, how, links), {"source": how.source(record, "source", "model")}
-    steps = [_with(start.event(), source)]
-    for position, each in enumerate(list_of(record, "events")):
-        steps.append(_tool(object_of(each), start, position, how))
-    if "end_time" in record or "success" in record:
-        steps.append(_with(_end(record, start).event(start), source))
-    return steps
-
-
-def _with(event: Event, more: Record) -> Event:
-    return event._replace(body={**event.body, **more})
-
-
-def _start(record: Record, how: Importing, links: dict[str, str]) -> Start:
-    trace_id, agent = check_trace_id(record.get("id", "")), check_agent(record.get("agent_id", how.agent))
-    tags = list_of(record, "tags")
-    (query_type,) = check_tags([record.get("query_type", tags[0] if tags else "general")])
-    outcome_id = _outcome_id(record["outcome_id"]) if "outcome_id" in record else None
-    return Start(
-        trace_id,
-        agent,
-        time_of(record, "start_time"),
-        text_of(record, "task", ""),
-        query_type,
-        _model(record),
-        text_of(record, "session_id", ""),
-        tuple(check_tags([tag for tag in tags if tag != query_type])),
-        tuple(clean(text_of({"reason": each}, "reason", "")) for each in list_of(record, "reasons")),
-        number_of(record, "context_pct", 0.0, 0, 100),
-        integer_of(record, "query_tokens", 0, 0),
-        links.get(trace_id, outcome_id),
-    )
-
-
-def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
-    """One tool event, under our names or those that a coding agent's hook gives."""
-    tool = Tool(
-        start.trace_id,
-        time_of(record, "at") if "at" in record else start.at,
-        text_of(record, "tool", text_of(record, "tool_name", "")),
-        _said(record, "input"),
-        _said(record, "response"),
-    )
-    own = str(record.get("id"))
-    event = tool.event(start)
-    return event._replace(
-        id=own if EVENT_ID.fullmatch(own) else derived_event_id("tool used", start.trace_id, position),
-        session=_TOOL_SESSION,
-        body={**event.body, "source": how.source(record, "source")},
-    )
-
-
-def _said(record: Record, key: str) -> str:
-    value = record.get(key, record.get(f"tool_{key}", ""))
-    return value if isinstance(value, str) else encode(value)
-
-
 def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
     """The mark that new tool events wait for no flush: what one kept of them is in the short-term files."""
     tools = [event.id for event in steps if event.kind == "tool_used"]
@@ -385,54 +284,5 @@ def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
         return []
     start = steps[0]
     made = derived_event_id("flushed", start.id, *tools)
-    body = {"upto": LARGEST}
-    return [new_event("flushed", body, agent=start.agent, session=_TOOL_SESSION, at=start.at, event_id=made)]
-
-
-def _end(record: Record, start: Start) -> End:
-    lost = truth_of({"lost": False, **record}, "lost")
-    how_it_went = _attempt(
-        {**record, "tokens": record.get("total_tokens"), "success": record.get("success")}, lost=lost
-    )
-    attempts = [_attempt(object_of(each)) for each in list_of(record, "attempts")]
-    if "attempts" not in record and start.model and not lost:
-        attempts = [how_it_went]
-    unavailable = all(each.unavailable for each in attempts or [how_it_went]) and not (how_it_went.success or lost)
-    return End(
-        start.trace_id,
-        time_of(record, "end_time"),
-        how_it_went.success,
-        start.model,
-        how_it_went.tokens,
-        how_it_went.latency_ms,
-        how_it_went.error,
-        text_of(record, "response", ""),
-        tuple(attempts),
-        lost,
-        unavailable=unavailable,
-    )
-
-
-def _attempt(record: Record, *, lost: bool = False) -> Attempt:
-    """How a model did. One that failed has no latency, whatever the file says: it would seem the fastest."""
-    success = truth_of(record, "success") and not lost
-    stated = object_of(record)
-    latency_ms, cost = (
-        number_of(stated, name, None, 0, LARGEST) if name in stated else None for name in ("latency_ms", "cost")
-    )
-    error = text_of(stated, "error", "") if "error" in stated else None
-    unavailable = truth_of({"unavailable": tells_no_answer(error), **stated}, "unavailable")
-    return Attempt(
-        _model(stated),
-        success,
-        latency_ms if success else None,
-        integer_of(stated, "tokens", None, 0) if "tokens" in stated else None,
-        cost,
-        error,
-        unavailable and not success,
-    )
-
-
-def _model(record: Record) -> str:
-    model = text_of(record, "model", "")
-    return check_text(model, _MODEL_BYTES) if model else ""
+    body = {"upto": 2**62}
+    return [new_event("flushed", body, agent=start.agent, session=TOOL_SESSION, at=start.at, event_id=made)]

@@ -5,6 +5,7 @@ Imported only where files are read: pydantic takes longer to load than most comm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -13,11 +14,12 @@ from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import check_agent, check_session
+from theorex_lab.ids import CONCEPT_BITS, check_agent, check_session
 
 LARGEST = 2**62
 LARGEST_STEP = 2**31 - 1  # what a column of 32 bits holds
-_UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+_DIGITS = re.compile(r"[0-9]{1,16}")
+UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 class FileRecord(BaseModel):
@@ -54,8 +56,8 @@ def _time(stated: Any) -> int:
 
 
 Text = Annotated[str, Field(description="text")]
-Truth = Annotated[bool, Field(description="true and false")]
-Items = Annotated[list[Any], Field(description="a list")]
+Truth = Annotated[bool, Field(description="true or false")]
+Items = Annotated[list[Any], Field(default_factory=list, description="a list")]  # empty where it is missing
 Share = Annotated[int | float, within(0, 1)]
 Step = Annotated[int, whole(0, LARGEST_STEP)]
 Time = Annotated[
@@ -63,8 +65,33 @@ Time = Annotated[
 ]
 Agent = Annotated[str, BeforeValidator(check_agent)]
 Session = Annotated[str, BeforeValidator(check_session)]
-EventId = Annotated[str, Field(pattern=_UUID, description="the id of an event")]
+EventId = Annotated[str, Field(pattern=UUID, description="the id of an event")]
 EventIds = Annotated[list[EventId], Field(description="a list of event ids")]
+
+
+def _concept_id(stated: Any) -> int:
+    """A concept's id, a number or its digits. Raises ValueError for anything else."""
+    if isinstance(stated, bool) or not _DIGITS.fullmatch(str(stated)) or int(str(stated)) >= 2**CONCEPT_BITS:
+        raise ValueError
+    return int(str(stated))
+
+
+ConceptId = Annotated[
+    int, BeforeValidator(_concept_id), Field(description=f"a whole number below 2^{CONCEPT_BITS}, or its digits")
+]
+
+
+class _Concepts(FileRecord):
+    concepts: Annotated[list[ConceptId], Field(description="a list of concept ids")]
+
+
+def concept_ids_of(values: Any) -> list[int]:
+    """The concept ids of a list, as numbers. Raises InvalidInput where one is none.
+
+    >>> concept_ids_of(["12", 7])
+    [12, 7]
+    """
+    return checked(_Concepts, {"concepts": values}).concepts
 
 
 def checked(model: type[Model], record: Any) -> Model:
