@@ -112,6 +112,13 @@ def first_record(path: Path) -> Record:
     return next((record for _, record in lines if not isinstance(record, InvalidInput)), {})
 
 
+def without_nulls(value: Any) -> Record:
+    """A JSON object without its members that are null: they say no more than missing ones. Raises InvalidInput for none."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
+    return {key: each for key, each in value.items() if each is not None}
+
+
 def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
     """Write a cold store, a SQLite table cold_nodes(archive_id, data) with a JSON object a row; returns how many.
 

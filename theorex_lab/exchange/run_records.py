@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -13,12 +12,11 @@ from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score, outcome_event
-from theorex_lab.exchange.flat_files import Record
+from theorex_lab.exchange.flat_files import Record, without_nulls
 from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.runs import TOOL_SESSION, without_nulls
+from theorex_lab.exchange.runs import TOOL_SESSION
 from theorex_lab.exchange.schema import (
     LARGEST,
-    UUID,
     Agent,
     FileRecord,
     Items,
@@ -27,10 +25,10 @@ from theorex_lab.exchange.schema import (
     Truth,
     checked,
     concept_ids_of,
+    event_id_of,
     whole,
     within,
 )
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, encode, tells_no_answer
 from theorex_lab.memory.observation import check_tags, check_text
 
@@ -145,7 +143,7 @@ def outcome_of(record: Record, how: Importing) -> Event:
 
 def _outcome_id(stated: Any) -> str:
     """The id of an outcome's event: what the file says where that is an event's id, else one made of it."""
-    return str(stated) if re.fullmatch(UUID, str(stated)) else derived_event_id("outcome", stated)
+    return event_id_of(stated, "outcome", stated)
 
 
 def trace_of(record: Record, how: Importing, links: dict[str, str]) -> list[Event]:
@@ -197,10 +195,9 @@ def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
         _said(record, "input"),
         _said(record, "response"),
     )
-    own = str(stated.id)
     event = tool.event(start)
     return event._replace(
-        id=own if re.fullmatch(UUID, own) else derived_event_id("tool used", start.trace_id, position),
+        id=event_id_of(stated.id, "tool used", start.trace_id, position),
         session=TOOL_SESSION,
         body={**event.body, "source": how.source(record, "source")},
     )

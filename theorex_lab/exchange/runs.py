@@ -25,7 +25,7 @@ from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
-from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, write_lines
+from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, without_nulls, write_lines
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import merged
 from theorex_lab.home import Home
@@ -245,13 +245,6 @@ def _read(files: list[Path], read: Callable[[Record], T], report: FileReport, pa
                 yield record, read(record)
             except InvalidInput as error:
                 report.problems.append(f"{place}: {error}")
-
-
-def without_nulls(value: Any) -> Record:
-    """A JSON object without its members that are null: they say no more than missing ones. Raises InvalidInput for none."""
-    if not isinstance(value, dict):
-        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
-    return {key: each for key, each in value.items() if each is not None}
 
 
 def _documents(file: Path, path: Path) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import CONCEPT_BITS, check_agent, check_session
+from theorex_lab.ids import CONCEPT_BITS, check_agent, check_session, derived_event_id
 
 LARGEST = 2**62
 LARGEST_STEP = 2**31 - 1  # what a column of 32 bits holds
@@ -55,6 +55,14 @@ def _time(stated: Any) -> int:
     return at
 
 
+def _time_or_earliest(stated: Any) -> int:
+    """As `_time`, but the year 1 for what cannot be read."""
+    try:
+        return _time(stated)
+    except ValueError:
+        return EARLIEST
+
+
 Text = Annotated[str, Field(description="text")]
 Truth = Annotated[bool, Field(description="true or false")]
 Items = Annotated[list[Any], Field(default_factory=list, description="a list")]  # empty where it is missing
@@ -63,6 +71,7 @@ Step = Annotated[int, whole(0, LARGEST_STEP)]
 Time = Annotated[
     int, BeforeValidator(_time), Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
 ]
+TimeOrEarliest = Annotated[int, BeforeValidator(_time_or_earliest)]
 Agent = Annotated[str, BeforeValidator(check_agent)]
 Session = Annotated[str, BeforeValidator(check_session)]
 EventId = Annotated[str, Field(pattern=UUID, description="the id of an event")]
@@ -92,6 +101,11 @@ def concept_ids_of(values: Any) -> list[int]:
     [12, 7]
     """
     return checked(_Concepts, {"concepts": values}).concepts
+
+
+def event_id_of(stated: Any, *parts: object) -> str:
+    """The id that a file states where that is an event's, else one derived from `parts`."""
+    return str(stated) if re.fullmatch(UUID, str(stated)) else derived_event_id(*parts)
 
 
 def checked(model: type[Model], record: Any) -> Model:

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex import exchange_read as reading
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.moments import MOMENT_TYPE
@@ -225,6 +224,8 @@ def _import_file(
     problems: list[str],
 ) -> Appended:
     """Import one file. What cannot be read is noted in `problems`, each from the place on: ":12: reason"."""
+    from theorex_lab.designs.theorex import exchange_read as reading
+
     kind = _kind(file)
     if kind == EMBEDDINGS:
         return _import_vectors(file, searcher(), problems)
