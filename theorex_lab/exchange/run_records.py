@@ -18,13 +18,13 @@ from theorex_lab.exchange.runs import TOOL_SESSION
 from theorex_lab.exchange.schema import (
     LARGEST,
     Agent,
+    ConceptIds,
     FileRecord,
     Items,
     Text,
     Time,
     Truth,
     checked,
-    concept_ids_of,
     event_id_of,
     whole,
     within,
@@ -60,6 +60,10 @@ class _Outcome(FileRecord):
     thumbs_up: Truth = False
     session_id: Text = ""
     decided_at: Time = 0
+
+
+class _Concepts(FileRecord):
+    concept_ids: ConceptIds
 
 
 class _Attempt(FileRecord):
@@ -135,7 +139,7 @@ def outcome_of(record: Record, how: Importing) -> Event:
     )
     body = {**event.body, "judge": check_score(stated.judge_score, "judge's score")}
     with suppress(InvalidInput):
-        body["concepts"] = list(dict.fromkeys(concept_ids_of(stated.given("concept_ids"))))
+        body["concepts"] = list(dict.fromkeys(checked(_Concepts, record).concept_ids))
     if "decided_at" in record:
         body["decided_at"] = to_iso(stated.decided_at)
     return event._replace(id=_outcome_id(stated.given("id", encode(record))), body=body)

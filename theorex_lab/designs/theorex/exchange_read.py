@@ -28,6 +28,7 @@ from theorex_lab.exchange.schema import (
     UUID,
     Agent,
     ConceptId,
+    ConceptIds,
     EventIds,
     FileRecord,
     Items,
@@ -37,7 +38,6 @@ from theorex_lab.exchange.schema import (
     Time,
     TimeOrEarliest,
     checked,
-    concept_ids_of,
     event_id_of,
     whole,
     within,
@@ -73,6 +73,7 @@ def _checked_type(observation_type: str) -> str:
 _Count = Annotated[int, whole(1)]
 _Tone = Annotated[int | float, within(-1, 1)]
 _Decayed = Annotated[int | float, within(0, LARGEST)]
+_SUM = Field(ge=-LARGEST, le=LARGEST, description="a number from -frequency_count to frequency_count")
 _HALF_LIVES = len(COUNT_HALF_LIVES_DAYS)
 
 
@@ -81,6 +82,18 @@ class _Named(FileRecord):
 
     canonical_form: Text = ""
     surface_form: Text = ""
+
+
+class _Numbered(FileRecord):
+    concept_id: ConceptId
+
+
+class _Refused(FileRecord):
+    refused: ConceptIds
+
+
+class _Faded(FileRecord):
+    faded: ConceptIds = Field(default=[])
 
 
 class _Stated(FileRecord):
@@ -93,7 +106,7 @@ class _Stated(FileRecord):
     source_weight: Share = 0
     sentiment_tier: Text = "neutral"
     sentiment: _Tone = 0
-    sentiment_sum: Annotated[int | float, within(-LARGEST, LARGEST)] = 0
+    sentiment_sum: Annotated[int | float, _SUM] = 0
     observation_type: Annotated[Text, AfterValidator(_checked_type)] = DEFAULT_TYPE
     scanned_tier: Text = Tier.NEUTRAL.name
     relevance_tier: Text = Tier.NEUTRAL.name
@@ -269,7 +282,7 @@ def _stated(attributes: Record, how: Importing) -> Body:
     tone = _SENTIMENTS.get(stated.sentiment_tier, 0.0)
     total = stated.given("sentiment_sum", stated.given("sentiment", tone) * count)
     if not -count <= total <= count:
-        raise InvalidInput(f"sentiment_sum is {total!r}; allowed is a number from {-count} to {count}, the mentions")
+        raise InvalidInput(f"sentiment_sum is {total!r}; allowed is {_SUM.description}, which is {count}")
     return {
         "concepts": [[*concept, count]],
         "type": kind,
@@ -376,7 +389,7 @@ def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
     """Per contribution of a node: its agent, its numbers, and the concept's body where the agent still holds it."""
     attributes = _attributes(node)
     named = "canonical_form" in attributes or "surface_form" in attributes
-    number = _concept(attributes, how).id if named else concept_ids_of([attributes.get("concept_id")])[0]
+    number = _concept(attributes, how).id if named else checked(_Numbered, attributes).concept_id
     found: list[tuple[str, Body, Body | None]] = []
     for each in _contributions(attributes):
         agent = check_agent(each.get("agent_id", how.agent))
@@ -437,11 +450,11 @@ def _observation(line: Record | InvalidInput, counted: Collection[str], how: Imp
         body["sentiment"] = found.sentiment
         body["extractor"] = found.given("extractor", body["extractor"])
     if record.get("refused"):
-        body["refused"] = concept_ids_of(record["refused"])
+        body["refused"] = checked(_Refused, record).refused
     if "refs" in record:
         body["refs"] = [kept_text(ref) for ref in check_refs(record["refs"])]
     if agent in counted:
-        body |= {"counted": False, "faded": concept_ids_of(record.get("faded", []))}
+        body |= {"counted": False, "faded": checked(_Faded, record).faded}
     event_id = event_id_of(stated.id, "observation", agent, at, encode(body))
     return made._replace(body=body, id=event_id, lineage=tuple(stated.lineage))
 
