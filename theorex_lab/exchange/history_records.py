@@ -12,64 +12,51 @@ from theorex_lab.config import check_settings
 from theorex_lab.dispatch.tasks import check_json, check_type, check_worker
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.evolution.cases import FIX_CHARACTERS, PROBLEM_CHARACTERS
+from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Record
 from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.schema import (
-    LARGEST_STEP,
-    Agent,
-    EventId,
-    EventIds,
-    FileRecord,
-    Session,
-    Share,
-    Step,
-    Text,
-    Time,
-    checked,
-    whole,
-)
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import VERSIONS, Event, upcast
 from theorex_lab.text.doors import kept_value
 
-_Number = Annotated[int, whole(1, LARGEST_STEP)]
-_Moment = Annotated[int, whole(EARLIEST, LATEST)]
+_Number = Annotated[int, schema.whole(1, schema.LARGEST_STEP)]
+_Moment = Annotated[int, schema.whole(EARLIEST, LATEST)]
 _Line = Annotated[
     str, Field(max_length=PROBLEM_CHARACTERS, description=f"text of up to {PROBLEM_CHARACTERS} characters")
 ]
 _Object = Annotated[dict[str, Any], Field(description="a JSON object")]
 
 
-class _Head(FileRecord):
+class _Head(schema.FileRecord):
     """Members that every line has: those of the event beside its body."""
 
-    id: EventId
+    id: schema.EventId
     kind: Literal[
         "task_submitted", "task_claimed", "task_ended", "policy", "reviewed", "review_failed"
     ] = Field(description="the kind of an event of tasks, policies or reviews")  # fmt: skip
-    timestamp: Time
-    agent_id: Agent
-    session_id: Session = ""
-    lineage: EventIds = Field(default=[])
+    timestamp: schema.Time
+    agent_id: schema.Agent
+    session_id: schema.Session = ""
+    lineage: schema.EventIds = Field(default=[])
     source: Annotated[Literal["import"], Field(description="import, or none")] = Field(default="import")
-    v: Annotated[int, whole(1)] = 1
+    v: Annotated[int, schema.whole(1)] = 1
 
 
-class _Body(FileRecord):
+class _Body(schema.FileRecord):
     """Members of an event's body; `project`: what it was in, '' for nothing."""
 
-    project: Text = ""
+    project: schema.Text = ""
 
 
 class _Task(_Body):
-    task_id: EventId
-    step: Step
+    task_id: schema.EventId
+    step: schema.Step
 
 
 class _Submitted(_Task):
-    step: Annotated[int, whole(0, 0)]
-    sender: Agent = Field(alias="from")
-    to: Agent
+    step: Annotated[int, schema.whole(0, 0)]
+    sender: schema.Agent = Field(alias="from")
+    to: schema.Agent
     type: Annotated[str, BeforeValidator(check_type)]
     payload: Any
 
@@ -97,23 +84,23 @@ class _Policy(_Body):
 
 
 class _Review(_Body):
-    outcome_id: EventId
+    outcome_id: schema.EventId
     trace_id: str | None = Field(description="text or null")
-    model_used: Text
+    model_used: schema.Text
 
 
 class _Reviewed(_Review):
-    score: Share
+    score: schema.Share
     fix_description: Annotated[str, Field(max_length=2 * FIX_CHARACTERS, description="a sentence")]
-    decisive_step: Step | None = Field(description="the number of a step, or null")
-    failure_class: Text
-    observation_id: EventId
+    decisive_step: schema.Step | None = Field(description="the number of a step, or null")
+    failure_class: schema.Text
+    observation_id: schema.EventId
 
 
 class _ReviewFailed(_Review):
     problem: _Line
     reply: _Line
-    reviewer: Text
+    reviewer: schema.Text
 
 
 _MODELS: dict[str, type[_Body]] = {
@@ -140,7 +127,7 @@ def event_of(record: Record, how: Importing) -> tuple[Event, bool]:
     Secrets in its texts are masked. Raises InvalidInput for a line that is none, and for one of a newer release.
     """
     record = kept_value(record)
-    head = checked(_Head, record)
+    head = schema.checked(_Head, record)
     body = {"v": head.v} | {name: value for name, value in record.items() if name not in _Head.model_fields}
     event = Event(0, head.id, head.timestamp, head.agent_id, head.session_id, head.kind, tuple(head.lineage), body)
     try:
@@ -153,7 +140,7 @@ def event_of(record: Record, how: Importing) -> tuple[Event, bool]:
             "export it once more with the release that wrote it"
         ) from error
     model = _MODELS[head.kind]
-    checked(model, event.body)
+    schema.checked(model, event.body)
     _check_whole(event, how)
     known = {"v", *(field.alias or name for name, field in model.model_fields.items())}
     own = how.trust_own and "source" not in head.model_fields_set

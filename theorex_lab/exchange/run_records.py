@@ -12,30 +12,17 @@ from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score, outcome_event
+from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Record, without_nulls
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.runs import TOOL_SESSION
-from theorex_lab.exchange.schema import (
-    LARGEST,
-    Agent,
-    ConceptIds,
-    FileRecord,
-    Items,
-    Text,
-    Time,
-    Truth,
-    checked,
-    event_id_of,
-    whole,
-    within,
-)
 from theorex_lab.journal.event import Event, encode, tells_no_answer
 from theorex_lab.memory.observation import check_tags, check_text
 
 _MODEL_BYTES = 1_024
 # None is what stands for a missing member; nulls are taken out before.
-_Amount = Annotated[int | float | None, within(0, LARGEST)]
-_Count = Annotated[int | None, whole(0)]
+_Amount = Annotated[int | float | None, schema.within(0, schema.LARGEST)]
+_Count = Annotated[int | None, schema.whole(0)]
 _Error = Annotated[str | None, Field(description="text")]
 
 
@@ -43,37 +30,37 @@ def _model_name(stated: str) -> str:
     return check_text(stated, _MODEL_BYTES) if stated else ""
 
 
-_Model = Annotated[Text, AfterValidator(_model_name)]
+_Model = Annotated[schema.Text, AfterValidator(_model_name)]
 
 
-class _Outcome(FileRecord):
+class _Outcome(schema.FileRecord):
     id: Any = None
-    agent_id: Agent = "main"
-    decision: Text = ""
-    result: Text = ""
-    success: Truth
-    timestamp: Time = 0
-    tags: Items
-    concept_ids: Items
+    agent_id: schema.Agent = "main"
+    decision: schema.Text = ""
+    result: schema.Text = ""
+    success: schema.Truth
+    timestamp: schema.Time = 0
+    tags: schema.Items
+    concept_ids: schema.Items
     explicit_score: Any = None
     judge_score: Any = None
-    thumbs_up: Truth = False
-    session_id: Text = ""
-    decided_at: Time = 0
+    thumbs_up: schema.Truth = False
+    session_id: schema.Text = ""
+    decided_at: schema.Time = 0
 
 
-class _Concepts(FileRecord):
-    concept_ids: ConceptIds
+class _Concepts(schema.FileRecord):
+    concept_ids: schema.ConceptIds
 
 
-class _Attempt(FileRecord):
+class _Attempt(schema.FileRecord):
     model: _Model = ""
-    success: Truth
+    success: schema.Truth
     latency_ms: _Amount = None
     cost: _Amount = None
     tokens: _Count = None
     error: _Error = None
-    unavailable: Truth = False
+    unavailable: schema.Truth = False
 
     def attempt(self, *, lost: bool = False) -> Attempt:
         """How the model did. One that failed has no latency, whatever the file says: it would seem the fastest."""
@@ -84,38 +71,38 @@ class _Attempt(FileRecord):
 
 
 class _End(_Attempt):
-    end_time: Time
+    end_time: schema.Time
     tokens: _Count = Field(default=None, alias="total_tokens")
-    response: Text = ""
-    lost: Truth = False
-    attempts: Items
+    response: schema.Text = ""
+    lost: schema.Truth = False
+    attempts: schema.Items
 
 
-class _Trace(FileRecord):
+class _Trace(schema.FileRecord):
     id: Annotated[str, BeforeValidator(check_trace_id)] = Field(default="", validate_default=True)
-    agent_id: Agent = "main"
-    start_time: Time
-    task: Text = ""
+    agent_id: schema.Agent = "main"
+    start_time: schema.Time
+    task: schema.Text = ""
     query_type: Any = None
     model: _Model = ""
-    session_id: Text = ""
-    tags: Items
-    reasons: Items
-    context_pct: Annotated[int | float, within(0, 100)] = 0.0
-    query_tokens: Annotated[int, whole(0)] = 0
+    session_id: schema.Text = ""
+    tags: schema.Items
+    reasons: schema.Items
+    context_pct: Annotated[int | float, schema.within(0, 100)] = 0.0
+    query_tokens: Annotated[int, schema.whole(0)] = 0
     outcome_id: Any = None
-    events: Items
+    events: schema.Items
 
 
-class _Reason(FileRecord):
-    reason: Text
+class _Reason(schema.FileRecord):
+    reason: schema.Text
 
 
-class _Tool(FileRecord):
+class _Tool(schema.FileRecord):
     id: Any = None
-    at: Time = 0
-    tool: Text = ""
-    tool_name: Text = ""
+    at: schema.Time = 0
+    tool: schema.Text = ""
+    tool_name: schema.Text = ""
 
 
 def outcome_of(record: Record, how: Importing) -> Event:
@@ -123,7 +110,7 @@ def outcome_of(record: Record, how: Importing) -> Event:
 
     Of concepts only ids of our kind are taken; those of another mean nothing here, so those found in the texts.
     """
-    stated = checked(_Outcome, record)
+    stated = schema.checked(_Outcome, record)
     event = outcome_event(
         agent=stated.given("agent_id", how.agent),
         decision=stated.decision,
@@ -139,7 +126,7 @@ def outcome_of(record: Record, how: Importing) -> Event:
     )
     body = {**event.body, "judge": check_score(stated.judge_score, "judge's score")}
     with suppress(InvalidInput):
-        body["concepts"] = list(dict.fromkeys(checked(_Concepts, record).concept_ids))
+        body["concepts"] = list(dict.fromkeys(schema.checked(_Concepts, record).concept_ids))
     if "decided_at" in record:
         body["decided_at"] = to_iso(stated.decided_at)
     return event._replace(id=_outcome_id(stated.given("id", encode(record))), body=body)
@@ -147,7 +134,7 @@ def outcome_of(record: Record, how: Importing) -> Event:
 
 def _outcome_id(stated: Any) -> str:
     """The id of an outcome's event: what the file says where that is an event's id, else one made of it."""
-    return event_id_of(stated, "outcome", stated)
+    return schema.event_id_of(stated, "outcome", stated)
 
 
 def trace_of(record: Record, how: Importing, links: dict[str, str]) -> list[Event]:
@@ -155,7 +142,7 @@ def trace_of(record: Record, how: Importing, links: dict[str, str]) -> list[Even
 
     `links`: by the id of a trace, the event of the outcome that names it.
     """
-    stated = checked(_Trace, record)
+    stated = schema.checked(_Trace, record)
     start, source = _start(stated, how, links), {"source": how.source(record, "source", "model")}
     steps = [_with(start.event(), source)]
     for position, each in enumerate(stated.events):
@@ -182,7 +169,7 @@ def _start(stated: _Trace, how: Importing, links: dict[str, str]) -> Start:
         stated.model,
         stated.session_id,
         tuple(check_tags([tag for tag in tags if tag != query_type])),
-        tuple(clean(checked(_Reason, {"reason": each}).reason) for each in stated.reasons),
+        tuple(clean(schema.checked(_Reason, {"reason": each}).reason) for each in stated.reasons),
         stated.context_pct,
         stated.query_tokens,
         links.get(stated.id, outcome_id),
@@ -191,7 +178,7 @@ def _start(stated: _Trace, how: Importing, links: dict[str, str]) -> Start:
 
 def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
     """One tool event, under our names or those that a coding agent's hook gives."""
-    stated = checked(_Tool, record)
+    stated = schema.checked(_Tool, record)
     tool = Tool(
         start.trace_id,
         stated.given("at", start.at),
@@ -201,7 +188,7 @@ def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
     )
     event = tool.event(start)
     return event._replace(
-        id=event_id_of(stated.id, "tool used", start.trace_id, position),
+        id=schema.event_id_of(stated.id, "tool used", start.trace_id, position),
         session=TOOL_SESSION,
         body={**event.body, "source": how.source(record, "source")},
     )
@@ -213,9 +200,9 @@ def _said(record: Record, key: str) -> str:
 
 
 def _end(record: Record, start: Start) -> End:
-    stated = checked(_End, record)
+    stated = schema.checked(_End, record)
     how_it_went = stated.attempt(lost=stated.lost)
-    attempts = [checked(_Attempt, without_nulls(each)).attempt() for each in stated.attempts]
+    attempts = [schema.checked(_Attempt, without_nulls(each)).attempt() for each in stated.attempts]
     if "attempts" not in record and start.model and not stated.lost:
         attempts = [how_it_went]
     answered = how_it_went.success or stated.lost

@@ -20,28 +20,10 @@ from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Record, without_nulls
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import noted
-from theorex_lab.exchange.schema import (
-    LARGEST,
-    UUID,
-    Agent,
-    ConceptId,
-    ConceptIds,
-    EventIds,
-    FileRecord,
-    Items,
-    Session,
-    Share,
-    Text,
-    Time,
-    TimeOrEarliest,
-    checked,
-    event_id_of,
-    whole,
-    within,
-)
 from theorex_lab.ids import check_agent, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
@@ -70,85 +52,85 @@ def _checked_type(observation_type: str) -> str:
     return observation_type
 
 
-_Count = Annotated[int, whole(1)]
-_Tone = Annotated[int | float, within(-1, 1)]
-_Decayed = Annotated[int | float, within(0, LARGEST)]
-_SUM = Field(ge=-LARGEST, le=LARGEST, description="a number from -frequency_count to frequency_count")
+_Count = Annotated[int, schema.whole(1)]
+_Tone = Annotated[int | float, schema.within(-1, 1)]
+_Decayed = Annotated[int | float, schema.within(0, schema.LARGEST)]
+_SUM = Field(ge=-schema.LARGEST, le=schema.LARGEST, description="a number from -frequency_count to frequency_count")
 _HALF_LIVES = len(COUNT_HALF_LIVES_DAYS)
 
 
-class _Named(FileRecord):
+class _Named(schema.FileRecord):
     """What names a concept."""
 
-    canonical_form: Text = ""
-    surface_form: Text = ""
+    canonical_form: schema.Text = ""
+    surface_form: schema.Text = ""
 
 
-class _Numbered(FileRecord):
-    concept_id: ConceptId
+class _Numbered(schema.FileRecord):
+    concept_id: schema.ConceptId
 
 
-class _Refused(FileRecord):
-    refused: ConceptIds
+class _Refused(schema.FileRecord):
+    refused: schema.ConceptIds
 
 
-class _Faded(FileRecord):
-    faded: ConceptIds = Field(default=[])
+class _Faded(schema.FileRecord):
+    faded: schema.ConceptIds = Field(default=[])
 
 
-class _Stated(FileRecord):
+class _Stated(schema.FileRecord):
     """The numbers of a concept, in an axon, the shared web or a cold store."""
 
     frequency_count: _Count = 1
-    last_seen: TimeOrEarliest = EARLIEST
-    first_seen: TimeOrEarliest = EARLIEST
-    fix_count: Annotated[int, whole(0)] = 0
-    source_weight: Share = 0
-    sentiment_tier: Text = "neutral"
+    last_seen: schema.TimeOrEarliest = EARLIEST
+    first_seen: schema.TimeOrEarliest = EARLIEST
+    fix_count: Annotated[int, schema.whole(0)] = 0
+    source_weight: schema.Share = 0
+    sentiment_tier: schema.Text = "neutral"
     sentiment: _Tone = 0
     sentiment_sum: Annotated[int | float, _SUM] = 0
-    observation_type: Annotated[Text, AfterValidator(_checked_type)] = DEFAULT_TYPE
-    scanned_tier: Text = Tier.NEUTRAL.name
-    relevance_tier: Text = Tier.NEUTRAL.name
+    observation_type: Annotated[schema.Text, AfterValidator(_checked_type)] = DEFAULT_TYPE
+    scanned_tier: schema.Text = Tier.NEUTRAL.name
+    relevance_tier: schema.Text = Tier.NEUTRAL.name
     decayed_counts: list[_Decayed] = Field(
         [], min_length=_HALF_LIVES, max_length=_HALF_LIVES, description=f"a list of {_HALF_LIVES} numbers from 0"
     )
 
 
-class _Own(FileRecord):
+class _Own(schema.FileRecord):
     """The numbers of the owner's own mentions of a concept."""
 
-    count: Annotated[int, whole(0)]
-    fix_count: Annotated[int, whole(0)]
-    first_seen: Time
-    last_seen: Time
+    count: Annotated[int, schema.whole(0)]
+    fix_count: Annotated[int, schema.whole(0)]
+    first_seen: schema.Time
+    last_seen: schema.Time
 
 
-class _Link(FileRecord):
-    strength: Share = LINK_FIRST
+class _Link(schema.FileRecord):
+    strength: schema.Share = LINK_FIRST
     co_occurrence_count: _Count = 1
-    last_co_occurrence: TimeOrEarliest = EARLIEST
+    last_co_occurrence: schema.TimeOrEarliest = EARLIEST
 
 
-class _Attributes(FileRecord):
+class _Attributes(schema.FileRecord):
     """Attributes of an agent's graph."""
 
-    graduated: dict[ConceptId, Time] = Field(default={}, description="an object of concepts and times")
+    graduated: dict[schema.ConceptId, schema.Time] = Field(default={}, description="an object of concepts and times")
 
 
-class _Sentence(FileRecord):
+class _Sentence(schema.FileRecord):
     id: Any = None
     text: Any = ""
-    timestamp: Time
-    agent_id: Agent = "main"
-    observation_type: Text = DEFAULT_TYPE
-    tags: Items
-    session_id: Text = ""
-    source_weight: Share = 0
-    lineage: EventIds = Field(default=[])
+    timestamp: schema.Time
+    agent_id: schema.Agent = "main"
+    observation_type: schema.Text = DEFAULT_TYPE
+    tags: schema.Items
+    session_id: schema.Text = ""
+    source_weight: schema.Share = 0
+    lineage: schema.EventIds = Field(default=[])
 
 
-class _Extracted(FileRecord):
+class _Extracted(schema.FileRecord):
     """What was found in a sentence, where its concepts come along."""
 
     concepts: Annotated[list[Annotated[list[Any], Field(min_length=4, max_length=4)]], Field(description=_MENTIONS)]
@@ -156,20 +138,20 @@ class _Extracted(FileRecord):
     extractor: _Count = 1
 
 
-class _Mention(FileRecord):
+class _Mention(schema.FileRecord):
     count: _Count
 
 
-class _Kept(FileRecord):
+class _Kept(schema.FileRecord):
     """A record of the short-term memory."""
 
     id: Any = None
-    timestamp: Time
-    agent_id: Agent = "main"
-    session_id: Session = ""
+    timestamp: schema.Time
+    agent_id: schema.Agent = "main"
+    session_id: schema.Session = ""
     frequency_count: _Count = 1
-    composite_score: Share
-    source_weight: Share = 0
+    composite_score: schema.Share
+    source_weight: schema.Share = 0
 
 
 def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) -> Read:
@@ -277,7 +259,7 @@ def _node_stated(node: Any, how: Importing) -> Body:
 
 def _stated(attributes: Record, how: Importing) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
-    concept, stated = _concept(attributes, how), checked(_Stated, attributes)
+    concept, stated = _concept(attributes, how), schema.checked(_Stated, attributes)
     count, kind = stated.frequency_count, stated.observation_type
     tone = _SENTIMENTS.get(stated.sentiment_tier, 0.0)
     total = stated.given("sentiment_sum", stated.given("sentiment", tone) * count)
@@ -308,7 +290,7 @@ def _said(stated: Any, count: int) -> Body:
             raise InvalidInput(f"{name} is {level!r:.80}; allowed are {', '.join(TRUST)}")
     if levels["affirmed"] is None:
         return {"said": levels}
-    own = checked(_Own, record)
+    own = schema.checked(_Own, record)
     numbers = {"count": min(own.count, count), "fix_count": min(own.fix_count, count)}
     return {"said": {**levels, **numbers, "first_seen": own.first_seen, "last_seen": own.last_seen}}
 
@@ -328,7 +310,7 @@ def _tier(stated: _Stated) -> str:
 
 def _concept(record: Record, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
-    limit, named = how.settings.max_text_bytes, checked(_Named, record)
+    limit, named = how.settings.max_text_bytes, schema.checked(_Named, record)
     label = kept_text(named.canonical_form)
     surface = check_text(kept_text(named.given("surface_form", label)), limit)
     _check_label(surface)
@@ -376,20 +358,20 @@ def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
 
 def _weight(attributes: Record) -> list[int]:
     """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
-    link = checked(_Link, attributes)
+    link = schema.checked(_Link, attributes)
     likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
     return [link.given("co_occurrence_count", likely), link.last_co_occurrence]
 
 
 def _graduated(attributes: Record) -> list[list[int]]:
-    return [[concept, at] for concept, at in checked(_Attributes, attributes).graduated.items()]
+    return [[concept, at] for concept, at in schema.checked(_Attributes, attributes).graduated.items()]
 
 
 def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
     """Per contribution of a node: its agent, its numbers, and the concept's body where the agent still holds it."""
     attributes = _attributes(node)
     named = "canonical_form" in attributes or "surface_form" in attributes
-    number = _concept(attributes, how).id if named else checked(_Numbered, attributes).concept_id
+    number = _concept(attributes, how).id if named else schema.checked(_Numbered, attributes).concept_id
     found: list[tuple[str, Body, Body | None]] = []
     for each in _contributions(attributes):
         agent = check_agent(each.get("agent_id", how.agent))
@@ -429,7 +411,7 @@ def _observation(line: Record | InvalidInput, counted: Collection[str], how: Imp
     text = kept_text(given)
     if text != given:  # what was found in the text may be of its secrets
         record = {key: value for key, value in record.items() if key != "concepts"}
-    stated = checked(_Sentence, record)
+    stated = schema.checked(_Sentence, record)
     at, agent = stated.timestamp, stated.given("agent_id", how.agent)
     entry = Entry(
         # A text whose concepts come along is not searched for them again.
@@ -445,17 +427,17 @@ def _observation(line: Record | InvalidInput, counted: Collection[str], how: Imp
     body = {**made.body, "text": text}
     body["weight"] = stated.given("source_weight", body["weight"])
     if "concepts" in record:
-        found = checked(_Extracted, record)
+        found = schema.checked(_Extracted, record)
         body["concepts"] = _mentions(found.concepts, how)
         body["sentiment"] = found.sentiment
         body["extractor"] = found.given("extractor", body["extractor"])
     if record.get("refused"):
-        body["refused"] = checked(_Refused, record).refused
+        body["refused"] = schema.checked(_Refused, record).refused
     if "refs" in record:
         body["refs"] = [kept_text(ref) for ref in check_refs(record["refs"])]
     if agent in counted:
-        body |= {"counted": False, "faded": checked(_Faded, record).faded}
-    event_id = event_id_of(stated.id, "observation", agent, at, encode(body))
+        body |= {"counted": False, "faded": schema.checked(_Faded, record).faded}
+    event_id = schema.event_id_of(stated.id, "observation", agent, at, encode(body))
     return made._replace(body=body, id=event_id, lineage=tuple(stated.lineage))
 
 
@@ -466,14 +448,14 @@ def _mentions(concepts: list[list[Any]], how: Importing) -> list[list[Any]]:
         if any(isinstance(each, str) and len(each) > LABEL_CHARACTERS for each in (label, surface)):
             continue  # the sentence is kept, and found by its words
         concept = _concept({"canonical_form": label, "surface_form": surface}, how)
-        found[concept.id] = [*concept, checked(_Mention, {"count": count}).count]
+        found[concept.id] = [*concept, schema.checked(_Mention, {"count": count}).count]
     return list(found.values())
 
 
 def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
     record = _sound(line)
-    concept, stated = _concept(record, how), checked(_Kept, record)
+    concept, stated = _concept(record, how), schema.checked(_Kept, record)
     agent = stated.given("agent_id", how.agent)
     body = {
         "concepts": [[*concept, stated.frequency_count]],
@@ -483,7 +465,7 @@ def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, 
     }
     event = new_event("short_term", body, agent=agent, session=stated.session_id, at=stated.timestamp)
     own = str(stated.id).rpartition(":")[0]
-    return own if re.fullmatch(UUID, own) else "", event.body, agent, event.session, event.at
+    return own if re.fullmatch(schema.UUID, own) else "", event.body, agent, event.session, event.at
 
 
 def _attributes(item: Any) -> Record:
