@@ -7,7 +7,7 @@ outcomes.jsonl          the same outcomes, a line each
 A name is the id, or a hash of it where the id is no plain file name; reading takes nothing from it. Whatever is
 imported keeps its times and has the source `import`; traces of that source are evidence that is shown, by which nothing
 is routed: that takes `trust_own`. What the journal holds already stays
-as it is. Whether a failure was reviewed is not in the files: in a new home it waits for its review again.
+as it is. Whether a failure was reviewed stands in reviews.jsonl, see `history`.
 """
 
 from __future__ import annotations
