@@ -56,6 +56,7 @@ VERSIONS: dict[str, int] = {
     "review_failed": 2,  # a reviewer did not answer, or said nothing that could be used; the failure waits for others
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
+    "heard": 1,  # what another home's file tells of its tasks, policies or reviews: history, which no view takes in
     "nightly": 1,  # the steps of one night and how each ended
 }
 # What hooks append as it happens; once flushed it may be archived.
