@@ -74,11 +74,14 @@ class Lab:
         embedder: Embedder | None = None,
         journal: Journal | None = None,
         designs: Sequence[Design] | None = None,
+        project: str = "",
     ) -> None:
         """Open the home at `home`, or create it.
 
         `settings` take the place of the home's config.json, `journal` of the one in its folder, `designs` of those that are
-        installed.
+        installed. With a `project` (see `theorex_lab.project.project_of`) what is written is of it; given back is what is of
+        it or of none; scan, prune, promote and graduate act on what is of it alone, and status counts it. '' is none: to
+        such a lab all projects are open.
 
         Raises InvalidInput for an object that is no clock, settings or embedder, or a design whose kinds of events are known
         in another version, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
@@ -89,7 +92,7 @@ class Lab:
             register_kinds(design.kinds, design.upcasters)
         self.home = Home(
             Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder,
-            designs=_installed if designs is None else lambda: designs,
+            designs=_installed if designs is None else lambda: designs, project=project,
         )  # fmt: skip
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if self.journal.notice:
@@ -213,9 +216,16 @@ class Lab:
         tag: str | None = None,
         spread: bool = False,
         kinds: Sequence[str] | None = None,
+        all_projects: bool = False,
     ) -> Hits:
-        """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`."""
-        return self.searcher.search(query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds)
+        """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`.
+
+        In a lab of a project what is of it or of none, and the shared web, unless `all_projects`.
+        """
+        projects = None if all_projects else self.home.projects
+        return self.searcher.search(
+            query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds, projects=projects
+        )
 
     def query_shared(self, query: str, *, limit: int = 10) -> list[SharedConcept]:
         """The concepts of the shared web that answer the query best."""
@@ -272,11 +282,16 @@ class Lab:
         axon, shared = self._axon(), self.views.get(SharedWeb)
         with axon.lock, shared.lock:
             return render_for_model(
-                axon, shared, self.clock.now(), self.settings, model=model, agent=check_agent(agent)
-            )
+                axon, shared, self.clock.now(), self.settings, model=model, agent=check_agent(agent),
+                projects=self.home.projects,
+            )  # fmt: skip
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
         """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
+        return self.flash_context(session, agent=agent).text
+
+    def flash_context(self, session: str, *, agent: str = "main") -> Context:
+        """As `flash_inject`, with the ids of what it shows."""
         from theorex_lab.designs.theorex.context import render_flash
         from theorex_lab.designs.theorex.flash import Flash
         from theorex_lab.designs.theorex.moments import recent_moments
@@ -284,10 +299,11 @@ class Lab:
 
         axon, flash, short_term = self._axon(), self.views.get(Flash), self.views.get(ShortTerm)
         with axon.lock, flash.lock, short_term.lock:
-            moments = recent_moments(axon, self.journal, agent=check_agent(agent))
+            moments = recent_moments(axon, self.journal, agent=check_agent(agent), projects=self.home.projects)
             return render_flash(
-                axon, flash, short_term, self.clock.now(), self.settings, agent=agent, session=session, moments=moments
-            )
+                axon, flash, short_term, self.clock.now(), self.settings, agent=agent, session=session, moments=moments,
+                projects=self.home.projects,
+            )  # fmt: skip
 
     def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
         """The concepts of all agents, or of these, as tables and graphs."""

@@ -46,6 +46,7 @@ class Start:
     outcome_id: str | None = None
     owner: Body | None = None
     lost_after_seconds: float = 0.0
+    project: str = ""
 
     @property
     def event_id(self) -> str:
@@ -71,6 +72,7 @@ class Start:
             "outcome_id": self.outcome_id,
             "owner": self.owner,
             "lost_after_seconds": self.lost_after_seconds,
+            "project": self.project,
         }
         return new_event(
             "trace_started", body, agent=self.agent, session=self.session, at=self.at, event_id=self.event_id
@@ -95,6 +97,7 @@ class Tool:
             "response": preview(self.response, TOOL_RESPONSE_CHARACTERS),
             "source": "tool",
             "trace_id": self.trace_id,
+            "project": start.project,
         }
         return new_event(
             "tool_used", body, agent=start.agent, session=start.session, at=self.at, lineage=[start.event_id]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +12,7 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.project import check_project
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
@@ -35,7 +36,8 @@ _MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
 class Entry:
     """A text to be written, and when, by whom and from where it came.
 
-    `at`: an aware datetime, ISO text or microseconds UTC; None is now. `source`: a key of TRUST.
+    `at`: an aware datetime, ISO text or microseconds UTC; None is now. `source`: a key of TRUST. `project`: '' is none, or
+    where it is written, the home's.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Entry:
     source: str = "agent"
     tags: Sequence[str] = ()
     session: str = ""
+    project: str = ""
 
 
 class Written(NamedTuple):
@@ -110,6 +113,7 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
         "extractor": EXTRACTOR_VERSION,
         "sentiment": sentiment(text),
         "weight": settings.source_weight(entry.agent),
+        "project": check_project(entry.project),
     }
     if TRUST[source] >= TRUST["agent"] and (refused := refused_concepts(text, mentions)):
         body["refused"] = refused
@@ -140,6 +144,12 @@ def check_tags(tags: Sequence[str]) -> list[str]:
                 f"got the tag {tag!r}; allowed are up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
             )
     return list(dict.fromkeys(checked))
+
+
+def project_in(events: Iterable[Event]) -> str:
+    """The project that all of these events are of; '' where they are of several, or one of them is of none."""
+    found = {str(event.body.get("project", "")) for event in events}
+    return found.pop() if len(found) == 1 else ""
 
 
 def owner_of(event: Event) -> str:
