@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -20,7 +22,7 @@ from theorex_lab.ids import SCANNER, check_agent, new_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
-from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
+from theorex_lab.memory.context_file import CONTEXT_FILE, remove_contexts
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
 from theorex_lab.text.doors import door
 
@@ -184,6 +186,16 @@ class Lab:
 
         return OutcomeLog(self.home)
 
+    def in_project(self, project: str) -> Lab:
+        """This lab for another project, '' for all; it shares everything with this one, which is the one to close.
+
+        Raises InvalidInput for a project outside the rule.
+        """
+        _ = self.searcher  # kept for both
+        other = copy(self)
+        other.home = self.home.in_project(project)
+        return other
+
     def agent(self, name: str) -> Agent:
         """An agent of this home. Raises InvalidInput for a name outside the rule."""
         return Agent(self, check_agent(name))
@@ -234,12 +246,17 @@ class Lab:
         return query_shared(self.searcher, query, limit=limit)
 
     def sessions(self, *, agent: str = "main") -> list[str]:
-        """The agent's sessions that have events which were not flushed."""
+        """The agent's sessions that have events which were not flushed; in a project those with events of it."""
         from theorex_lab.designs.theorex.flash import Flash
 
         flash = self.views.get(Flash)
         with flash.lock:
-            return flash.sessions_of(check_agent(agent))
+            pending = {name: flash.pending(agent, name) for name in flash.sessions_of(check_agent(agent))}
+        return [name for name, seqs in pending.items() if self._has_own(seqs)]
+
+    def _has_own(self, seqs: Sequence[int]) -> bool:
+        project = self.home.project
+        return not project or any(event.body.get("project") == project for event in self.journal.read(seqs=seqs))
 
     def flush(self, session: str, *, agent: str = "main") -> Flushed:
         """Move what mattered in a session to short-term memory; see `designs.theorex.lifecycle.flush`."""
@@ -268,7 +285,7 @@ class Lab:
         return boot_context(self.home, tokens=tokens)
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
-        """Render the context into `output` (default: SHARED_CONTEXT.md in the home)."""
+        """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in a project into its own file too."""
         from theorex_lab.evolution.boot import boot_inject
 
         file = Path(output).expanduser() if output is not None else self.context_file
@@ -312,7 +329,10 @@ class Lab:
         return AxonView(self.home, agents)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
-        """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use."""
+        """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use.
+
+        In a lab of a project: concepts and observations of it or of none, and the events that were captured in it.
+        """
         from theorex_lab.designs.theorex.scores import scores_by_agent
         from theorex_lab.search.vectors import resting_backend
 
@@ -326,15 +346,18 @@ class Lab:
                     "tiers": current.counts(),
                     "top": [axon.surfaces[row] for row in current.best(5).tolist()],
                 }
-                for name, current in scores_by_agent(axon, self.clock.now(), self.settings, names)
+                for name, current in scores_by_agent(
+                    axon, self.clock.now(), self.settings, names, axon.within(self.home.projects)
+                )
             ]
-            observations = len(axon.observations)
+            observations = int(axon.observed_within(self.home.projects).sum())
         embedder, reason = self.chosen_embedder
         # Search itself is opened for a query: its modules would take a fifth of a status' time.
         backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
         return {
             "home": str(self.folder),
-            "events": self.journal.last_seq(),
+            "project": self.home.project,
+            "events": self._captured() if self.home.project else self.journal.last_seq(),
             "concepts": sum(row["concepts"] for row in rows),
             "observations": observations,
             "agents": rows,
@@ -443,19 +466,32 @@ class Lab:
         return nightly(self.home, review=review, agent=agent)
 
     def verify(self) -> Verification:
-        """Read the whole journal, fold every view from nothing and compare."""
+        """Read the whole journal, fold every view from nothing and compare; in a project the events counted are its own."""
         from theorex_lab.dispatch.tasks import Tasks
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.evidence import Evidence
+        from theorex_lab.memory.projects import Projects
 
-        own: tuple[type[View], ...] = (self.home.item_view, Traces, Evidence, Tasks, Outcomes)
-        return verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
+        own: tuple[type[View], ...] = (self.home.item_view, Projects, Traces, Evidence, Tasks, Outcomes)
+        found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
+        if not self.home.project or found.problems:
+            return found
+        counts = Counter(event.kind for event in self.journal.tail(0) if event.body.get("project") == self.home.project)
+        return replace(found, events=counts.total(), kinds=dict(counts))
 
-    def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
+    def erase(
+        self,
+        *,
+        ids: Sequence[str] = (),
+        agent: str | None = None,
+        match: str | None = None,
+        project: str | None = None,
+    ) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
 
+        With a `project` those of its events to which each of the others applies that is given.
         Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, and the rendered
         context, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
         that was killed; see `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and StorageError where something
@@ -464,22 +500,27 @@ class Lab:
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import Chosen, erase_chosen, wipe
 
-        chosen, journal = Chosen(ids, agent, match), in_file(self.journal)
+        chosen, journal = Chosen(ids, agent, match, project), in_file(self.journal)
         reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
-        remove_context(self.context_file, self.views.folder)
+        remove_contexts(self.folder, self.views.folder)
         self.views.remove_reached()
         erase_from_segments(journal)
         self._sweep_vectors()
         wipe(journal)
         return reached
 
-    def archive(self, before: int) -> Archiving:
-        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`."""
+    def archive(self, before: int, *, project: str | None = None) -> Archiving:
+        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`.
+
+        With a `project` its own alone.
+        """
         from theorex_lab.journal.sqlite.archive import archive
 
         upto = self.home.taken_in()
-        return archive(in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now())
+        return archive(
+            in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now(), project=project
+        )
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
         """Copy journal, archived segments and settings into one file; see `journal.sqlite.backup`."""
@@ -510,6 +551,13 @@ class Lab:
         from theorex_lab.designs.theorex.axon import Axon
 
         return self.views.get(Axon)
+
+    def _captured(self) -> int:
+        from theorex_lab.memory.projects import Projects
+
+        projects = self.views.get(Projects)
+        with projects.lock:
+            return projects.events_of(self.home.project)
 
     def _sweep_vectors(self) -> None:
         """Remove the vectors of texts that are no longer remembered."""

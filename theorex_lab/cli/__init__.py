@@ -10,12 +10,13 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from inspect import cleandoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from theorex_lab.cli.address_space import mind_limit
-from theorex_lab.errors import TheorexError
+from theorex_lab.errors import InvalidInput, TheorexError
 
 if TYPE_CHECKING:
     from theorex_lab.clock import Clock
@@ -186,6 +187,46 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--keep-secrets", is_flag=True, help="Do not mask what looks like a secret.")(run)
 
 
+def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that gives memory back `--project` and `--all-projects`; default is the working folder's project."""
+
+    @click.option(
+        "--project", callback=_named_project, metavar="P", help="A project's name or folder; default: this folder's."
+    )
+    @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
+    @wraps(function)
+    def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
+        if all_projects and project is not None:
+            raise click.UsageError("Give one of --project and --all-projects.")
+        click.get_current_context().ensure_object(dict)["project"] = "" if all_projects else project
+        return function(*args, **kwargs)
+
+    return run
+
+
+def tends_project(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that keeps the memory in order `--project`; default are all."""
+
+    @click.option(
+        "--project",
+        callback=_named_project,
+        metavar="P",
+        help="Only this project, by its name or folder; default: all.",
+    )
+    @wraps(function)
+    def run(*args: Any, project: str | None, **kwargs: Any) -> Any:
+        click.get_current_context().ensure_object(dict)["project"] = project or ""
+        return function(*args, **kwargs)
+
+    return run
+
+
+def _named_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    if value == "":
+        raise click.BadParameter("got an empty name; allowed is a project's name or folder")
+    return value
+
+
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, params=common_options())
 @click.version_option(package_name="theorex-lab")
 @click.pass_context
@@ -207,13 +248,38 @@ def named_clock() -> Clock:
     return FixedClock.at(now) if now else SystemClock()
 
 
-def open_lab() -> Lab:
-    """The lab of the home that the options name."""
+def open_lab(*, all_projects: bool = False) -> Lab:
+    """The lab of the home that the options name, for the project that they name, else the working folder's."""
     from theorex_lab.lab import Lab
 
-    lab = Lab(named_home(), clock=named_clock())
+    named = "" if all_projects else click.get_current_context().ensure_object(dict).get("project")
+    lab = Lab(named_home(), clock=named_clock(), project="" if named == "" else _project_here())
     click.get_current_context().call_on_close(lab.close)
+    if named:
+        lab.home.project = _project_called(lab, named)
     return lab
+
+
+def _project_here() -> str:
+    from theorex_lab.project import project_of
+
+    try:
+        return project_of(str(Path.cwd()))
+    except OSError:  # the folder was removed
+        return ""
+
+
+def _project_called(lab: Lab, name: str) -> str:
+    """The project of that name, else of the folder at that path. Raises InvalidInput where there is neither."""
+    from theorex_lab.memory.projects import find_project
+    from theorex_lab.project import project_of
+
+    try:
+        return find_project(lab.home, name)
+    except InvalidInput:
+        if (folder := Path(name).expanduser()).is_dir():
+            return project_of(str(folder.absolute()))
+        raise
 
 
 def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:

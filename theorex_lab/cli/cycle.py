@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli import command, emit, open_lab, reads_project, tends_project
 from theorex_lab.cli.agents import agent_option, nearest, note, own_agent
 from theorex_lab.cli.number import CONCEPT_ID, RESULTS
 from theorex_lab.ids import check_session
+
+if TYPE_CHECKING:
+    from theorex_lab.lab import Lab
+    from theorex_lab.memory.context import Context
 
 _AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
 
 
 @command("flush")
+@tends_project
 @_AGENT
 @click.option("--session", default=None, help="The session; default: all of the agent's.")
 def flush(agent: str | None, session: str | None) -> None:
@@ -31,6 +37,7 @@ def flush(agent: str | None, session: str | None) -> None:
 
 
 @command("graduate")
+@tends_project
 @_AGENT
 def graduate(agent: str | None) -> None:
     """Seven UTC days in a row with a best score of at least graduationThreshold, within the last fourteen."""
@@ -39,6 +46,7 @@ def graduate(agent: str | None) -> None:
 
 
 @command("promote")
+@tends_project
 @_AGENT
 @click.option(
     "--force", "forced", type=CONCEPT_ID, multiple=True, metavar="ID", help="Promote this concept_id in any case."
@@ -61,26 +69,41 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
 
 
 @command("flash-inject")
+@reads_project
 @_AGENT
 @click.option("--session", required=True, help="The running session.")
 def flash_inject(agent: str | None, session: str) -> None:
     """Up to ten ACTIVE concepts and the five that flushes kept last."""
-    text = open_lab().flash_inject(check_session(session), agent=own_agent(agent))
-    emit({"text": text}, text.rstrip("\n"))
+    lab, name = open_lab(), own_agent(agent)
+    context = lab.flash_context(check_session(session), agent=name)
+    _note_given(lab, "flash_inject", context, name, session)
+    emit({"text": context.text}, context.text.rstrip("\n"))
 
 
 @command("boot-aware")
+@reads_project
 @_AGENT
 @click.option("--model", default="default", show_default=True, help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
 def boot_aware(agent: str | None, model: str) -> None:
     """A model without a budget of its own gets the default's."""
     from theorex_lab.designs.theorex.context import BUDGETS
 
-    lab = open_lab()
-    context = lab.boot_aware(model, agent=own_agent(agent))
+    lab, name = open_lab(), own_agent(agent)
+    context = lab.boot_aware(model, agent=name)
+    _note_given(lab, "boot_aware", context, name)
     known = [*BUDGETS, *lab.settings.models]
     if model not in known:
         note(
             f"no model {model!r} is known, so that it gets the default's budget; the nearest is {nearest(model, known)!r}"
         )
     emit({**asdict(context), "model": model}, context.text.rstrip("\n"))
+
+
+def _note_given(lab: Lab, how: str, context: Context, agent: str, session: str = "") -> None:
+    from theorex_lab.memory.recalled import note_recalled
+
+    problem = note_recalled(
+        lab.home, how, items=context.items, tokens=context.tokens, agent=agent, session=session
+    )  # fmt: skip
+    if problem:
+        note(problem)

@@ -58,7 +58,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     from theorex_lab.designs.theorex.refine import refine
 
     name = _named(agent)
-    lab = open_lab()
+    lab = open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else _all_agents(lab)
     refined = [refine(lab.home, agent=each, days=days) for each in names]

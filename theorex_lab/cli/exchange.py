@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, keeps_secrets, open_lab, printable
+from theorex_lab.cli import command, emit, fail, keeps_secrets, open_lab, printable, tends_project
 from theorex_lab.cli.agents import agent_option
 from theorex_lab.clock import to_microseconds
 from theorex_lab.errors import FilesThere
@@ -37,7 +37,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     """
     from theorex_lab.exchange.home_files import export_home
 
-    lab = open_lab()
+    lab = open_lab(all_projects=True)
     write = partial(export_home, lab.home, lab.searcher, folder and folder.expanduser(), agent=agent)
     try:
         done = write(replace=replace)
@@ -90,11 +90,13 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> Non
 
 
 @command("archive")
+@tends_project
 @click.option(
     "--before", required=True, metavar="DATE", help="YYYY-MM-DD, or a time with its offset; older events move."
 )
 def archive(before: str) -> None:
     """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before."""
     moment = to_microseconds(f"{before}T00:00:00Z" if _DAY.fullmatch(before) else before)
-    done = open_lab().archive(moment)
+    lab = open_lab()
+    done = lab.archive(moment, project=lab.home.project or None)
     emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, one_row, open_lab
+from theorex_lab.cli import command, emit, fail, one_row, open_lab, tends_project
 from theorex_lab.cli.agents import agent_option
 from theorex_lab.errors import InvalidInput
 
@@ -78,6 +78,7 @@ def gate() -> None:
 
 
 @command("nightly")
+@tends_project
 @agent_option("The agent, or all.", default=ALL, show_default=True)
 @click.option(
     "--reviewer",

@@ -28,6 +28,9 @@ from pydantic_core import from_json
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
+from theorex_lab.memory.context import Context
+from theorex_lab.memory.projects import find_project
+from theorex_lab.memory.recalled import Given, given, note_recalled
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, PromotedConcepts, Status, WrittenText
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
 from theorex_lab.serve.signals import ending
@@ -35,6 +38,7 @@ from theorex_lab.serve.signals import ending
 PATH = "/mcp"
 DEFAULT_PORT = 18_800
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
 _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
 _LAST_ANSWERS_SECONDS = 10.0
 _HEAD_BYTES = 65_536  # what a request holds beside the text
@@ -44,6 +48,14 @@ AgentId = Annotated[
     str | None,
     Field(
         description="Whose memory; leave it out for the agent that the server was started for. Another is refused unless the server is for any agent.",
+        max_length=64,
+    ),
+]
+
+ProjectName = Annotated[
+    str | None,
+    Field(
+        description="The project's name; leave it out for the one that the server was started for, else all.",
         max_length=64,
     ),
 ]
@@ -157,16 +169,36 @@ def _naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
     return named
 
 
+def _scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
+    """The lab for the project that a call names, by a name that is known; `new`: or by a whole one that is not yet."""
+    if project is None:
+        return lab
+    whole = new and _WHOLE_PROJECT.fullmatch(project)
+    return lab.in_project(project if whole else find_project(lab.home, project))
+
+
+def _noted(lab: Lab, how: str, agent: str, given: Given, query: str = "") -> list[str]:
+    """Note what is given to the agent; what stood in the way."""
+    problem = note_recalled(lab.home, how, query=query, agent=agent, **given)
+    if problem:
+        print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
+    return [problem] if problem else []
+
+
+def _of(context: Context) -> Given:
+    return {"items": list(context.items), "tokens": context.tokens}
+
+
 def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) -> None:
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     repeatable = adds.model_copy(update={"idempotent_hint": True})
 
     @server.tool(description="How much is remembered, by tier, and the hottest concepts.", annotations=reads)
-    def status(agent_id: AgentId = None) -> Status:
+    def status(agent_id: AgentId = None, project: ProjectName = None) -> Status:
         with _explained():
             name = named(agent_id)
-            found = lab.status(agent=name)
+            found = _scoped(lab, project).status(agent=name)
             row = found["agents"][0]
             return Status(agent=name, count=row["concepts"], tiers=row["tiers"], top=row["top"], events=found["events"])
 
@@ -179,10 +211,13 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
         limit: Annotated[int, Field(description="How many results at most.", ge=1, le=100)] = 10,
         agent_id: AgentId = None,
         cold: Annotated[bool, Field(description="Also what was put to sleep.")] = False,
+        project: ProjectName = None,
     ) -> FoundItems:
         with _explained():
-            hits = lab.search(query, agents=[named(agent_id)], limit=limit, cold=cold)
-            return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=list(hits.notes))
+            here, name = _scoped(lab, project), named(agent_id)
+            hits = here.search(query, agents=[name], limit=limit, cold=cold)
+            noted = _noted(here, "mcp_search", name, given(hits), query)
+            return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=[*hits.notes, *noted])
 
     @server.tool(
         description="Remember one thing: a whole sentence that will make sense on its own, months from now.",
@@ -204,10 +239,13 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
             ),
         ] = "agent",
         agent_id: AgentId = None,
+        project: ProjectName = None,
     ) -> WrittenText:
         with _explained():
-            written = lab.agent(named(agent_id)).write(
-                text, observation_type=type, source=source, tags=tags, session=check_session(session)
+            written = (
+                _scoped(lab, project, new=True)
+                .agent(named(agent_id))
+                .write(text, observation_type=type, source=source, tags=tags, session=check_session(session))
             )
             return WrittenText(event_id=written.event_id, concepts=written.concepts)
 
@@ -220,7 +258,8 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
         force: Annotated[list[str], Field(description="concept ids to promote in any case.", max_length=1_000)] = [],  # noqa: B006
     ) -> PromotedConcepts:
         with _explained():
-            return PromotedConcepts(**lab.promote(agent=named(agent_id), force=_concept_ids(force))._asdict())
+            done = lab.in_project("").promote(agent=named(agent_id), force=_concept_ids(force))
+            return PromotedConcepts(**done._asdict())
 
     @server.tool(
         name="boot-inject",
@@ -229,25 +268,46 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
     )
     def boot_inject(
         agent_id: AgentId = None,
+        project: ProjectName = None,
     ) -> BootContext:
         with _explained():
-            named(agent_id)  # the context is all agents'; a wrong name is refused all the same
-            made = lab.boot_inject()
+            here, name = _scoped(lab, project), named(agent_id)  # the context is all agents'
+            made = here.boot_inject()
+            _noted(here, "mcp_boot_inject", name, _of(made))
             return BootContext(text=made.text, tokens=made.tokens, concepts=made.concepts)
 
 
 def _add_resources(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) -> None:
+    def context_of(project: str | None, agent: str = "-", model: str | None = None) -> str:
+        with _explained(ResourceError, _wrong_parameter):
+            here, name = _scoped(lab, project), named(None if agent == "-" else agent)
+            made = here.context() if model is None else here.boot_aware(model, agent=name)
+            _noted(here, "mcp_context", name, _of(made))
+            return made.text
+
     @server.resource("theorex://context", title="Boot context", mime_type="text/markdown")
     def boot_context() -> str:
         """What the next session of any agent starts with."""
-        with _explained(ResourceError, _wrong_parameter):
-            return lab.context().text
+        return context_of(None)
 
     @server.resource("theorex://context/{agent}/{model}", title="Boot context for a model", mime_type="text/markdown")
     def context_of_model(agent: str, model: str) -> str:
         """An agent's context, cut to the budget of a model such as claude-sonnet; `-` stands for the server's agent."""
-        with _explained(ResourceError, _wrong_parameter):
-            return lab.boot_aware(model, agent=named(None if agent == "-" else agent)).text
+        return context_of(None, agent, model)
+
+    @server.resource("theorex://project/{project}/context", title="A project's boot context", mime_type="text/markdown")
+    def context_of_project(project: str) -> str:
+        """What the next session of any agent in a project starts with."""
+        return context_of(project)
+
+    @server.resource(
+        "theorex://project/{project}/context/{agent}/{model}",
+        title="A project's boot context for a model",
+        mime_type="text/markdown",
+    )
+    def context_of_project_and_model(project: str, agent: str, model: str) -> str:
+        """An agent's context in a project, cut to the budget of a model; `-` stands for the server's agent."""
+        return context_of(project, agent, model)
 
 
 def _concept_ids(given: list[str]) -> list[int]:

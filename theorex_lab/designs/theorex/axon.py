@@ -133,7 +133,7 @@ class Axon(View):
         """A mask of the observations that are of one of these projects or of none; None: of all."""
         if projects is None:
             return np.ones(len(self.observations), bool)
-        return self._wanted(projects)[self.observations["project"]]
+        return np.asarray(self._wanted(projects)[self.observations["project"]])
 
     def _wanted(self, projects: Iterable[str], *, alone: bool = False) -> NDArray[np.bool_]:
         names = projects if alone else ("", *projects)
