@@ -28,37 +28,19 @@ from pydantic_core import from_json
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
-from theorex_lab.memory.context import Context
-from theorex_lab.memory.projects import find_project
-from theorex_lab.memory.recalled import Given, given, note_recalled
+from theorex_lab.memory.recalled import given
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, PromotedConcepts, Status, WrittenText
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
+from theorex_lab.serve.scoped import AgentId, ProjectName, naming, noted, scoped
 from theorex_lab.serve.signals import ending
 
 PATH = "/mcp"
 DEFAULT_PORT = 18_800
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
 _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
 _LAST_ANSWERS_SECONDS = 10.0
 _HEAD_BYTES = 65_536  # what a request holds beside the text
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
-
-AgentId = Annotated[
-    str | None,
-    Field(
-        description="Whose memory; leave it out for the agent that the server was started for. Another is refused unless the server is for any agent.",
-        max_length=64,
-    ),
-]
-
-ProjectName = Annotated[
-    str | None,
-    Field(
-        description="The project's name; leave it out for the one that the server was started for, else all.",
-        max_length=64,
-    ),
-]
 
 Tag = Annotated[str, Field(max_length=64)]
 
@@ -148,45 +130,10 @@ def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _
         subscriptions=False,
     )
     server.max_request_bytes = _ESCAPED * lab.settings.max_text_bytes + _HEAD_BYTES
-    named = _naming(check_agent(agent), any_agent=any_agent)
+    named = naming(check_agent(agent), any_agent=any_agent)
     _add_tools(server, lab, named)
     _add_resources(server, lab, named)
     return server
-
-
-def _naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
-    """Whom a call speaks of, by the name in it: `own` without one; raises InvalidInput for another's that is not open."""
-
-    def named(agent_id: str | None) -> str:
-        name = own if agent_id is None else check_agent(agent_id)
-        if name != own and not any_agent:
-            raise InvalidInput(
-                f"got the agent {name!r}; allowed is {own!r}, for whom this server was started: start one for {name!r}, "
-                "or this one with --any-agent"
-            )
-        return name
-
-    return named
-
-
-def _scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
-    """The lab for the project that a call names, by a name that is known; `new`: or by a whole one that is not yet."""
-    if project is None:
-        return lab
-    whole = new and _WHOLE_PROJECT.fullmatch(project)
-    return lab.in_project(project if whole else find_project(lab.home, project))
-
-
-def _noted(lab: Lab, how: str, agent: str, given: Given, query: str = "") -> list[str]:
-    """Note what is given to the agent; what stood in the way."""
-    problem = note_recalled(lab.home, how, query=query, agent=agent, **given)
-    if problem:
-        print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
-    return [problem] if problem else []
-
-
-def _of(context: Context) -> Given:
-    return {"items": list(context.items), "tokens": context.tokens}
 
 
 def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) -> None:
@@ -198,7 +145,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
     def status(agent_id: AgentId = None, project: ProjectName = None) -> Status:
         with _explained():
             name = named(agent_id)
-            found = _scoped(lab, project).status(agent=name)
+            found = scoped(lab, project).status(agent=name)
             row = found["agents"][0]
             return Status(agent=name, count=row["concepts"], tiers=row["tiers"], top=row["top"], events=found["events"])
 
@@ -214,10 +161,10 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
         project: ProjectName = None,
     ) -> FoundItems:
         with _explained():
-            here, name = _scoped(lab, project), named(agent_id)
+            here, name = scoped(lab, project), named(agent_id)
             hits = here.search(query, agents=[name], limit=limit, cold=cold)
-            noted = _noted(here, "mcp_search", name, given(hits), query)
-            return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=[*hits.notes, *noted])
+            notes = [*hits.notes, *noted(here, "mcp_search", name, given(hits), query)]
+            return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=notes)
 
     @server.tool(
         description="Remember one thing: a whole sentence that will make sense on its own, months from now.",
@@ -243,7 +190,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
     ) -> WrittenText:
         with _explained():
             written = (
-                _scoped(lab, project, new=True)
+                scoped(lab, project, new=True)
                 .agent(named(agent_id))
                 .write(text, observation_type=type, source=source, tags=tags, session=check_session(session))
             )
@@ -271,18 +218,18 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
         project: ProjectName = None,
     ) -> BootContext:
         with _explained():
-            here, name = _scoped(lab, project), named(agent_id)  # the context is all agents'
+            here, name = scoped(lab, project), named(agent_id)  # the context is all agents'
             made = here.boot_inject()
-            _noted(here, "mcp_boot_inject", name, _of(made))
+            noted(here, "mcp_boot_inject", name, made)
             return BootContext(text=made.text, tokens=made.tokens, concepts=made.concepts)
 
 
 def _add_resources(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) -> None:
     def context_of(project: str | None, agent: str = "-", model: str | None = None) -> str:
         with _explained(ResourceError, _wrong_parameter):
-            here, name = _scoped(lab, project), named(None if agent == "-" else agent)
+            here, name = scoped(lab, project), named(None if agent == "-" else agent)
             made = here.context() if model is None else here.boot_aware(model, agent=name)
-            _noted(here, "mcp_context", name, _of(made))
+            noted(here, "mcp_context", name, made)
             return made.text
 
     @server.resource("theorex://context", title="Boot context", mime_type="text/markdown")
