@@ -187,10 +187,12 @@ class Lab:
         return OutcomeLog(self.home)
 
     def in_project(self, project: str) -> Lab:
-        """This lab for another project, '' for all; it shares everything with this one, which is the one to close.
+        """This lab for a project, '' for all; it shares everything with this one, which is the one to close.
 
         Raises InvalidInput for a project outside the rule.
         """
+        if project == self.home.project:
+            return self
         _ = self.searcher  # kept for both
         other = copy(self)
         other.home = self.home.in_project(project)

@@ -54,16 +54,16 @@ class ItemIndex(View):
         self.located = Table(document="i4", project="i4")
         self.lexical = LexicalIndex()
         self._once: dict[_Key, int] | None = {}  # items that keep their first text, and their documents
-        self._located: set[int] = set()  # of those documents: document << 32 | project
+        self._named: set[tuple[int, int, int, int]] = set()  # those items, each with a project that it was named in
         self._flagged: dict[_Key, list[int]] = {}  # documents of items that events hide, put to sleep or wake
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in the texts of items that are new to the agent, and what events do to those that are there."""
         new = _Arrivals(len(self.documents))
         for event in events:
-            agent = self.agents.number(event.agent)
+            agent, project = self.agents.number(event.agent), self.projects.number(event.body.get("project", ""))
             for kind in self.readers[event.kind]:
-                self._take_in(event, kind, self.item_kinds.number(kind.name), agent, new)
+                self._take_in(event, kind, self.item_kinds.number(kind.name), agent, project, new)
         if new.rows:
             self._append(new)
         if new.located:
@@ -74,21 +74,19 @@ class ItemIndex(View):
             for document, value in flags:
                 self.documents[column][document] = value
 
-    def _take_in(self, event: Event, kind: ItemKind, number: int, agent: int, new: _Arrivals) -> None:
+    def _take_in(self, event: Event, kind: ItemKind, number: int, agent: int, project: int, new: _Arrivals) -> None:
         once, flagged = self._known()
         has_flags = kind.has_flags
-        project = self.projects.number(event.body.get("project", ""))
         if has_flags:
             new.flags["hidden"] += self._flags(event, kind.hides, number, agent, value=True)
         for item_id, text, tags in kind.texts[event.kind](event) if event.kind in kind.texts else ():
             item, document = item_number(item_id), new.first + len(new.rows)
             if kind.once:
-                named = once.setdefault((number, agent, item), document) << 32 | project
-                if named in self._located:
+                if (named := (number, agent, item, project)) in self._named:
                     continue
-                self._located.add(named)
-                if named >> 32 != document:
-                    new.located.append(named)
+                self._named.add(named)
+                if (known := once.setdefault(named[:3], document)) != document:
+                    new.located.append(known << 32 | project)
                     continue
             new.located.append(document << 32 | project)
             if has_flags:
@@ -216,8 +214,9 @@ class ItemIndex(View):
         if self._once is None:
             keys, documents = self._items(kind.name for kind in self.items if kind.once)
             self._once = dict(zip(keys, documents, strict=True))
-            located = self.located["document"].astype(np.int64) << 32 | self.located["project"]
-            self._located = set(located[np.isin(self.located["document"], documents)].tolist())
+            key_of = dict(zip(documents, keys, strict=True))
+            pairs = zip(self.located["document"].tolist(), self.located["project"].tolist(), strict=True)
+            self._named = {(*key_of[document], project) for document, project in pairs if document in key_of}
             self._flagged = {}
             for key, document in zip(*self._items(kind.name for kind in self.items if kind.has_flags), strict=True):
                 self._flagged.setdefault(key, []).append(document)
