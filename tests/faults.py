@@ -73,16 +73,16 @@ def fill(lab: Lab) -> None:
         text = "the upload worker met a database deadlock"
         lab.journal.append([tool_event(text, at=NOW - day * DAY, session=f"d{day}")])
         if day:
-            lab.flush(f"d{day}")
+            lab.theorex.flush(f"d{day}")
     lab.journal.append([tool_event("ok", session="d0"), tool_event("the gateway lost its certificate", session="d0")])
 
 
 STEPS: dict[str, Callable[[Lab], object]] = {
-    "flush": lambda lab: lab.flush("d0"),
-    "graduate": lambda lab: lab.graduate(),
-    "promote": lambda lab: lab.promote(),
-    "prune": lambda lab: lab.prune(),
-    "scan": lambda lab: lab.scan(),
+    "flush": lambda lab: lab.theorex.flush("d0"),
+    "graduate": lambda lab: lab.theorex.graduate(),
+    "promote": lambda lab: lab.theorex.promote(),
+    "prune": lambda lab: lab.theorex.prune(),
+    "scan": lambda lab: lab.theorex.scan(),
     "boot_inject": lambda lab: lab.boot_inject(),
     "snapshot": lambda lab: lab.views.snapshot(lab.views.get(Flash)),
 }

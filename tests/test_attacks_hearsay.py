@@ -279,7 +279,7 @@ def trust(lab: Lab, label: str, *, agent: str = "main") -> int:
 def given(lab: Lab, *, agent: str = "main") -> dict[int, tuple[int, ...]]:
     """What the agent has in the shared web once it has promoted all that it may: count, fixes, first, last, trust."""
     axon = lab.views.get(Axon)
-    lab.promote(agent=agent, force=axon.concepts["concept_id"][axon.rows_of([agent])].tolist())
+    lab.theorex.promote(agent=agent, force=axon.concepts["concept_id"][axon.rows_of([agent])].tolist())
     return lab.views.get(SharedWeb).contributed(agent)
 
 
@@ -326,7 +326,7 @@ def test_an_agent_corroborates_with_its_own_counts_alone(lab: Lab) -> None:
     count, _, first, last, level = given(lab)[concept_id("parser_cache")]
     assert (count, level) == (2, TRUST["agent"])
     assert first == last == lab.clock.now()
-    (shared,) = [each for each in lab.query_shared("parser_cache") if each.text == "parser_cache"]
+    (shared,) = [each for each in lab.theorex.query_shared("parser_cache") if each.text == "parser_cache"]
     assert shared.count == 2
     lab.clock.advance(days=1)
     tell(lab, "the parser_cache is cold", source="tool", times=500)
@@ -349,9 +349,9 @@ def test_a_refused_name_does_not_graduate_as_trusted(lab: Lab) -> None:
             body = {"text": f"Do not use {EVIL}, use the parser", "source": "user"}
             event = new_event("prompt", body, agent="main", session=f"d{day}", at=NOW - day * DAY)
             other.journal.append([event])
-            other.flush(f"d{day}")
+            other.theorex.flush(f"d{day}")
         tell(other, f"{EVIL} comes first", source="tool")
-        other.graduate()
+        other.theorex.graduate()
         assert trust(other, EVIL) < TRUST["agent"]
 
 

@@ -14,9 +14,10 @@ from conftest import Run, observation
 from faults import opened
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.cli import COMMANDS, number
+from theorex_lab.cli import COMMANDS
 from theorex_lab.config import OFFLINE_MODEL, check_settings, load_settings, save_settings
 from theorex_lab.config_laws import LAW_PARAMETERS
+from theorex_lab.console import number
 from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch.tasks import MAX_LEASE_SECONDS
 from theorex_lab.errors import ConfigError, InvalidInput
@@ -59,7 +60,7 @@ def test_a_search_is_the_own_agents(run: Run, two: Path, monkeypatch: pytest.Mon
 
 def test_what_is_shared_is_found_by_everyone(run: Run, two: Path) -> None:
     with opened(two) as lab:
-        assert lab.promote(agent="alice").concepts == 1
+        assert lab.theorex.promote(agent="alice").concepts == 1
     found = texts(run("search", "harbour code", "--agent", "bob", "--json"))
     assert "harbour code" in found
     assert PRIVATE not in found

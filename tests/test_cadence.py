@@ -82,7 +82,7 @@ def test_all_snapshots_together_take_less_than_three_times_the_journal(
                     shares.append((last - before - batch) / last)
                 lab.views.get(kind)
             if scans and number % 5 == 4:
-                lab.scan()
+                lab.theorex.scan()
     size = (tmp_path / "theorex.db").stat().st_size
     assert sum(bytes_ for _, bytes_ in written) <= 3 * size
     assert max(shares) <= 0.55, "of all events, beside those of the last batch"
@@ -111,10 +111,10 @@ def test_what_a_large_step_decided_is_folded_by_no_other_process(
 def test_a_step_that_changed_little_writes_nothing(tmp_path: Path, written: list[tuple[str, int]]) -> None:
     with opened(tmp_path) as lab:
         lab.journal.append(many(400))
-        lab.scan()
+        lab.theorex.scan()
         assert [name for name, _ in written] == ["axon"]
         lab.agent("main").write("one more")
-        lab.scan()
+        lab.theorex.scan()
         assert [name for name, _ in written] == ["axon"]
 
 
@@ -125,10 +125,10 @@ def test_a_scan_killed_before_its_snapshot_gets_one_when_it_is_repeated(
         lab.journal.append(many(400))
         with monkeypatch.context() as patch:
             patch.setattr(Views, "snapshot_after_step", lambda *_: None)
-            lab.scan()
+            lab.theorex.scan()
     assert written == []
     with opened(tmp_path) as lab:
-        lab.scan()
+        lab.theorex.scan()
     assert [name for name, _ in written] == ["axon"]
 
 

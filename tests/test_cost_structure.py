@@ -116,9 +116,9 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         return int(next(line.split()[1] for line in lines if line.startswith("wchar")))
 
     lab.journal.append(_events(500))
-    lab.scan()
+    lab.theorex.scan()
     before, seq = written(), lab.journal.last_seq()
-    lab.scan()
+    lab.theorex.scan()
     assert lab.journal.last_seq() == seq
     assert written() == before
 
@@ -127,16 +127,16 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
     ("act", "opened"),
     [
         (lambda lab: lab.agent("main").write("caches go stale"), set()),
-        (lambda lab: lab.scan(), {"axon"}),
-        (lambda lab: lab.prune(), {"axon"}),
+        (lambda lab: lab.theorex.scan(), {"axon"}),
+        (lambda lab: lab.theorex.prune(), {"axon"}),
         (lambda lab: lab.boot_inject(), {"axon", "outcomes"}),
         (lambda lab: lab.status(), {"axon"}),
         (lambda lab: lab.search("caches"), {"items", "axon"}),
         (lambda lab: lab.agent("main").search("caches"), {"items", "axon", "shared"}),
-        (lambda lab: lab.graduate(), {"short_term"}),
-        (lambda lab: lab.flush("a-session"), {"flash"}),
-        (lambda lab: lab.promote(), {"axon", "shared"}),
-        (lambda lab: lab.boot_aware(), {"axon", "shared"}),
+        (lambda lab: lab.theorex.graduate(), {"short_term"}),
+        (lambda lab: lab.theorex.flush("a-session"), {"flash"}),
+        (lambda lab: lab.theorex.promote(), {"axon", "shared"}),
+        (lambda lab: lab.theorex.boot_aware(), {"axon", "shared"}),
     ],
     ids=["write", "scan", "prune", "boot-inject", "status", "search", "search of an agent", "graduate", "flush",
          "promote", "boot-aware"],

@@ -140,7 +140,7 @@ def test_a_session_is_matched_and_goes_with_its_events(tmp_path: Path) -> None:
     with opened(tmp_path) as lab, opened(tmp_path) as other:
         fill(lab)
         lab.journal.append([tool_event("the upload worker met a wall", session=session)])
-        assert lab.flush(session).kept == 1
+        assert lab.theorex.flush(session).kept == 1
         lab.journal.append([tool_event("the upload worker met a door", session=session)])
         lab.journal.append([new_event("session_ended", {}, agent="main", session=session, at=NOW)])
         for kind in VIEWS:
@@ -150,7 +150,7 @@ def test_a_session_is_matched_and_goes_with_its_events(tmp_path: Path) -> None:
         assert len(select(lab.journal, match=SECRET)) == 5
         assert len(lab.erase(match=SECRET)) == 5
         assert holding(tmp_path, SECRET) == []
-        assert session not in lab.sessions() + other.sessions()
+        assert session not in lab.theorex.sessions() + other.theorex.sessions()
         for each in (lab, other):
             views = (each.views.get(Flash), each.views.get(ShortTerm))
             assert not any(SECRET in name for one in views for name in one.sessions)
@@ -358,9 +358,9 @@ def test_what_is_erased_while_it_is_flushed_is_not_kept(tmp_path: Path, monkeypa
         lab.journal.append([tool_event(f"the {SECRET} gateway"), tool_event("the upload worker met a wall")])
         with monkeypatch.context() as patch:
             patch.setattr(lifecycle, "_append_once", late)
-            assert lab.flush("s1") == (0, 0)
+            assert lab.theorex.flush("s1") == (0, 0)
         assert holding(tmp_path, SECRET) == []
-        assert lab.flush("s1") == (1, 0), "the rest is kept by the next"
+        assert lab.theorex.flush("s1") == (1, 0), "the rest is kept by the next"
 
 
 def test_what_is_derived_between_choosing_and_erasing_cannot_be(tmp_path: Path, monkeypatch) -> None:
@@ -705,7 +705,7 @@ def test_a_file_may_be_swept_between_any_two_looks_into_it(tmp_path: Path, monke
 def test_a_name_that_only_the_shared_web_keeps_is_numbers(tmp_path: Path) -> None:
     with opened(tmp_path) as lab:
         lab.journal.append([secret()])
-        lab.promote()
+        lab.theorex.promote()
         assert lab.views.get(SharedWeb).contributed("main").keys() == {concept_id(f"{SECRET} vault")}
         lab.erase(match=SECRET)
-        assert lab.query_shared(SECRET) == []
+        assert lab.theorex.query_shared(SECRET) == []

@@ -191,7 +191,7 @@ def test_what_was_exported_comes_back_the_same(
         half = len(stream) // 2
         lab.journal.append([*stream[:half], *extra])
         for agent in promoting:
-            lab.promote(agent=agent)
+            lab.theorex.promote(agent=agent)
         lab.journal.append(stream[half:])
         lab.searcher.embed_pending(limit=20)
         export(lab, root / "out")
@@ -241,7 +241,7 @@ def team(tmp_path: Path) -> Path:
             "Postgres in Berlin crashed", source="user", at="2026-02-01T00:00:00Z", session="s 1"[:1]
         )
         lab.journal.append([kept(["cache stampede", "lease"], "sage", day, 0.75, "tool") for day in (1, 1, 14, 15)])
-        lab.promote(agent="main")
+        lab.theorex.promote(agent="main")
         lab.searcher.embed_pending()
         export(lab, tmp_path / "out")
     return tmp_path / "out"
@@ -307,7 +307,7 @@ def test_a_file_never_lowers_what_is_known(team: Path, tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
         for _ in range(3):
             lab.agent("main").write("TTL invalidation prevents cache stampedes", source="user")
-        lab.promote(agent="main")
+        lab.theorex.promote(agent="main")
         before = state(lab)
         take(lab, team)
         assert state(lab) == before
@@ -377,10 +377,10 @@ def test_an_unreadable_time_scores_zero_until_the_concept_is_seen_again(tmp_path
     folder = original(tmp_path / "theirs")
     with home(tmp_path / "home") as lab:
         take(lab, folder)
-        frame = lab.axon().frame().set_index("canonical_form")
+        frame = lab.theorex.axon().frame().set_index("canonical_form")
         assert frame.loc["timeline", "importance_weight"] == 0
         lab.journal.append([observation("seen", labels=["timeline"], agent="sage")])
-        assert lab.axon().frame().set_index("canonical_form").loc["timeline", "importance_weight"] == 1
+        assert lab.theorex.axon().frame().set_index("canonical_form").loc["timeline", "importance_weight"] == 1
 
 
 def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> None:

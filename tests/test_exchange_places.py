@@ -72,8 +72,8 @@ def filled(lab: Lab) -> Lab:
     lab.journal.append(
         [*old, observation("a queue", labels=["queue"]), observation("a ttl", labels=["ttl"], agent="sage")]
     )
-    lab.scan()
-    lab.promote()
+    lab.theorex.scan()
+    lab.theorex.promote()
     OutcomeLog(lab.home).record(agent="main", decision="retry", result="timeout", success=False)
     return lab
 
@@ -90,7 +90,7 @@ def test_what_was_exported_there_is_found_there(home: Open, tmp_path: Path) -> N
         assert [report.problems for report in take(lab)] == [[]] * 5
         assert tiers(lab) == expected
         assert [each.decision for each in OutcomeLog(lab.home).outcomes()] == ["retry"]
-        assert {each.text for each in lab.query_shared("queue")} == {"Queue"}
+        assert {each.text for each in lab.theorex.query_shared("queue")} == {"Queue"}
         assert sum(report.imported for report in take(lab)) == 0, "importing twice imports once"
 
 

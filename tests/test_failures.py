@@ -489,7 +489,7 @@ def test_an_attack_in_a_fix_cannot_leave_its_fence(lab: Lab, name: str) -> None:
     assert len(record.fix_description) <= 300
     assert text.isprintable()
     assert (fix.body["type"], fix.body["source"]) == ("trace_fix", "model")
-    lab.promote()
+    lab.theorex.promote()
     lab.boot_inject()
     context = lab.context().text
     assert lab.context_file.read_text() == context

@@ -50,7 +50,7 @@ folder, name, secret = Path(sys.argv[1]), sys.argv[2], sys.argv[4]
 while not (folder / "stop").exists():
     with opened(folder / "home", snapshotAfterEvents=100) as lab:
         if name == "scan":
-            lab.scan()
+            lab.theorex.scan()
             for kind in VIEWS:
                 lab.views.snapshot(lab.views.get(kind))
             continue

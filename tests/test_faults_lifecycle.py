@@ -214,18 +214,18 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
     hour = 3_600_000_000
     with opened(tmp_path) as lab:
         fill(lab)
-        lab.scan()
+        lab.theorex.scan()
     with opened(tmp_path, at=NOW - hour) as lab:
         written = lab.agent("main").write("the cache was warm again")
         lab.journal.append([observation("z", labels=["cache", "ttl"], at=NOW - hour)])
         lab.journal.append([tool_event("the scheduler lost its lease", at=NOW - hour, session="d0")])
-        assert lab.flush("d0").kept >= 2
-        lab.graduate()
-        lab.promote()
+        assert lab.theorex.flush("d0").kept >= 2
+        lab.theorex.graduate()
+        lab.theorex.promote()
         lab.boot_inject()
-        lab.scan()
+        lab.theorex.scan()
         last = lab.journal.last_seq()
-        again = lab.scan()
+        again = lab.theorex.scan()
         assert (again.changed, again.slept, again.links_dropped) == (0, 0, 0)
         assert lab.journal.last_seq() == last, "a second scan notes nothing"
         axon = lab.views.get(Axon)
@@ -237,8 +237,8 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
         assert int(axon.links["last_seen"].max()) == NOW
         assert lab.verify().ok
     with opened(tmp_path, at=NOW + 1) as lab:
-        assert lab.flush("d0").kept == 0
-        lab.graduate()
+        assert lab.theorex.flush("d0").kept == 0
+        lab.theorex.graduate()
         frame = lab.agent("main").axon.frame().set_index("canonical_form")
         assert frame.loc["upload worker", "frequency_count"] == 7, "graduated once, with each of its days"
         assert lab.verify().ok
@@ -252,9 +252,9 @@ def test_a_clock_set_back_by_more_than_a_step_refuses_only_what_is_dated_ahead(t
         with pytest.raises(ValueError, match="more than 5 minutes ahead"):
             lab.write_all([Entry("dated ahead", "main", at=NOW)])
         assert lab.journal.last_seq() == before
-        assert lab.flush("d0").kept == 2
-        lab.scan()
-        lab.promote()
+        assert lab.theorex.flush("d0").kept == 2
+        lab.theorex.scan()
+        lab.theorex.promote()
         assert lab.verify().ok
 
 
@@ -269,10 +269,10 @@ def _live_with_a_secret(lab: Lab) -> None:
     lab.agent("main").write(f"the {SECRET} vault holds the signing key", observation_type="trace_fix")
     lab.journal.append([tool_event(f"the {SECRET} gateway", at=NOW - day * DAY, session=f"s{day}") for day in range(7)])
     for day in range(7):
-        assert lab.flush(f"s{day}").kept
-    assert any(SECRET in label for label in lab.graduate())
-    lab.promote()
-    assert any(SECRET in each.text.lower() for each in lab.query_shared(SECRET))
+        assert lab.theorex.flush(f"s{day}").kept
+    assert any(SECRET in label for label in lab.theorex.graduate())
+    lab.theorex.promote()
+    assert any(SECRET in each.text.lower() for each in lab.theorex.query_shared(SECRET))
     lab.boot_inject()
     lab.search(SECRET)
     lab.searcher.embed_pending()
@@ -308,8 +308,8 @@ def _expect_gone(home: Path) -> None:
         assert lab.search("cache").hits
         assert not any(SECRET in hit.text.lower() for hit in lab.search(SECRET))
         assert SECRET not in lab.context().text.lower()
-        assert SECRET not in lab.boot_aware().text.lower() + lab.flash_inject("open").lower()
-        assert lab.flush("open").kept == 0, "what was erased before its flush is not flushed"
+        assert SECRET not in lab.theorex.boot_aware().text.lower() + lab.theorex.flash_inject("open").lower()
+        assert lab.theorex.flush("open").kept == 0, "what was erased before its flush is not flushed"
         kinds = [event.kind for event in lab.journal.tail(0, erased=True) if event.erased]
         assert {kind: kinds.count(kind) for kind in set(kinds)} == {
             "observation": 1, "tool_used": 8, "short_term": 7, "graduated": 1,
@@ -335,13 +335,13 @@ def test_what_is_left_after_an_erasure_may_graduate_again(tmp_path: Path) -> Non
     with opened(tmp_path) as lab:
         for day in range(7, -1, -1):
             lab.journal.append([tool_event("the upload worker met a wall", at=NOW - day * DAY, session=f"d{day}")])
-            lab.flush(f"d{day}")
-        assert "upload worker" in lab.graduate()
+            lab.theorex.flush(f"d{day}")
+        assert "upload worker" in lab.theorex.graduate()
         newest = [event.id for event in lab.journal.tail(0, kinds=["tool_used"])][-1]
         lab.erase(ids=[newest])
         assert len(lab.agent("main").axon.frame()) == 0
-        assert "upload worker" in lab.graduate()
-        assert lab.graduate() == []
+        assert "upload worker" in lab.theorex.graduate()
+        assert lab.theorex.graduate() == []
         frame = lab.agent("main").axon.frame().set_index("canonical_form")
         assert frame.loc["upload worker", "frequency_count"] == 7
         assert lab.verify().ok

@@ -160,13 +160,13 @@ def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
 
 SLOW = """
 import signal, sys, threading
-import theorex_lab.designs.theorex.lifecycle as lifecycle
-write = lifecycle.write
+import theorex_lab.lab
+write = theorex_lab.lab.write_all
 def slow(*given, **more):
     print("under way", file=sys.stderr, flush=True)
     told.wait(60)
     return write(*given, **more)
-lifecycle.write, told = slow, threading.Event()
+theorex_lab.lab.write_all, told = slow, threading.Event()
 import theorex_lab.serve.mcp as mcp
 end = mcp._Input.end
 def ended(given):

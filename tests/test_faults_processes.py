@@ -70,7 +70,7 @@ def _whole_cycle(home: Path) -> None:
         for step in STEPS.values():
             step(lab)
         for agent in ("main", "sage"):
-            lab.promote(agent=agent)
+            lab.theorex.promote(agent=agent)
 
 
 def _counts(home: Path) -> dict[str, object]:
@@ -91,9 +91,9 @@ def _counts(home: Path) -> dict[str, object]:
             "alive": dict(zip(keys, axon.concepts["alive"].tolist(), strict=True)),
             "links": sorted(axon.links["count"].tolist()),
             "given": given,
-            "shared": {each.text: each.count for each in lab.query_shared("cache ttl worker deadlock", limit=50)},
+            "shared": {each.text: each.count for each in lab.theorex.query_shared("cache ttl worker deadlock", limit=50)},
             "kept": sorted(lab.views.get(ShortTerm).records["concept_id"].tolist()),
-            "waiting": lab.sessions(),
+            "waiting": lab.theorex.sessions(),
             "kinds": {kind: kinds[kind] for kind in ("observation", "tool_used", "short_term", "flushed", "graduated", "prune")},
         }  # fmt: skip
 
@@ -189,13 +189,13 @@ def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(tmp_pat
         monkeypatch.setattr(SqliteJournal, "exclusive", exclusive)
         with opened(tmp_path) as other:
             other.journal.append([kept(0)])
-            assert other.graduate() == ["cache"]
+            assert other.theorex.graduate() == ["cache"]
         return exclusive(journal)
 
     with opened(tmp_path) as lab:
         lab.journal.append([kept(day) for day in range(7, 0, -1)])
         monkeypatch.setattr(SqliteJournal, "exclusive", late)
-        assert lab.graduate() == []
+        assert lab.theorex.graduate() == []
         assert lab.views.get(Axon).concepts["count"].tolist() == [8]
 
 
@@ -212,14 +212,14 @@ def test_a_flush_decided_before_another_process_flushed_more_keeps_nothing_twice
             monkeypatch.setattr(lifecycle, "_append_once", append)
             with opened(tmp_path) as other:
                 other.journal.append([tool_event(later, at=NOW + 1)] if later else [])
-                other.flush("s1")
+                other.theorex.flush("s1")
             return append(views, events)  # type: ignore[arg-type]
 
         monkeypatch.setattr(lifecycle, "_append_once", late)
-        assert lab.flush("s1") == (0, 0)
+        assert lab.theorex.flush("s1") == (0, 0)
         kinds = Counter(event.kind for event in lab.journal.tail(0))
         assert (kinds["short_term"], kinds["flushed"]) == expected
-        assert lab.sessions() == []
+        assert lab.theorex.sessions() == []
 
 
 def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(t
             for _ in range(40):
                 for kind in VIEWS:
                     lab.views.snapshot(lab.views.get(kind))
-                lab.scan()
+                lab.theorex.scan()
 
     assert together(erasing, reading) == [0, 0]
     state(tmp_path)
@@ -267,10 +267,10 @@ def _maintain_until_killed(home: Path, kill_at: int) -> None:
     seen.install()
     with opened(home, snapshotAfterEvents=10) as lab:
         for _ in range(3):
-            for session in lab.sessions():
-                lab.flush(session)
+            for session in lab.theorex.sessions():
+                lab.theorex.flush(session)
             lab.erase(match=f"the {SECRET}")
-            lab.scan()
+            lab.theorex.scan()
             for kind in VIEWS:
                 lab.views.snapshot(lab.views.get(kind))
             lab.archive(NOW + 1)
@@ -327,7 +327,7 @@ def test_two_processes_that_create_a_home_at_once_write_into_the_same(tmp_path: 
         def live(home: Path = home) -> None:
             with opened(home) as lab:
                 lab.agent("main").write("the cache was cold")
-                lab.scan()
+                lab.theorex.scan()
                 lab.boot_inject()
 
         assert together(live, live) == [0, 0]

@@ -615,7 +615,7 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
     try:
         with opened(home, snapshotAfterEvents=1) as lab:
             fill(lab)
-            lab.scan()
+            lab.theorex.scan()
             lab.search("cache")
             lab.searcher.embed_pending()
             lab.nightly()

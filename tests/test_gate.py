@@ -282,8 +282,8 @@ def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Pa
     with Lab(tmp_path, clock=FixedClock(NOW), settings=Settings(half_life_days=1.0)) as lab:
         lab.journal.append([observation(label, labels=[label], at=NOW - 40 * DAY) for label in ("cache", "queue")])
         lab.journal.append([observation("both", labels=["cache", "queue"], at=NOW - 40 * DAY)])
-        assert lab.prune() == 2
-        lab.scan()
+        assert lab.theorex.prune() == 2
+        lab.theorex.scan()
         lab.journal.append([_outcome(["cache"], NOW)])
         asked = [lab.settings, lab.settings.model_copy(update={"half_life_days": 100.0})]
         shares = MemoryReplay(lab.journal, context_tokens=2_000).shares(needs(lab.views), asked)

@@ -149,7 +149,7 @@ def test_a_damaged_document_is_named_and_the_others_go_on(tmp_path: Path, conten
         axon, observations = take(lab, tmp_path)
         assert (axon.imported, observations.imported) == (0, 1)
         assert [problem.startswith("agents/main/axon.json: ") for problem in axon.problems] == [True]
-        assert len(lab.axon().frame()) > 0, "without their axon the sentences count"
+        assert len(lab.theorex.axon().frame()) > 0, "without their axon the sentences count"
 
 
 @pytest.mark.parametrize("name", ["..x", "A", ".hidden", "a b"])
@@ -274,5 +274,5 @@ def test_ids_of_the_file_are_never_taken_for_ours(tmp_path: Path) -> None:
     file.write_bytes(lines({**OBSERVED, "concepts": [[7, "cache", "Cache", 1]]}))
     with home(tmp_path / "home") as lab:
         take(lab, file)
-        assert lab.axon().frame()["concept_id"].tolist() == [concept_id("cache")]
+        assert lab.theorex.axon().frame()["concept_id"].tolist() == [concept_id("cache")]
         assert next(lab.journal.tail(0)).at < NOW

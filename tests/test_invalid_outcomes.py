@@ -73,7 +73,7 @@ def test_agents(lab: Lab, agent: str) -> None:
         lambda: refine(lab.home, agent=agent),
         lambda: check_context(lab.home, session="s", context_pct=60, agent=agent),
         lambda: write_moment(lab.home, "a story", agent=agent),
-        lambda: lab.flash_inject("s", agent=agent),
+        lambda: lab.theorex.flash_inject("s", agent=agent),
     ):
         with pytest.raises(InvalidInput, match="agent id"):
             call()

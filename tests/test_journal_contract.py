@@ -149,8 +149,8 @@ def test_a_lab_gives_the_same_on_either(tmp_path: Path) -> None:
                 "deploy on Mondays",
             ):
                 main.write(text, observation_type="decision")
-            lab.scan()
-            lab.promote()
+            lab.theorex.scan()
+            lab.theorex.promote()
             assert lab.verify().ok
             found = [(hit.kind, hit.text) for hit in lab.search("stampede")]
             told.append((found, lab.context().text, lab.status()["agents"], main.axon.tiers()))

@@ -76,7 +76,7 @@ def _lived(lab: Lab, *, rounds: int) -> None:
         lab.journal.append([_prompt(f"what of {number}"), _prompt(f"why {number}?", agent="sage")])
         lab.journal.append([observation("a story", labels=[f"c{number}"], observation_type="moment")])
         lab.outcomes.record("main", f"decided {number}", "done", success=True)
-    lab.scan()
+    lab.theorex.scan()
     lab.journal.append([_prompt("and now?")])
 
 

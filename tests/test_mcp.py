@@ -40,7 +40,7 @@ README = Path(__file__).parent.parent / "README.md"
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]
 PLAIN = False  # no certificates are read: that takes longer than a request
-TOOLS = ["status", "search", "write", "promote", "boot-inject"]
+TOOLS = ["status", "search", "write", "boot-inject", "promote"]
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 

@@ -34,7 +34,7 @@ def fill(lab: Lab) -> None:
     lab.journal.append([observation("old", labels=["fax", "telex"], at=NOW - 45 * DAY)])
     for day in range(6, -1, -1):
         lab.journal.append([tool_event("the upload worker met a deadlock", at=NOW - day * DAY, session=f"d{day}")])
-        lab.flush(f"d{day}")
+        lab.theorex.flush(f"d{day}")
     for number in range(10):
         lab.journal.append(
             [

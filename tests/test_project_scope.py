@@ -111,11 +111,11 @@ def test_memory_of_older_releases_is_found_in_every_project(lab: Lab, shop: Lab)
 
 def test_shared_concepts_are_found_everywhere(lab: Lab, shop: Lab, mill: Lab) -> None:
     lab.journal.append([_observation("till", SHOP, "brass till")])
-    assert lab.promote(force=[concept_id("brass till")]).concepts == 1
+    assert lab.theorex.promote(force=[concept_id("brass till")]).concepts == 1
     lab.journal.append([_observation("scale", SHOP, "iron scale")])
     assert texts(mill, "brass till iron scale", agents=["main"], kinds=["concept"]) == {"brass till"}
     assert texts(mill, "brass till iron scale", kinds=["concept"]) == {"brass till"}
-    given = mill.boot_aware()
+    given = mill.theorex.boot_aware()
     assert "Brass Till" in given.text
     assert "Iron Scale" not in given.text
     assert given.items == (str(concept_id("brass till")),)
@@ -145,18 +145,18 @@ def test_a_running_session_is_told_of_its_project(lab: Lab, shop: Lab, mill: Lab
         }
         event = new_event("short_term", {**body, "project": here.home.project}, agent="main", at=NOW - DAY)
         lab.journal.append([event, _observation(label, here.home.project, label)])
-    told = shop.flash_context("s")
+    told = shop.theorex.flash_context("s")
     assert "Brass Till" in told.text
     assert "Mill Wheel" not in told.text
     assert told.items == (str(concept_id("brass till")),)
-    assert "Mill Wheel" in lab.flash_inject("s")
+    assert "Mill Wheel" in lab.theorex.flash_inject("s")
 
 
 def test_what_is_derived_is_of_the_project_that_it_rests_on(lab: Lab) -> None:
     lab.journal.append([raw(1, SHOP, session="s"), raw(2, MILL, session="t")])
-    assert (lab.in_project(SHOP).sessions(), lab.sessions()) == (["s"], ["s", "t"])
-    for session in lab.sessions():
-        lab.flush(session)
+    assert (lab.in_project(SHOP).theorex.sessions(), lab.theorex.sessions()) == (["s"], ["s", "t"])
+    for session in lab.theorex.sessions():
+        lab.theorex.flush(session)
     assert {event.body["project"] for event in kept(lab, "short_term")} == {SHOP, MILL}
     failed = lab.in_project(SHOP).outcomes.record("main", "pay by card", "the card was refused", success=False)
     lab.review_failures(reviewer="heuristic")
@@ -172,8 +172,8 @@ def test_a_graduate_of_two_projects_is_of_none(lab: Lab, shop: Lab) -> None:
         for day in range(8)
     ]
     lab.journal.append(days[::-1])
-    assert shop.graduate() == []
-    assert lab.graduate() == [label]
+    assert shop.theorex.graduate() == []
+    assert lab.theorex.graduate() == [label]
     assert kept(lab, "graduated")[0].body["project"] == ""
 
 
@@ -186,14 +186,14 @@ def test_looking_after_one_project_leaves_the_others_alone(lab: Lab, shop: Lab) 
             _observation("c", "", "old barn", at=old),
         ]
     )
-    assert shop.scan().slept == 1
-    assert shop.prune() == 0  # it sleeps
-    assert lab.scan().slept == 3
+    assert shop.theorex.scan().slept == 1
+    assert shop.theorex.prune() == 0  # it sleeps
+    assert lab.theorex.scan().slept == 3
     labels = dict(enumerate(lab.views.get(Axon).labels))
     first = kept(lab, "scan")[0].body["tiers"]["main"]["SLEEPING"]
     assert first == [concept_id("brass till")], labels
     with pytest.raises(InvalidInput, match="which main has no concept of"):
-        shop.promote(force=[concept_id("mill wheel")])
+        shop.theorex.promote(force=[concept_id("mill wheel")])
 
 
 def test_a_project_is_called_by_its_name_where_only_one_has_it(lab: Lab) -> None:

@@ -92,11 +92,11 @@ def drive(
         lab.journal.append(rest[:upto])
         rest = rest[upto:]
         for agent in lab.agents():
-            graduated += lab.graduate(agent=agent)
-        held, context = lab.scan().tiers, lab.context()
+            graduated += lab.theorex.graduate(agent=agent)
+        held, context = lab.theorex.scan().tiers, lab.context()
         rows.append([held[name] for name in ("ACTIVE", "MILD", "LESS", "SLEEPING")] + [context.concepts, context.fixes])
         contexts.append(context.text)
-        assert lab.axon().tiers() == held
+        assert lab.theorex.axon().tiers() == held
     return lab, rows, graduated, contexts
 
 

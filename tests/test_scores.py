@@ -60,13 +60,13 @@ def test_ten_mentions_stay_longer(lab: Lab, clock: FixedClock) -> None:
 def test_a_scan_puts_to_sleep_and_a_write_wakes_with_the_count_kept(lab: Lab, clock: FixedClock) -> None:
     lab.journal.append([observation("old", labels=["cache"]), observation("old", labels=["cache"])])
     clock.advance(days=29.9)
-    lab.scan()
+    lab.theorex.scan()
     assert _tier(lab, "cache") == "MILD"
     clock.advance(days=30)
-    first = lab.scan()
+    first = lab.theorex.scan()
     assert (first.slept, first.tiers["SLEEPING"]) == (1, 1)
     before = lab.journal.last_seq()
-    again = lab.scan()
+    again = lab.theorex.scan()
     assert (again.changed, again.slept, again.links_dropped) == (0, 0, 0)
     assert lab.journal.last_seq() == before, "a second scan at one time leaves no event"
     lab.journal.append([observation("back", labels=["cache"], at=clock.now())])
@@ -77,15 +77,15 @@ def test_a_scan_puts_to_sleep_and_a_write_wakes_with_the_count_kept(lab: Lab, cl
 def test_a_less_item_unseen_for_exactly_thirty_days_sleeps(lab: Lab, clock: FixedClock) -> None:
     lab.journal.append([observation("x", labels=["cache"])])
     clock.advance(days=30, seconds=-1)
-    assert lab.scan().tiers["LESS"] == 1
+    assert lab.theorex.scan().tiers["LESS"] == 1
     clock.advance(seconds=1)
-    assert lab.scan().tiers["SLEEPING"] == 1
+    assert lab.theorex.scan().tiers["SLEEPING"] == 1
 
 
 def test_scanning_one_agent_leaves_the_others(lab: Lab, clock: FixedClock) -> None:
     lab.journal.append([observation("x", labels=["cache"], agent=agent) for agent in ("main", "sage")])
     clock.advance(days=40)
-    assert lab.scan(agents=["sage"]).slept == 1
+    assert lab.theorex.scan(agents=["sage"]).slept == 1
     assert (_tier(lab, "cache", "main"), _tier(lab, "cache", "sage")) == ("LESS", "SLEEPING")
 
 
@@ -93,15 +93,15 @@ def test_prune_takes_less_items_strictly_older_and_leaves_what_sleeps(clock: Fix
     with Lab.temporary(clock=clock, prune_threshold_days=26, embedder=HashedNgramEmbedder()) as lab:
         lab.journal.append([observation("x", labels=["cache", "ttl"]), observation("y", labels=["kept"], at=NOW + 1)])
         clock.advance(days=26)
-        assert lab.prune() == 0, "exactly the threshold is not older"
+        assert lab.theorex.prune() == 0, "exactly the threshold is not older"
         clock.advance(seconds=0.000001)
-        assert lab.prune() == 2
+        assert lab.theorex.prune() == 2
         assert lab.agent("main").axon.frame()["canonical_form"].tolist() == ["kept"]
         archived = next(lab.journal.tail(0, kinds=["prune"])).body["concepts"]["main"]
         assert {row["concept_id"] for row in archived} == {concept_id("cache"), concept_id("ttl")}
         clock.advance(days=10)
-        lab.scan()
-        assert lab.prune() == 0, "what sleeps stays"
+        lab.theorex.scan()
+        assert lab.theorex.prune() == 0, "what sleeps stays"
         lab.journal.append([observation("again", labels=["cache"], at=clock.now())])
         frame = lab.agent("main").axon.frame()
         assert frame.loc[frame["canonical_form"] == "cache", "frequency_count"].item() == 1
@@ -134,8 +134,8 @@ def test_links_grow_by_a_twentieth_fade_and_are_dropped_once(lab: Lab, clock: Fi
     edges = lab.agent("main").axon.graph().edges(data=True)
     assert sorted(round(data["strength"], 9) for _, _, data in edges) == [0.05, 0.5]
     clock.advance(days=14 * 3)
-    assert lab.scan().links_dropped == 1, ".1 has fallen below .01, 1.0 has not"
-    assert lab.scan().links_dropped == 0
+    assert lab.theorex.scan().links_dropped == 1, ".1 has fallen below .01, 1.0 has not"
+    assert lab.theorex.scan().links_dropped == 0
     lab.journal.append([observation("x", labels=["c", "d"], at=clock.now())])
     strengths = links_now(lab.views.get(Axon), clock.now(), lab.settings)[1]
     assert sorted(round(strength, 4) for strength in strengths) == [0.0625, 0.1]
@@ -156,7 +156,7 @@ def test_the_memory_runs_on_every_law(clock: FixedClock, law: str) -> None:
         lab.journal.append([observation("x", labels=["a", "b"]), observation("y", labels=["b"], at=NOW - 100 * DAY)])
         items = items_of(lab.views.get(Axon), NOW, lab.settings, law_of(lab.settings))
         assert items.decayed_counts[1] == pytest.approx(1 + 2 ** (-100 / np.array([0.1, 0.5, 2, 7, 30, 120])))
-        assert sum(lab.scan().tiers.values()) == 2
+        assert sum(lab.theorex.scan().tiers.values()) == 2
         assert "concepts" in lab.context().text
 
 

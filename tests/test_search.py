@@ -119,7 +119,7 @@ def test_what_sleeps_is_found_only_when_asked_for(lab: Lab, clock: FixedClock) -
     lab.journal.append([observation("the flux capacitor is broken", labels=["flux capacitor"])])
     lab.journal.append([observation("the flux is measured", labels=["flux capacitor", "meter"], agent="sage")])
     clock.advance(days=40)
-    lab.scan(agents=["main"])
+    lab.theorex.scan(agents=["main"])
     assert {hit.agent for hit in lab.search("flux capacitor")} == {"sage"}
     cold = lab.agent("main").search("flux capacitor", cold=True)
     assert {hit.kind for hit in cold} == {"observation", "concept"}
@@ -131,7 +131,7 @@ def test_a_text_is_awake_while_one_of_its_concepts_is(lab: Lab, clock: FixedCloc
     lab.journal.append([observation("alpha and beta", labels=["alpha", "beta"])])
     clock.advance(days=40)
     lab.journal.append([observation("beta lives", labels=["beta"], at=clock.now())])
-    lab.scan()
+    lab.theorex.scan()
     assert {hit.text for hit in lab.search("alpha")} == {"alpha and beta"}
 
 

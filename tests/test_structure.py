@@ -47,7 +47,7 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
 def test_a_command_opens_only_the_views_that_it_names(tmp_path: Path) -> None:
     with Lab(tmp_path) as lab:
         lab.agent("main").write("caches go stale")
-        lab.scan()
+        lab.theorex.scan()
         assert lab.views.opened() == ["axon"]
 
 

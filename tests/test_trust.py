@@ -59,13 +59,13 @@ weeks = st.lists(
 
 def _derive(lab: Lab) -> None:
     for agent in ("main", "sage"):
-        for session in lab.sessions(agent=agent):
-            lab.flush(session, agent=agent)
-        lab.graduate(agent=agent)
+        for session in lab.theorex.sessions(agent=agent):
+            lab.theorex.flush(session, agent=agent)
+        lab.theorex.graduate(agent=agent)
         axon = lab.views.get(Axon)
         ids = axon.concepts["concept_id"][axon.rows_of([agent])].tolist()
-        lab.promote(agent=agent, force=ids)
-        lab.scan(agents=[agent])
+        lab.theorex.promote(agent=agent, force=ids)
+        lab.theorex.scan(agents=[agent])
 
 
 @settings(max_examples=40, deadline=None)
@@ -129,8 +129,8 @@ def test_a_week_of_tools_with_one_word_of_the_agent_graduates_as_what_tools_said
         for day in range(7):
             source = "user" if day else "tool"
             lab.journal.append([tool_event(SENTENCES[0], at=NOW - day * DAY, session=f"d{day}", source=source)])
-            lab.flush(f"d{day}")
-        assert len(lab.graduate()) == 2
+            lab.theorex.flush(f"d{day}")
+        assert len(lab.theorex.graduate()) == 2
         assert lab.views.get(Axon).concepts["trust"].tolist() == [TRUST["tool"]] * 2
 
 
@@ -197,8 +197,8 @@ def _expect_data(text: str) -> Markdown:
 
 def _renderings(lab: Lab, session: str = "d0") -> dict[str, str]:
     lab.boot_inject()
-    found = {f"boot-aware {agent}": lab.boot_aware(agent=agent).text for agent in ("main", "sage")}
-    found |= {f"flash-inject {agent}": lab.flash_inject(session, agent=agent) for agent in ("main", "sage")}
+    found = {f"boot-aware {agent}": lab.theorex.boot_aware(agent=agent).text for agent in ("main", "sage")}
+    found |= {f"flash-inject {agent}": lab.theorex.flash_inject(session, agent=agent) for agent in ("main", "sage")}
     return {**found, "context": lab.context().text, "file": lab.context_file.read_text()}
 
 
@@ -212,8 +212,8 @@ def poisoned(tmp_path: Path) -> Iterator[Lab]:
             lab.journal.append([tool_event("", at=NOW - day * DAY, session=f"d{day}")._replace(body={"v": 1, **body})])
             for source in ("tool", "import", "model"):
                 lab.write_all([Entry(CANARY, "main", NOW - day * DAY, source=source)], imported=source == "import")
-            lab.flush(f"d{day}")
-        lab.graduate()
+            lab.theorex.flush(f"d{day}")
+        lab.theorex.graduate()
         # Of the graph's concepts the agent speaks too, before or afterwards, so that they count as corroborated.
         lab.agent("main").write("the cache was cold")
         lab.agent("sage").write("the gateway lost its certificate")
@@ -236,7 +236,7 @@ def poisoned(tmp_path: Path) -> Iterator[Lab]:
         lab.agent("sage").write("the cache was warm")
         lab.journal.append([tool_event(CANARY, session="d0")])
         for agent in ("main", "sage"):
-            lab.promote(agent=agent)
+            lab.theorex.promote(agent=agent)
         yield lab
 
 
@@ -293,7 +293,7 @@ def test_no_label_and_no_session_breaks_out(labels: list[str], source: str) -> N
     with quick_folder() as home, opened(home, contextTokens=20_000) as lab:
         lab.journal.append([observation("x", labels=labels, source=source)])
         lab.journal.append([observation(" ".join(labels), observation_type="trace_fix", source=source)])
-        lab.promote()
+        lab.theorex.promote()
         for text in _renderings(lab, session="a:b").values():
             parsed = _expect_data(text)
             items = [line for line in parsed.outside if line.startswith("- ")]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
@@ -16,6 +16,8 @@ from theorex_lab.ids import check_agent
 _CHECKS = 2  # raised whenever `check_settings` refuses something else than what fields say
 OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model
 Weight = float
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 Tier = Literal["small", "medium", "large"]
 QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
 
@@ -164,6 +166,9 @@ class Settings(Record):
     outcomes_dir: str = tunable("data/outcomes", "folder of outcome files")
     cold_store_path: str = tunable("data/cold-store.db", "file of the cold store")
 
+    # The designs' own.
+    designs: dict[str, dict[str, Any]] = tunable({}, "settings of designs that bring some, by the design's name")
+
     # The house.
     snapshot_after_events: int = tunable(
         2_000, "a view that had to fold this many new events writes a snapshot", unit="events", ge=1, le=10_000_000
@@ -194,6 +199,30 @@ def load_settings(file: Path) -> Settings:
     settings = check_settings(values, where=str(file))
     remember(file, content, _rules(), settings.model_dump(exclude_unset=True))
     return settings
+
+
+def part_of(settings: Settings, name: str, record: type[R], file: Path) -> R:
+    """A design's own settings, which stand in `designs` under its name; `file` is the config.json that they are from.
+
+    What was checked before is not checked again, as in `load_settings`. Raises ConfigError for what is wrong in them.
+    """
+    values = settings.designs.get(name, {})
+    if not values:
+        return record()
+    where = file.with_name(f"{file.name}.{name}")
+    content, rules = json.dumps(values).encode(), _fields(record)
+    if (known := remembered(where, content, rules)) is not None:
+        return record.of_checked(known)
+    checked = check_part(name, record, values, where=str(file))
+    remember(where, content, rules, checked.model_dump(exclude_unset=True))
+    return checked
+
+
+def check_part(name: str, record: type[R], values: Mapping[str, Any], *, where: str = "settings") -> R:
+    """A design's own settings from a dictionary. Raises ConfigError, naming all that is wrong."""
+    from theorex_lab.config_schema import validated
+
+    return record.of_checked(validated(record, values, where=f"{where}: designs.{name}"))
 
 
 def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Settings:
@@ -253,24 +282,50 @@ def save_settings(file: Path, changes: Mapping[str, Any], *, unset: Sequence[str
     Keys may be camelCase or snake_case. The file is replaced as a whole, by one process at a time. Raises ConfigError,
     and nothing is written, for a key that is neither a setting nor in the file, and where the result would be wrong.
     """
+
+    def change(values: dict[str, Any]) -> Settings:
+        _change(values, Settings, changes, unset)
+        return check_settings(values, where=str(file))
+
+    return _rewrite(file, change)
+
+
+def save_part(file: Path, name: str, record: type[R], changes: Mapping[str, Any], *, unset: Sequence[str] = ()) -> R:
+    """As `save_settings`, for a design's own settings."""
+
+    def change(values: dict[str, Any]) -> R:
+        check_settings(values, where=str(file))
+        designs = values.setdefault("designs", {})
+        part = designs.setdefault(name, {})
+        _change(part, record, changes, unset)
+        return check_part(name, record, part, where=str(file))
+
+    return _rewrite(file, change)
+
+
+def _rewrite(file: Path, change: Callable[[dict[str, Any]], T]) -> T:
+    """Replace the file by what `change` makes of its values, which raises ConfigError where that would be wrong."""
     from theorex_lab.journal.files import exclusive, write_atomically
 
     with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
         _, values = read_object(file)
-        for key in (*unset, *changes):
-            spelt = {key, to_snake(key), to_camel(to_snake(key))}
-            if not spelt & values.keys() and to_snake(key) not in Settings.tunables:
-                near = _nearest_key(key)
-                raise ConfigError(f"got the key {key!r}, but there is no such setting; the nearest is {near}")
-            for each in spelt:
-                values.pop(each, None)
-        values |= {to_camel(to_snake(key)): value for key, value in changes.items()}
-        settings = check_settings(values, where=str(file))
+        changed = change(values)
         write_atomically(file, (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())
-    return settings
+    return changed
 
 
-def read_value(key: str, text: str) -> Any:
+def _change(values: dict[str, Any], kind: type[Record], changes: Mapping[str, Any], unset: Sequence[str]) -> None:
+    for key in (*unset, *changes):
+        spelt = {key, to_snake(key), to_camel(to_snake(key))}
+        if not spelt & values.keys() and to_snake(key) not in kind.tunables:
+            near = _nearest_key(key, kind)
+            raise ConfigError(f"got the key {key!r}, but there is no such setting; the nearest is {near}")
+        for each in spelt:
+            values.pop(each, None)
+    values |= {to_camel(to_snake(key)): value for key, value in changes.items()}
+
+
+def read_value(key: str, text: str, kind: type[Record] = Settings) -> Any:
     """The value of a setting as it is typed: a text as it stands (or as JSON, in quotes), anything else as JSON.
 
     Raises ConfigError where it is no JSON.
@@ -278,10 +333,10 @@ def read_value(key: str, text: str) -> Any:
     >>> read_value("halfLifeDays", "7"), read_value("decayLaw", "power"), read_value("reviewers", '["m"]')
     (7, 'power', ['m'])
     """
-    field = Settings.tunables.get(to_snake(key))
-    kind = field.annotation if field is not None else "str"
-    is_text = kind.startswith(("str", "Literal"))
-    if is_text and not text.startswith('"') and not (text == "null" and "None" in kind):
+    field = kind.tunables.get(to_snake(key))
+    annotation = str(field.annotation) if field is not None else "str"
+    is_text = annotation.startswith(("str", "Literal"))
+    if is_text and not text.startswith('"') and not (text == "null" and "None" in annotation):
         return text
     try:
         return json.loads(text)
@@ -289,34 +344,40 @@ def read_value(key: str, text: str) -> Any:
         raise ConfigError(f'got {text!r} for {key}; allowed is JSON, such as 7, true, ["a"] or {{"a": 1}}') from error
 
 
-def _nearest_key(key: str) -> str:
+def _nearest_key(key: str, kind: type[Record]) -> str:
     import difflib
 
-    known = [to_camel(name) for name in Settings.tunables]
+    known = [to_camel(name) for name in kind.tunables]
     return difflib.get_close_matches(to_camel(to_snake(key)), known, n=1, cutoff=0)[0]
 
 
-def describe(settings: Settings) -> list[dict[str, Any]]:
-    """One row a tunable: key, value, default, range, unit, source ('default' or 'config.json') and description."""
+def describe(settings: Record, *, before: str = "") -> list[dict[str, Any]]:
+    """One row a tunable: key, value, default, range, unit, source ('default' or 'config.json') and description.
+
+    `before`: what stands before the keys of a design's own settings.
+    """
     from theorex_lab.config_schema import allowed
 
-    values, defaults = (each.model_dump(by_alias=True) for each in (settings, Settings()))
+    kind = type(settings)
+    values, defaults = (each.model_dump(by_alias=True) for each in (settings, kind()))
     return [
         {
-            "key": to_camel(name),
+            "key": before + to_camel(name),
             "value": values[to_camel(name)],
             "default": defaults[to_camel(name)],
-            "range": allowed(Settings, name),
+            "range": allowed(kind, name),
             "unit": field.unit,
             "source": "config.json" if settings.is_set(name) else "default",
             "description": field.what,
         }
-        for name, field in Settings.tunables.items()
+        for name, field in kind.tunables.items()
     ]
 
 
 def _rules() -> str:
     """What values are checked against; where it differs, what was checked before is checked again."""
-    kinds = (Settings, ModelSettings, RoleSettings)
-    fields = [(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()]
-    return f"{_CHECKS} {fields} {LAW_PARAMETERS}"
+    return f"{_CHECKS} {_fields(Settings, ModelSettings, RoleSettings)} {LAW_PARAMETERS}"
+
+
+def _fields(*kinds: type[Record]) -> str:
+    return str([(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()])

@@ -18,10 +18,16 @@ _STRICT = ConfigDict(
 )
 
 
+_MODELS: dict[type[Record], type[BaseModel]] = {}
+
+
 def _model(kind: type[Record]) -> type[BaseModel]:
     """The pydantic model of a record; annotations are texts, which pydantic reads among the names of this module."""
+    if kind in _MODELS:
+        return _MODELS[kind]
     fields: dict[str, Any] = {name: (each.annotation, _field(each)) for name, each in kind.tunables.items()}
-    return create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
+    _MODELS[kind] = create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
+    return _MODELS[kind]
 
 
 def _field(each: Tunable) -> Any:
@@ -32,11 +38,6 @@ def _field(each: Tunable) -> Any:
 _NAMES = (Literal, QueryType, Tier, Weight)
 ModelSettings = _model(config.ModelSettings)
 RoleSettings = _model(config.RoleSettings)
-_MODELS = {
-    config.ModelSettings: ModelSettings,
-    config.RoleSettings: RoleSettings,
-    config.Settings: _model(config.Settings),
-}
 
 
 def validated(kind: type[Record], values: Mapping[str, Any], *, where: str = "settings") -> dict[str, Any]:
@@ -47,7 +48,7 @@ def validated(kind: type[Record], values: Mapping[str, Any], *, where: str = "se
     """
     _check_spelt_once(kind, values, where)
     try:
-        checked = _MODELS[kind].model_validate({name: _given(value) for name, value in values.items()})
+        checked = _model(kind).model_validate({name: _given(value) for name, value in values.items()})
     except ValidationError as error:
         complaints = (_complaint(kind, dict(item)) for item in error.errors())
         raise ConfigError(f"{where}: {'; '.join(complaints)}") from error
@@ -56,7 +57,7 @@ def validated(kind: type[Record], values: Mapping[str, Any], *, where: str = "se
 
 def allowed(kind: type[Record], name: str) -> str:
     """The range of a field in words."""
-    schema = _MODELS[kind].model_json_schema(by_alias=False)["properties"][name]
+    schema = _model(kind).model_json_schema(by_alias=False)["properties"][name]
     if "enum" in schema:
         return " | ".join(schema["enum"])
     low = schema.get("minimum", schema.get("exclusiveMinimum"))

@@ -16,10 +16,12 @@ from theorex_lab.search.items import ItemText as ItemText
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import click
     import numpy as np
     from numpy.typing import NDArray
 
     from theorex_lab.config import Settings
+    from theorex_lab.config_record import Record
     from theorex_lab.home import Home
     from theorex_lab.journal.event import Body, Event
     from theorex_lab.journal.view import View
@@ -168,16 +170,79 @@ class FileLayout:
     export_places: Callable[..., Any] | None = None
 
 
-@dataclass(frozen=True)
-class Design:
-    """What one memory design brings to a home.
+class Run(NamedTuple):
+    """Evidence that an event yields: under a key, an option was tried and succeeded or not.
 
-    name: how commands and `lab.design` call it.  kinds: its event kinds with the version that it writes.  upcasters: by
-    event kind and version, what turns a body of that version into one of the next.  views: what it folds.  agents: who
-    has something in it.  consolidated: by agent and session, the seq up to which it has taken in what was captured.
+    latency_ms, tokens, cost: finite numbers from 0, None where they are not known.
+    """
+
+    key: str
+    option: str
+    success: bool
+    latency_ms: float | None = None
+    tokens: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What agents may call over MCP: a function of `lab.design(NAME)` and typed, annotated arguments of the call.
+
+    `agent_id` among them, None unless the call names one, is replaced by the agent whom the call speaks of. What it
+    returns, a dictionary of JSON values or a pydantic model, is the answer.  changes: whether it writes.  repeatable:
+    whether doing it twice changes nothing more.
     """
 
     name: str
+    description: str
+    run: Callable[..., Any]
+    changes: bool = False
+    repeatable: bool = False
+
+
+class Face:
+    """What `lab.design(NAME)` gives for a design in one home; a design's own class adds what one does with it.
+
+    home: the home.  searcher: the home's search.
+    """
+
+    def __init__(self, home: Home, searcher: Callable[[], Any]) -> None:
+        self.home, self._searcher = home, searcher
+
+    @property
+    def searcher(self) -> Any:
+        """Search over the home, a `memory.retrieve.Searcher`; imported when it is first needed."""
+        return self._searcher()
+
+    def append(
+        self, kind: str, body: Body, *, agent: str = "main", session: str = "", lineage: Sequence[str] = ()
+    ) -> Event:
+        """Append an event dated now, its secrets masked; returns it with its seq. Raises InvalidInput as `new_event`."""
+        from theorex_lab.journal.event import new_event
+        from theorex_lab.text.doors import kept_value
+
+        event = new_event(
+            kind, kept_value(body), agent=agent, session=session, lineage=lineage, at=self.home.clock.now()
+        )
+        return event._replace(seq=self.home.journal.append([event])[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What one memory design brings to a home.
+
+    name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  face: the class of what `lab.design` gives.
+    kinds: its event kinds with the version that it writes.  upcasters: by event kind and version, what turns a body of
+    that version into one of the next.  views: what it folds.  evidence: by event kind, the runs that such an event tells
+    of; their keys get `name/` before them.  agents: who has something in it.  consolidated: by agent and session, the seq
+    up to which it has taken in what was captured.  status: members of the status, of all agents or of one, each of a
+    name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
+    `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
+    commands are made of.  tools: what agents may call over MCP.
+    """
+
+    name: str
+    face: Callable[[Home, Callable[[], Any]], Any] = Face
     kinds: Mapping[str, int] = field(default_factory=dict)
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] = field(default_factory=dict)
     views: Callable[[], Sequence[type[View]]] = tuple
@@ -188,8 +253,13 @@ class Design:
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
     files: tuple[FileLayout, ...] = ()
+    evidence: Mapping[str, Callable[[Event], Iterable[Run]]] = field(default_factory=dict)
     agents: Callable[[Home], Iterable[str]] | None = None
     consolidated: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
+    status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
+    settings: type[Record] | None = None
+    commands: Callable[[], click.Group] | None = None
+    tools: Callable[[], Sequence[Tool]] = tuple
 
 
 class Item(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.clock import Clock, SystemClock
-from theorex_lab.config import Settings, load_settings
+from theorex_lab.config import Settings, load_settings, part_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import open_journal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from theorex_lab.search.index import ItemIndex
 
 CONFIG_FILE = "config.json"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
 class Home:
@@ -69,6 +71,11 @@ class Home:
         Raises InvalidInput where two have one name, or one kind of event or of items, or where a kind has another version.
         """
         found = tuple(self._find_designs())
+        for design in found:
+            if not _NAME.fullmatch(design.name):
+                raise InvalidInput(
+                    f"got a design named {design.name!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
+                )
         names = [name for design in found for name in (design.name, *design.kinds)]
         items = [kind.name for design in found for kind in design.items]
         if twice := [name for known in (names, items) for name in known if known.count(name) > 1]:
@@ -104,7 +111,22 @@ class Home:
         """The views of this home; a write opens none."""
         from theorex_lab.journal.view import Views
 
+        self.designs  # noqa: B018 - what older events become is known before one is folded
         return Views(self.journal, self.folder / "views", snapshot_after_events=self.settings.snapshot_after_events)
+
+    def agents(self) -> list[str]:
+        """Names of the agents who have something in a design, in order of their first."""
+        found = (design.agents(self) for design in self.designs if design.agents is not None)
+        return list(dict.fromkeys(name for names in found for name in names))
+
+    def settings_of(self, design: Design) -> Any:
+        """A design's own settings, as they stand in `designs.NAME` of config.json; without pydantic once they were checked.
+
+        Raises ConfigError for what is wrong in them, InvalidInput for a design without settings.
+        """
+        if design.settings is None:
+            raise InvalidInput(f"got the design {design.name!r}; allowed is one that has settings")
+        return part_of(self.settings, design.name, design.settings, self.config_file)
 
     def taken_in(self) -> dict[tuple[str, str], int]:
         """By agent and session, the seq up to which every design has taken in what was captured."""

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings, check_settings
-from theorex_lab.designs.theorex import lifecycle
-from theorex_lab.designs.theorex.lifecycle import Flushed, Promoted
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent, new_event_id
@@ -23,18 +21,15 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_contexts
-from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written
+from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written, write_all
 from theorex_lab.text.doors import door
 
 if TYPE_CHECKING:
     import tempfile
 
     from theorex_lab.design import Design
-    from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.axon_view import AxonView
-    from theorex_lab.designs.theorex.confirm import Confirmed
-    from theorex_lab.designs.theorex.scores import Scanned
-    from theorex_lab.designs.theorex.shared import SharedConcept
+    from theorex_lab.designs.theorex.face import Theorex
     from theorex_lab.dispatch.tasks import TaskBoard
     from theorex_lab.dispatch.traces import Trace, TraceStatistics
     from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
@@ -96,6 +91,7 @@ class Lab:
             Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder,
             designs=_installed if designs is None else lambda: designs, project=project,
         )  # fmt: skip
+        self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if self.journal.notice:
             import logging
@@ -195,7 +191,7 @@ class Lab:
             return self
         _ = self.searcher  # kept for both
         other = copy(self)
-        other.home = self.home.in_project(project)
+        other.home, other._faces = self.home.in_project(project), {}
         return other
 
     def agent(self, name: str) -> Agent:
@@ -203,12 +199,26 @@ class Lab:
         return Agent(self, check_agent(name))
 
     def agents(self) -> list[str]:
-        """Names of the agents who have written, in order of their first word."""
-        return list(self._axon().agents)
+        """Names of the agents who have something in a design, in order of their first."""
+        return self.home.agents()
 
-    def observation_types(self) -> list[str]:
-        """The types of observation that were written here, in order of their first."""
-        return list(self._axon().types)
+    def design(self, name: str) -> Any:
+        """What one does with a design of this home: the steps of its own, see `Design.face`.
+
+        Raises InvalidInput for a name that no design has.
+        """
+        if name not in self._faces:
+            known = {each.name: each for each in self.home.designs}
+            if name not in known:
+                raise InvalidInput(f"got the design {name!r}; allowed are {', '.join(known)}")
+            self._faces[name] = known[name].face(self.home, lambda: self.searcher)
+        return self._faces[name]
+
+    @property
+    def theorex(self) -> Theorex:
+        """The design Theorex: flush, graduate, promote, scan, prune, and what an agent knows now."""
+        found: Theorex = self.design("theorex")
+        return found
 
     def write_all(
         self, entries: Sequence[Entry], *, imported: bool = False, keep_secrets: bool = False
@@ -218,7 +228,7 @@ class Lab:
         What looks like a secret is masked, unless `keep_secrets` is given.
         """
         with door(keep_secrets=keep_secrets):
-            return lifecycle.write_all(self.home, entries, imported=imported)
+            return write_all(self.home, entries, imported=imported)
 
     def search(
         self,
@@ -241,45 +251,6 @@ class Lab:
             query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds, projects=projects
         )
 
-    def query_shared(self, query: str, *, limit: int = 10) -> list[SharedConcept]:
-        """The concepts of the shared web that answer the query best."""
-        from theorex_lab.designs.theorex.search import query_shared
-
-        return query_shared(self.searcher, query, limit=limit)
-
-    def sessions(self, *, agent: str = "main") -> list[str]:
-        """The agent's sessions that have events which were not flushed; in a project those with events of it."""
-        from theorex_lab.designs.theorex.flash import Flash
-
-        flash = self.views.get(Flash)
-        with flash.lock:
-            pending = {name: flash.pending(agent, name) for name in flash.sessions_of(check_agent(agent))}
-        return [name for name, seqs in pending.items() if self._has_own(seqs)]
-
-    def _has_own(self, seqs: Sequence[int]) -> bool:
-        project = self.home.project
-        return not project or any(event.body.get("project") == project for event in self.journal.read(seqs=seqs))
-
-    def flush(self, session: str, *, agent: str = "main") -> Flushed:
-        """Move what mattered in a session to short-term memory; see `designs.theorex.lifecycle.flush`."""
-        return lifecycle.flush(self.home, agent=check_agent(agent), session=session)
-
-    def graduate(self, *, agent: str = "main") -> list[str]:
-        """Take into the axon what was kept on seven days in a row; see `designs.theorex.lifecycle.graduate`."""
-        return lifecycle.graduate(self.home, agent=check_agent(agent))
-
-    def promote(self, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
-        """Give an agent's concepts to the shared web; see `designs.theorex.lifecycle.promote`."""
-        return lifecycle.promote(self.home, agent=check_agent(agent), force=force)
-
-    def scan(self, *, agents: Sequence[str] | None = None) -> Scanned:
-        """Set tiers anew; see `theorex_lab.designs.theorex.lifecycle.scan`."""
-        return lifecycle.scan(self.home, agents=agents)
-
-    def prune(self, *, agents: Sequence[str] | None = None) -> int:
-        """Take faded concepts out of the axon; see `theorex_lab.designs.theorex.lifecycle.prune`."""
-        return lifecycle.prune(self.home, agents=agents)
-
     def context(self, *, tokens: int | None = None) -> Context:
         """What the next session would be given, within `tokens` (default: the setting contextTokens)."""
         from theorex_lab.evolution.boot import boot_context
@@ -293,66 +264,16 @@ class Lab:
         file = Path(output).expanduser() if output is not None else self.context_file
         return boot_inject(self.home, file)
 
-    def boot_aware(self, model: str = "default", *, agent: str = "main") -> Context:
-        """What an agent is given before a call of `model`, cut to that model's budget of tokens and items."""
-        from theorex_lab.designs.theorex.context import render_for_model
-        from theorex_lab.designs.theorex.shared import SharedWeb
-
-        axon, shared = self._axon(), self.views.get(SharedWeb)
-        with axon.lock, shared.lock:
-            return render_for_model(
-                axon, shared, self.clock.now(), self.settings, model=model, agent=check_agent(agent),
-                projects=self.home.projects,
-            )  # fmt: skip
-
-    def flash_inject(self, session: str, *, agent: str = "main") -> str:
-        """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
-        return self.flash_context(session, agent=agent).text
-
-    def flash_context(self, session: str, *, agent: str = "main") -> Context:
-        """As `flash_inject`, with the ids of what it shows."""
-        from theorex_lab.designs.theorex.context import render_flash
-        from theorex_lab.designs.theorex.flash import Flash
-        from theorex_lab.designs.theorex.moments import recent_moments
-        from theorex_lab.designs.theorex.short_term import ShortTerm
-
-        axon, flash, short_term = self._axon(), self.views.get(Flash), self.views.get(ShortTerm)
-        with axon.lock, flash.lock, short_term.lock:
-            moments = recent_moments(axon, self.journal, agent=check_agent(agent), projects=self.home.projects)
-            return render_flash(
-                axon, flash, short_term, self.clock.now(), self.settings, agent=agent, session=session, moments=moments,
-                projects=self.home.projects,
-            )  # fmt: skip
-
-    def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
-        """The concepts of all agents, or of these, as tables and graphs."""
-        from theorex_lab.designs.theorex.axon_view import AxonView
-
-        return AxonView(self.home, agents)
-
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
-        """Counts: agents with their concepts by tier and hottest concepts, events, vectors, and the embedder in use.
+        """The home, how many events it has, the embedder in use, and what each design tells of itself; see `Design.status`.
 
-        In a lab of a project: concepts and observations of it or of none, and the events that were captured in it.
+        In a lab of a project: what is of it or of none, and the events that were captured in it.
         """
-        from theorex_lab.designs.theorex.scores import scores_by_agent
         from theorex_lab.search.vectors import resting_backend
 
-        axon = self._axon()
-        names = [check_agent(agent)] if agent is not None else list(axon.agents)
-        with axon.lock:
-            rows = [
-                {
-                    "agent": name,
-                    "concepts": len(current.rows),
-                    "tiers": current.counts(),
-                    "top": [axon.surfaces[row] for row in current.best(5).tolist()],
-                }
-                for name, current in scores_by_agent(
-                    axon, self.clock.now(), self.settings, names, axon.within(self.home.projects)
-                )
-            ]
-            observations = int(axon.observed_within(self.home.projects).sum())
+        if agent is not None:
+            check_agent(agent)
+        parts = [each.status(self.home, agent) for each in self.home.designs if each.status is not None]
         embedder, reason = self.chosen_embedder
         # Search itself is opened for a query: its modules would take a fifth of a status' time.
         backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
@@ -360,10 +281,7 @@ class Lab:
             "home": str(self.folder),
             "project": self.home.project,
             "events": self._captured() if self.home.project else self.journal.last_seq(),
-            "concepts": sum(row["concepts"] for row in rows),
-            "observations": observations,
-            "agents": rows,
-            "decay_law": self.settings.decay_law,
+            **{name: value for part in reversed(parts) for name, value in part.items()},
             "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": backend},
         }
 
@@ -382,11 +300,11 @@ class Lab:
         See `theorex_lab.routing.router.route`.
         """
         from theorex_lab.dispatch.local_model import with_local_model
-        from theorex_lab.memory.evidence import Evidence
+        from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.routing.energy import read_power
         from theorex_lab.routing.router import route
 
-        evidence = self.views.get(Evidence)
+        evidence = self.views.get(evidence_view(self.home))
         with evidence.lock:
             return route(
                 query,
@@ -407,10 +325,10 @@ class Lab:
 
         `heard`: what was imported of it instead, without trust; no route goes by that.
         """
-        from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Evidence
+        from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, evidence_view
         from theorex_lab.routing.confidence import matrix
 
-        evidence, settings = self.views.get(Evidence), self.settings
+        evidence, settings = self.views.get(evidence_view(self.home)), self.settings
         half_life = settings.matrix_half_life_days if half_life_days is None else half_life_days
         needed = settings.matrix_min_samples if min_samples is None else min_samples
         with evidence.lock:
@@ -449,12 +367,6 @@ class Lab:
         self.dispatcher.close_lost()
         return review_failures(self.home, chosen, agent=agent, again=again)
 
-    def confirm(self, observation_id: str) -> Confirmed:
-        """Vouch, as a person, for a fix that was only heard: it then stands among the known ones; see `memory.confirm`."""
-        from theorex_lab.designs.theorex.confirm import confirm
-
-        return confirm(self.home, observation_id)
-
     def nightly(self, *, agent: str | None = None, reviewer: str | Reviewer = "auto") -> NightlyReport:
         """Run a night's steps for an agent, or for all; see `theorex_lab.evolution.nightly.nightly`.
 
@@ -473,10 +385,12 @@ class Lab:
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
-        from theorex_lab.memory.evidence import Evidence
+        from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.memory.projects import Projects
 
-        own: tuple[type[View], ...] = (self.home.item_view, Projects, Traces, Evidence, Tasks, Outcomes)
+        own: tuple[type[View], ...] = (
+            self.home.item_view, Projects, Traces, evidence_view(self.home), Tasks, Outcomes
+        )  # fmt: skip
         found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
         if not self.home.project or found.problems:
             return found
@@ -549,11 +463,6 @@ class Lab:
     def __repr__(self) -> str:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
-    def _axon(self) -> Axon:
-        from theorex_lab.designs.theorex.axon import Axon
-
-        return self.views.get(Axon)
-
     def _captured(self) -> int:
         from theorex_lab.memory.projects import Projects
 
@@ -613,7 +522,7 @@ class Agent:
         """
         entry = Entry(text, self.name, at, observation_type, source, tags, session)
         with door(keep_secrets=keep_secrets):
-            return lifecycle.write(self.lab.home, entry)
+            return write_all(self.lab.home, [entry])[0]
 
     def search(self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False,
                kinds: Sequence[str] | None = None) -> Hits:  # fmt: skip
@@ -645,7 +554,7 @@ class Agent:
     @property
     def axon(self) -> AxonView:
         """The agent's concepts as tables and graphs."""
-        return self.lab.axon(agents=[self.name])
+        return self.lab.theorex.axon(agents=[self.name])
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, home={str(self.lab.folder)!r})"

@@ -68,7 +68,7 @@ def empty_server() -> Any:
 
 def test_search_over_the_protocol(benchmark: BenchmarkFixture, home_of: HomeOf) -> None:
     lab = Lab(home_of(ITEMS), clock=FixedClock(NOW), embedder=GivenVectors())
-    lab.scan()
+    lab.theorex.scan()
     lab.searcher.embed_pending()
     questions = itertools.cycle(texts(50, length=3, seed=5))
     with (

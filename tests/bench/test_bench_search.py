@@ -176,7 +176,7 @@ class GivenVectors:
 def test_hybrid_search(benchmark: BenchmarkFixture, home_of: HomeOf, queries: Tokens, documents: int) -> None:
     """Every document has a vector; the parts are given the same mask of what is awake, and find as many."""
     lab = Lab(home_of(documents), clock=FixedClock(NOW), embedder=GivenVectors())
-    lab.scan()
+    lab.theorex.scan()
     lab.searcher.embed_pending()
     index, searcher = lab.views.get(lab.home.item_view), lab.searcher
     vectors = VectorIndex(DIMENSIONS)

@@ -55,7 +55,7 @@ with Lab(home, embedder=HashedNgramEmbedder(DIMENSIONS)) as lab:
             agent.search(sentence())
             lab.search(chance.choice(topics))
             if turns % 20 == number % 20:
-                lab.scan()
+                lab.theorex.scan()
                 for kind in list(lab.views._open):
                     lab.views.snapshot(lab.views.get(kind))
             time.sleep(0.1)

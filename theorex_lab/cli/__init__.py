@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import sys
-from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
-from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from theorex_lab import console
 from theorex_lab.cli.address_space import mind_limit
+from theorex_lab.designs.theorex.command_names import COMMANDS as THEOREX
 from theorex_lab.errors import InvalidInput, TheorexError
 
 if TYPE_CHECKING:
-    from theorex_lab.clock import Clock
+    from collections.abc import Callable
+
+    from theorex_lab.design import Design
     from theorex_lab.lab import Lab
 
-# name -> (module, one line of help); the module holds a function of that name, with _ for -.
+_THEOREX = "theorex_lab.designs.theorex.commands"
+# name -> (module, one line of help); the module holds a function of that name, with _ for -. One without a dot lies here.
 COMMANDS: dict[str, tuple[str, str]] = {
     "write": ("memory", "Write a text into an agent's memory."),
     "search": ("memory", "Search what is remembered."),
     "status": ("memory", "Show what is remembered, by agent and tier."),
-    "scan": ("memory", "Set tiers anew; put to sleep what faded."),
-    "prune": ("memory", "Take faded concepts out of the axon."),
-    "flush": ("cycle", "Move what mattered in a session to short-term memory."),
-    "graduate": ("cycle", "Take into the axon what was kept on seven days in a row."),
-    "promote": ("cycle", "Give an agent's concepts to the shared web."),
-    "query-shared": ("cycle", "Search the shared web."),
-    "flash-inject": ("cycle", "Show what a running session knows now."),
-    "boot-aware": ("cycle", "Show an agent's context, cut to a model's budget."),
+    **{name: (_THEOREX, about) for name, about in THEOREX.items()},
     "boot-inject": ("memory", "Render the context of the next session into a file."),
     "embed": ("memory", "Compute the vectors that are still queued."),
     "route": ("routing", "Say which model a query should go to, and why."),
@@ -52,17 +46,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evolve-status": ("outcomes", "Show how outcomes went, by tag, and which failures wait."),
     "trace-review": ("evolve", "Review failures, and write down their fixes."),
     "evolve-review": ("evolve", "Review failures, act on win rates, promote, render the context."),
-    "confirm": ("evolve", "Vouch for a fix that was only heard."),
     "policy-snapshot": ("nightly", "Keep the policy in force, with how it scores."),
     "policy-list": ("nightly", "Show the policies that were kept."),
     "policy-rollback": ("nightly", "Put an earlier policy in force again."),
     "gate": ("nightly", "Propose a policy, and put it in force where it does better."),
     "nightly": ("nightly", "Run a night's steps, from the review of failures to the next context."),
     "schedule": ("nightly", "Print what runs the nightly steps every day."),
-    "moment": ("outcomes", "Write a story worth keeping, with the places it tells of."),
-    "drift": ("outcomes", "Show whether what an agent's moments anchor is still ACTIVE."),
     "audit": ("outcomes", "Show what befell the memory."),
-    "context-monitor": ("outcomes", "Note how full a context is; sum the session up where it is due."),
     "a2a-send": ("tasks", "Ask another agent for work."),
     "a2a-tasks": ("tasks", "Show the tasks of an agent."),
     "a2a-claim": ("tasks", "Take the oldest task that waits."),
@@ -87,165 +77,58 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 # How threads and shared libraries say that there is no memory for them.
 _NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate memory", "Cannot allocate memory")
-COMMON_OPTIONS = ("as_json", "home", "now")
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def common_options() -> list[click.Option]:
-    """The options that every command takes, before its name and after it."""
-    return [
-        click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
-        click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
-        click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
-    ]
-
-
-class Command(click.Command):
-    """A command that takes the common options too and hands them on in `context.obj`."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.params += common_options()
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Merge the options given after the command's name over those given before it."""
-        _merge_options(ctx)
-        return super().invoke(ctx)
 
 
 class Group(click.Group):
-    """The `theorex` command: knows its commands by name and imports one when it is called."""
+    """The `theorex` command: knows its commands by name and imports one when it is called.
+
+    A design's own commands are a group under the design's name.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All commands, in the order of a day's work."""
-        return list(COMMANDS)
+        """All commands, in the order of a day's work, then the designs that have some."""
+        return [*COMMANDS, *_groups()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command's module and return the command."""
         if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"theorex_lab.cli.{COMMANDS[cmd_name][0]}")
+            design = _groups().get(cmd_name)
+            return None if design is None or design.commands is None else _group_of(design, design.commands())
+        name = COMMANDS[cmd_name][0]
+        module = import_module(name if "." in name else f"theorex_lab.cli.{name}")
         attribute = "import_" if cmd_name == "import" else cmd_name.replace("-", "_")
-        command: click.Command = getattr(module, attribute)
-        return command
+        found: click.Command = getattr(module, attribute)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands from the table, without importing any of them."""
+        rows = [(name, text) for name, (_, text) in COMMANDS.items()]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl(rows + [(name, f"Commands of the design {name}.") for name in _groups()])
 
 
-def _merge_options(ctx: click.Context) -> None:
-    options = ctx.ensure_object(dict)
-    for name in COMMON_OPTIONS:
-        value = ctx.params.pop(name, None)
-        if value is not None:
-            options[name] = value
+def _group_of(design: Design, commands: click.Group) -> console.CommandGroup:
+    about = commands.help or f"Commands of the design {design.name}."
+    return console.group(design.name, about, *commands.commands.values())
 
 
-class CommandGroup(click.Group):
-    """Commands under a name of their own, such as `theorex home salvage`; takes the common options too."""
+def _groups() -> dict[str, Design]:
+    """The designs that bring commands, by name."""
+    from theorex_lab.designs import installed
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Merge the options given after the group's name over those given before it."""
-        _merge_options(ctx)
-        return super().invoke(ctx)
-
-
-def group(name: str, *commands: click.Command) -> CommandGroup:
-    """The commands under one name of the table."""
-    return CommandGroup(
-        name, {str(each.name): each for each in commands}, help=COMMANDS[name][1], params=[*common_options()]
-    )
+    return {
+        design.name: design for design in installed() if design.commands is not None and design.name not in COMMANDS
+    }
 
 
-def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:
+def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], console.Command]:
     """Declare the function below as the command `name`; its first line of help is `about`, else the table's."""
-    first = about or COMMANDS[name][1]
-
-    def declare(function: Callable[..., Any]) -> Command:
-        details = cleandoc(function.__doc__ or "")
-        text = first + (f"\n\n{details}" if details else "")
-        made = click.command(name=name, cls=Command, help=text, short_help=first)(function)
-        assert isinstance(made, Command)
-        return made
-
-    return declare
+    return console.command(name, about or COMMANDS[name][1])
 
 
-def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that writes `--keep-secrets`; its result then says how many secrets were masked, or that they stayed."""
-
-    @wraps(function)
-    def run(*args: Any, keep_secrets: bool, **kwargs: Any) -> Any:
-        from theorex_lab.text.doors import door
-
-        with door(keep_secrets=keep_secrets) as here:
-            click.get_current_context().ensure_object(dict)["door"] = here
-            return function(*args, **kwargs)
-
-    return click.option("--keep-secrets", is_flag=True, help="Do not mask what looks like a secret.")(run)
-
-
-def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that gives memory back `--project` and `--all-projects`; default is the working folder's project."""
-
-    @click.option(
-        "--project", callback=_named_project, metavar="P", help="A project's name or folder; default: this folder's."
-    )
-    @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
-    @wraps(function)
-    def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
-        if all_projects and project is not None:
-            raise click.UsageError("Give one of --project and --all-projects.")
-        click.get_current_context().ensure_object(dict)["project"] = "" if all_projects else project
-        return function(*args, **kwargs)
-
-    return run
-
-
-def tends_project(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that keeps the memory in order `--project`; default are all."""
-
-    @click.option(
-        "--project",
-        callback=_named_project,
-        metavar="P",
-        help="Only this project, by its name or folder; default: all.",
-    )
-    @wraps(function)
-    def run(*args: Any, project: str | None, **kwargs: Any) -> Any:
-        click.get_current_context().ensure_object(dict)["project"] = project or ""
-        return function(*args, **kwargs)
-
-    return run
-
-
-def _named_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
-    if value == "":
-        raise click.BadParameter("got an empty name; allowed is a project's name or folder")
-    return value
-
-
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, params=common_options())
-@click.version_option(package_name="theorex-lab")
-@click.pass_context
-def theorex(ctx: click.Context, /, **_: Any) -> None:
-    """Memory for LLM agents, and the lab that finds out which memory works."""
-    _merge_options(ctx)
-
-
-def named_home() -> str:
-    """The home that the options name, as it was given."""
-    return click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"
-
-
-def named_clock() -> Clock:
-    """The clock that the options name."""
-    from theorex_lab.clock import FixedClock, SystemClock
-
-    now = click.get_current_context().ensure_object(dict).get("now")
-    return FixedClock.at(now) if now else SystemClock()
+def group(name: str, *commands: click.Command) -> console.CommandGroup:
+    """The commands under one name of the table."""
+    return console.group(name, COMMANDS[name][1], *commands)
 
 
 def open_lab(*, all_projects: bool = False) -> Lab:
@@ -253,7 +136,8 @@ def open_lab(*, all_projects: bool = False) -> Lab:
     from theorex_lab.lab import Lab
 
     named = "" if all_projects else click.get_current_context().ensure_object(dict).get("project")
-    lab = Lab(named_home(), clock=named_clock(), project="" if named == "" else _project_here())
+    here = "" if named == "" else _project_here()
+    lab = Lab(console.named_home(), clock=console.named_clock(), project=here)
     click.get_current_context().call_on_close(lab.close)
     if named:
         lab.home.project = _project_called(lab, named)
@@ -282,36 +166,13 @@ def _project_called(lab: Lab, name: str) -> str:
         raise
 
 
-def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
-    """Print the result: as one JSON object where --json was given, else the text for people.
-
-    `styled`: the text holds styles of ours, and its caller has made the rest printable.
-    """
-    options = click.get_current_context().ensure_object(dict)
-    masked = options.get("door")
-    if masked is not None and (told := masked.told()):
-        result = {**result, **told}
-        text += f"\n({masked.masked} masked as secrets)" if masked.masked else "\n(secrets were kept)"
-    shown = text if styled else printable(text)
-    click.echo(json.dumps(result, ensure_ascii=False) if options.get("as_json") else shown)
-
-
-def printable(text: str) -> str:
-    """The text without control characters, by which it could rule the terminal."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
-
-
-def one_row(text: str) -> str:
-    """The text without line breaks, so that none of it passes for another row."""
-    return text.replace("\n", " ").replace("\t", " ")
-
-
-def fail(message: str, *, as_json: bool, code: int = 1, **more: Any) -> NoReturn:
-    """Say what went wrong (as JSON on standard output too, where asked) and end with `code`."""
-    if as_json:
-        click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
-    click.echo(printable(f"theorex: {message}"), err=True)
-    sys.exit(code)
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, params=console.common_options())
+@click.version_option(package_name="theorex-lab")
+@click.pass_context
+def theorex(ctx: click.Context, /, **_: Any) -> None:
+    """Memory for LLM agents, and the lab that finds out which memory works."""
+    console.merge_options(ctx)
+    ctx.obj["open_lab"] = open_lab
 
 
 def main() -> NoReturn:
@@ -329,9 +190,9 @@ def main() -> NoReturn:
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.Abort:
-        fail("interrupted", as_json=as_json, code=1)
+        console.fail("interrupted", as_json=as_json, code=1)
     except TheorexError as error:
-        fail(str(error), as_json=as_json)
+        console.fail(str(error), as_json=as_json)
     except BrokenPipeError:
         # The reader of the output went away; nothing can be said to it any more.
         sys.stdout = None
@@ -340,7 +201,7 @@ def main() -> NoReturn:
         problem = _of_the_machine(error)
         if not problem:
             raise
-        fail(problem, as_json=as_json)
+        console.fail(problem, as_json=as_json)
     sys.exit(0)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import COMMANDS, CommandGroup, command, common_options, emit, named_home, open_lab
-from theorex_lab.config import Settings, describe, read_value, save_settings
-from theorex_lab.config_record import to_camel, to_snake
+from theorex_lab.cli import COMMANDS, command, open_lab
+from theorex_lab.config import describe, read_value, save_part, save_settings
+from theorex_lab.config_record import Record, to_camel, to_snake
+from theorex_lab.console import CommandGroup, common_options, emit, named_home
 
 
 @command("set", "Change a setting in config.json.")
@@ -19,23 +20,36 @@ from theorex_lab.config_record import to_camel, to_snake
 def set_(key: str, value: str) -> None:
     """KEY is camelCase or snake_case; VALUE a number or a text, lists and objects as JSON. What is wrong is not written.
 
-    The file is replaced as a whole; what else is in it stays.
+    The file is replaced as a whole; what else is in it stays. A design's own setting is DESIGN.KEY.
     """
-    _tell(key, save_settings(_file(), {key: read_value(key, value)}))
+    if (part := _part(key)) is not None:
+        design, member = part
+        changes = {member: read_value(member, value, design.settings)}
+        _tell(key, save_part(_file(), design.name, design.settings, changes), f"{design.name}.")
+    else:
+        _tell(key, save_settings(_file(), {key: read_value(key, value)}))
 
 
 @command("unset", "Take a setting out of config.json, so that its default holds again.")
 @click.argument("key", metavar="KEY")
 def unset(key: str) -> None:
     """Also a KEY that is no setting, where config.json holds it by mistake."""
-    _tell(key, save_settings(_file(), {}, unset=[key]))
+    if (part := _part(key)) is not None:
+        design, member = part
+        _tell(key, save_part(_file(), design.name, design.settings, {}, unset=[member]), f"{design.name}.")
+    else:
+        _tell(key, save_settings(_file(), {}, unset=[key]))
 
 
 def _show() -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
     lab = open_lab()
-    rows = describe(lab.settings)
+    home = lab.home
+    parts = [
+        describe(home.settings_of(each), before=f"{each.name}.") for each in home.designs if each.settings is not None
+    ]
+    rows = sum(parts, describe(lab.settings))
     lines = [f"# {lab.config_file}"]
     for row in rows:
         lines += [_line(row), f"    {row['description']}"]
@@ -51,8 +65,16 @@ def _file() -> Path:
     return home / "config.json"
 
 
-def _tell(key: str, settings: Settings) -> None:
-    rows = {row["key"]: row for row in describe(settings)}
+def _part(key: str) -> tuple[Any, str] | None:
+    """The design that the key names, which brings settings, and the key among those; None for one of the home's."""
+    from theorex_lab.designs import installed
+
+    name, _, member = key.partition(".")
+    return next(((each, member) for each in installed() if member and each.name == name and each.settings), None)
+
+
+def _tell(key: str, settings: Record, before: str = "") -> None:
+    rows = {row["key"]: row for row in describe(settings, before=before)}
     row = rows.get(to_camel(to_snake(key)))
     text = _line(row) if row is not None else f"{key} is taken out"
     emit({"file": str(_file()), "setting": row}, text)

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, keeps_secrets, one_row, open_lab
-from theorex_lab.cli.agents import agent_option, own_agent
-from theorex_lab.cli.number import PERCENT, TOKENS
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit, fail, keeps_secrets, one_row
+from theorex_lab.console.agents import agent_option, own_agent
+from theorex_lab.console.number import PERCENT, TOKENS
 from theorex_lab.serve.signals import ended_in_order
 
 

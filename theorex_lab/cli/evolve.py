@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.cli import command, emit, one_row, open_lab
-from theorex_lab.cli.agents import agent_option, own_agent
-from theorex_lab.cli.number import Number
+from theorex_lab.cli import command, open_lab
 from theorex_lab.cli.outcomes import alone_or_number
+from theorex_lab.console import emit, one_row
+from theorex_lab.console.agents import agent_option, own_agent
+from theorex_lab.console.number import Number
 
 if TYPE_CHECKING:
     from theorex_lab.designs.theorex.refine import Refined
@@ -55,14 +56,12 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.
     """
-    from theorex_lab.designs.theorex.refine import refine
-
     name = _named(agent)
     lab = open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else _all_agents(lab)
-    refined = [refine(lab.home, agent=each, days=days) for each in names]
-    promoted = [lab.promote(agent=each) for each in names]
+    refined = [lab.theorex.refine(agent=each, days=days) for each in names]
+    promoted = [lab.theorex.promote(agent=each) for each in names]
     concepts, links = sum(each.concepts for each in promoted), sum(each.links for each in promoted)
     context = lab.boot_inject()
     result = {
@@ -75,14 +74,6 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     lines = [*_told(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
     emit(result, "\n".join(lines))
-
-
-@command("confirm")
-@click.argument("observation_id", metavar="ID")
-def confirm(observation_id: str) -> None:
-    """ID is what the context shows of it, or whole. From the next context on it stands among the known fixes."""
-    found = open_lab().confirm(observation_id)
-    emit(found._asdict(), f"{found.observation_id}\nconfirmed: {one_row(found.text)}")
 
 
 def _all_agents(lab: Lab) -> list[str]:

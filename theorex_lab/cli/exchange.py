@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, keeps_secrets, open_lab, printable, tends_project
-from theorex_lab.cli.agents import agent_option
+from theorex_lab.cli import command, open_lab
 from theorex_lab.clock import to_microseconds
+from theorex_lab.console import emit, fail, keeps_secrets, printable, tends_project
+from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import FilesThere
 
 NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."

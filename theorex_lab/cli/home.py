@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, group, named_clock, named_home, open_lab, tends_project
-from theorex_lab.cli.agents import agent_option
+from theorex_lab.cli import command, group, open_lab
+from theorex_lab.console import emit, fail, named_clock, named_home, tends_project
+from theorex_lab.console.agents import agent_option
 
 
 @command("verify")

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from theorex_lab.cli import command, emit, fail
-from theorex_lab.cli.agents import agent_option
+from theorex_lab.cli import command
+from theorex_lab.console import emit, fail
+from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, keeps_secrets, open_lab, reads_project, tends_project
-from theorex_lab.cli.agents import agent_option, nearest, note, own_agent
-from theorex_lab.cli.number import RESULTS
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit, keeps_secrets, reads_project, tends_project
+from theorex_lab.console.agents import agent_option, nearest, note, own_agent
+from theorex_lab.console.number import RESULTS
 from theorex_lab.memory.observation import TYPES
 
 _AGENT = agent_option("The agent's id; default: all agents.")
@@ -27,7 +28,7 @@ _AGENT = agent_option("The agent's id; default: all agents.")
 def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
     """Several words are one text. A text that begins with a dash goes after `--`."""
     lab, kind = open_lab(), str(details["observation_type"])
-    known = [kind] if kind in TYPES else [*TYPES, *lab.observation_types()]
+    known = [kind] if kind in TYPES else [*TYPES, *lab.theorex.observation_types()]
     written = lab.agent(own_agent(agent)).write(" ".join(text), **details)
     if kind not in known:
         note(f"the type {kind!r} is new here; the nearest that is known is {nearest(kind, known)!r}")
@@ -85,26 +86,6 @@ def status(agent: str | None) -> None:
         tiers = "  ".join(f"{tier} {count}" for tier, count in row["tiers"].items() if count) or "nothing yet"
         lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
     emit(result, "\n".join(lines))
-
-
-@command("scan")
-@tends_project
-@_AGENT
-def scan(agent: str | None) -> None:
-    """Running it twice at one time changes nothing."""
-    found = open_lab().scan(agents=None if agent is None else [agent])
-    tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count) or "nothing to scan"
-    text = f"{tiers}\n{found.changed} changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
-    emit(found._asdict(), text)
-
-
-@command("prune")
-@tends_project
-@_AGENT
-def prune(agent: str | None) -> None:
-    """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were stays in the journal."""
-    count = open_lab().prune(agents=None if agent is None else [agent])
-    emit({"pruned": count}, f"{count} concepts pruned")
 
 
 @command("boot-inject")

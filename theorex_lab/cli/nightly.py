@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, fail, one_row, open_lab, tends_project
-from theorex_lab.cli.agents import agent_option
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit, fail, one_row, tends_project
+from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import InvalidInput
 
 ALL = "all"

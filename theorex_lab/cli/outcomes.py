@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, emit, keeps_secrets, one_row, open_lab
-from theorex_lab.cli.agents import agent_option, own_agent
-from theorex_lab.cli.number import PERCENT, Number
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit, keeps_secrets, one_row
+from theorex_lab.console.agents import agent_option, own_agent
+from theorex_lab.console.number import Number
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -166,58 +166,6 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
         )
         lines.append(one_row(f"{each['at'][:19]}  {each['agent']}  {each['kind']}  {told}"))
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
-
-
-@command("drift")
-@_AGENT
-def drift(agent: str | None) -> None:
-    """Coverage is the share of the concepts of the agent's moments that are still ACTIVE."""
-    from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.drift import drift as measure
-
-    lab, name = open_lab(), own_agent(agent)
-    axon = lab.views.get(Axon)
-    with axon.lock:
-        found = measure(axon, lab.clock.now(), lab.settings, agent=name)
-    text = f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
-    emit(found.to_dict(), text + (f"; left: {one_row(', '.join(found.left))}" if found.left else ""))
-
-
-@command("context-monitor")
-@_AGENT
-@click.option("--session", required=True, help="The session whose context it is.")
-@click.option(
-    "--context", "context_pct", type=PERCENT, required=True, metavar="N", help="Percent of the context in use."
-)
-def context_monitor(agent: str | None, session: str, context_pct: float) -> None:
-    """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed."""
-    from theorex_lab.designs.theorex.monitor import check_context
-
-    lab = open_lab()
-    found = check_context(lab.home, session=session, context_pct=context_pct, agent=own_agent(agent))
-    done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
-    emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
-
-
-@command("moment")
-@_AGENT
-@click.option("--ref", "refs", multiple=True, metavar="FILE:LINE", help="A place it tells of; may be given several times.")  # fmt: skip
-@click.option("--git", is_flag=True, help="Refer to the files that `git diff` names in this folder too.")
-@click.option("--session", default="", help="The session it belongs to.")
-@click.argument("story", nargs=-1, required=True)
-@keeps_secrets
-def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, story: tuple[str, ...]) -> None:
-    """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`."""
-    from theorex_lab.designs.theorex.moments import changed_files, check_refs, write_moment
-
-    places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
-    lab = open_lab()
-    done = write_moment(lab.home, " ".join(story), agent=own_agent(agent), refs=places, session=session)
-    concepts = ", ".join(done.concepts) or "none"
-    emit(
-        {"event_id": done.event_id, "concepts": done.concepts, "refs": places},
-        f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}",
-    )
 
 
 def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:

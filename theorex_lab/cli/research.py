@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit
 from theorex_lab.errors import StorageError, TheorexError
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"

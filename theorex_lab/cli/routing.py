@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, emit, one_row, open_lab, printable
-from theorex_lab.cli.agents import agent_option
-from theorex_lab.cli.number import DAYS, PERCENT, TOKENS
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit, one_row, printable
+from theorex_lab.console.agents import agent_option
+from theorex_lab.console.number import DAYS, PERCENT, TOKENS
 
 if TYPE_CHECKING:
     from theorex_lab.routing.heuristic import Complexity
@@ -102,10 +103,10 @@ def trace_stats(agent: str | None) -> None:
 @command("matrix-build")
 def matrix_build() -> None:
     """Takes in what other processes have recorded since, and keeps the result for the next start."""
-    from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, Evidence
+    from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, evidence_view
 
     lab = open_lab()
-    view = lab.views.get(Evidence)
+    view = lab.views.get(evidence_view(lab.home))
     with view.lock:
         cells = view.table.cells(QUERY_TYPE_PREFIX)
         lab.views.snapshot(view)

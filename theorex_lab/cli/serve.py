@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from theorex_lab.cli import command, emit, open_lab, reads_project
-from theorex_lab.cli.agents import agent_option, own_agent
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit, reads_project
+from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.serve.signals import ended_in_order, ending
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from theorex_lab.cli import command, emit, keeps_secrets, open_lab
-from theorex_lab.cli.agents import agent_option, own_agent
-from theorex_lab.cli.number import LEASE_SECONDS
+from theorex_lab.cli import command, open_lab
+from theorex_lab.console import emit, keeps_secrets
+from theorex_lab.console.agents import agent_option, own_agent
+from theorex_lab.console.number import LEASE_SECONDS
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.tasks import Task

@@ -245,12 +245,12 @@ class Dispatcher:
         return settings
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
-        from theorex_lab.memory.evidence import Evidence
+        from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.routing.energy import read_power
         from theorex_lab.routing.router import route
 
         power = self._power if self._power is not None else read_power()
-        evidence = self.home.views.get(Evidence)
+        evidence = self.home.views.get(evidence_view(self.home))
         with evidence.lock:
             return route(
                 task.task,

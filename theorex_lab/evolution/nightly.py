@@ -151,7 +151,7 @@ def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> li
 
 
 def _agents(home: Home) -> list[str]:
-    names = dict.fromkeys(name for each in home.designs if each.agents is not None for name in each.agents(home))
+    names = dict.fromkeys(home.agents())
     outcomes = home.views.get(Outcomes)
     with outcomes.lock:
         return list(names | dict.fromkeys(outcomes.agents))

@@ -126,7 +126,7 @@ def run_tour(repository: Path, *, now: int | None = None, seed: int = 0) -> Tour
     present = now if now is not None else max(int(entry.at) for entry in history.entries if isinstance(entry.at, int))
     with Lab.temporary(clock=FixedClock(present), **tuning.config_lines()) as lab:
         lab.write_all(history.entries, imported=True)
-        tiers = lab.scan().tiers
+        tiers = lab.theorex.scan().tiers
         context = lab.context()
         figures = _figures(lab, history, tuning)
         tour = Tour(
@@ -161,7 +161,7 @@ def _figures(lab: Lab, history: History, tuning: Tuning) -> dict[str, str]:
             occupancy(history.log, law, settings.active_threshold, settings.mild_threshold), ax=ax
         ),
         **_calibrated(history.log, tuning),
-        "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.axon().graph(), ax=ax),
+        "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),
     }
     return {caption: _picture(draw) for caption, draw in drawn.items()}
 

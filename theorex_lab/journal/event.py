@@ -30,25 +30,17 @@ else:
     Body = dict
     _Fields = namedtuple("_Fields", "seq id at agent session kind lineage body")
 
-# The version of each kind's body that this release writes. A kind that is not listed is skipped by every view.
+# The version of each kind's body that this release writes; a design makes its own known. A kind that is not listed is
+# skipped by every view.
 VERSIONS: dict[str, int] = {
     "observation": 2,  # a text that was written, with the concepts extracted from it
-    "scan": 1,  # tier changes and dropped links, as decided by one scan
-    "prune": 1,  # concepts taken out of the axon, with what they were
     "tool_used": 1,  # a tool call of an agent: its name, previews of input and response
     "prompt": 1,  # what a person asked of an agent
     "turn_ended": 1,  # the agent finished an answer
     "session_ended": 1,  # the session is over; its tool events may be flushed
-    "short_term": 2,  # what was kept of one event at a flush: its concepts and their score
-    "flushed": 1,  # a session's events up to a seq were flushed
-    "graduated": 2,  # a concept that was kept on seven days in a row enters the axon
-    "promoted": 1,  # what an agent gives to the shared web: ids and numbers, no text
     "erasure": 2,  # ids of the events whose bodies were erased, and of each kind the lowest seq among them
     "lost": 1,  # stands where a salvage found no sound event
     "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs
-    "imported": 1,  # one concept of an agent with its numbers, as a file stated it
-    "imported_links": 1,  # links between an agent's concepts, and its graduations, as a file stated them
-    "imported_shared": 1,  # what an agent gave to the shared web, as a file stated it
     "archived": 2,  # raw events whose bodies were moved into segment files
     "trace_started": 3,  # a model is about to be called: trace_id, task, route, owner process, outcome_id, project
     "trace_ended": 2,  # how that call went, or that its process died: success, model, tokens, latency, attempts
@@ -59,11 +51,8 @@ VERSIONS: dict[str, int] = {
     "outcome_scored": 1,  # a later score of an outcome: a judge's, or a person's correction
     "reviewed": 1,  # a failure was reviewed: decisive step, class, fix, and the observation that holds it
     "review_failed": 2,  # a reviewer did not answer, or said nothing that could be used; the failure waits for others
-    "confirmed": 1,  # a person vouches for a fix that was only heard
-    "refined": 1,  # what a look at many outcomes reinforced, and what it wrote to avoid
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
-    "context_checked": 2,  # how full an agent's context was, and whether that called for a summary
     "nightly": 1,  # the steps of one night and how each ended
     "recalled": 1,  # what an agent was given: how, for which query, the ids of its items, tokens, project
 }
@@ -112,7 +101,7 @@ def _no_answer_apart(body: Body) -> Body:
     return {**body, "attempts": attempts, "unavailable": silent and not (body["success"] or body["lost"])}
 
 
-def _without_project(body: Body) -> Body:
+def without_project(body: Body) -> Body:
     """In the version before, nobody noted in which project it happened."""
     return {**body, "project": ""}
 
@@ -121,14 +110,8 @@ def _without_project(body: Body) -> Body:
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
     ("trace_started", 1): _owner_out_of_sight,
-    ("trace_started", 2): _without_project,
-    **dict.fromkeys(
-        [
-            (kind, 1)
-            for kind in ("observation", "short_term", "graduated", "task_submitted", "outcome", "context_checked")
-        ],
-        _without_project,
-    ),
+    ("trace_started", 2): without_project,
+    **dict.fromkeys([(kind, 1) for kind in ("observation", "task_submitted", "outcome")], without_project),
     ("review_failed", 1): _by_its_model,
     ("trace_ended", 1): _no_answer_apart,
     ("archived", 1): lambda body: {

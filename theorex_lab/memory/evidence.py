@@ -6,15 +6,18 @@ A key says what was asked, such as `query_type/code`; an option is what was trie
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from functools import cache
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.design import Design, Run
 from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
@@ -24,6 +27,7 @@ from theorex_lab.memory.observation import TRUST
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Reader = tuple[str, Callable[[Event], Iterable[Run]]]  # what stands before its keys, and the runs of an event
 
 QUERY_TYPE_PREFIX = "query_type/"
 HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown, and nothing goes by it
@@ -269,6 +273,7 @@ class Evidence(View):
     name = "evidence"
     code = 5
     kinds = ("trace_ended", *verdicts.KINDS)
+    readers: ClassVar[Mapping[str, Sequence[Reader]]] = {}  # by event kind: what a design reads from such an event
 
     def __init__(self) -> None:
         super().__init__()
@@ -278,6 +283,11 @@ class Evidence(View):
     def fold(self, events: Sequence[Event]) -> None:
         """Take in how calls went, and what outcomes say of them."""
         for event in events:
+            for prefix, runs in self.readers.get(event.kind, ()):
+                for key, option, success, *amounts in runs(event):
+                    self.table.add(
+                        prefix + key, option, success, at=event.at, **dict(zip(AMOUNTS, amounts, strict=True))
+                    )
             if event.kind == "trace_ended":
                 self._count(event)
             elif said := verdicts.verdict_of(event):
@@ -321,6 +331,25 @@ class Evidence(View):
         row = self.table.row(key, model)
         if row is not None and not self.verdicts.answer(outcome_id, cell=row, at=at):
             self.table.correct(row, -1)
+
+
+def evidence_view(home: Home) -> type[Evidence]:
+    """The evidence of a home: of models' answers, and of whatever else its designs read from their events."""
+    return _with_readers(tuple(sorted((each for each in home.designs if each.evidence), key=lambda each: each.name)))
+
+
+@cache
+def _with_readers(designs: tuple[Design, ...]) -> type[Evidence]:
+    """The view that these designs add to: the same class for the same ones, so that views are found by it."""
+    if not designs:
+        return Evidence
+    readers: dict[str, list[Reader]] = {}
+    for design in designs:
+        for kind, runs in design.evidence.items():
+            readers.setdefault(kind, []).append((f"{design.name}/", runs))
+    reads = [f"{design.name}:{kind}" for design in designs for kind in design.evidence]
+    kinds = tuple(dict.fromkeys([*Evidence.kinds, *readers]))
+    return type("DesignEvidence", (Evidence,), {"kinds": kinds, "readers": readers, "reads": (*Evidence.kinds, *reads)})
 
 
 def _key(body: Body) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.project import check_project
 from theorex_lab.text.doors import door, kept_text
@@ -127,6 +128,21 @@ def observed(entry: Entry, settings: Settings, now: int) -> tuple[Event, Written
     with door() as here:
         event, mentions = new_observation(entry, settings, now)
     return event, Written(event.id, [mention.label for mention in mentions], here.masked, here.keeps_secrets)
+
+
+def write_all(home: Home, entries: Sequence[Entry], *, imported: bool = False) -> list[Written]:
+    """Write many texts in one transaction: all or none. An import may bear dates of the future.
+
+    They are on disk when this returns. Raises InvalidInput, and then nothing was written.
+    """
+    now = home.clock.now()
+    made = [observed(_located(entry, home.project), home.settings, now) for entry in entries]
+    home.journal.append([event for event, _ in made], allow_future=imported)
+    return [written for _, written in made]
+
+
+def _located(entry: Entry, project: str) -> Entry:
+    return replace(entry, project=project) if project and not entry.project else entry
 
 
 def check_tags(tags: Sequence[str]) -> list[str]:

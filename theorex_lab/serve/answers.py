@@ -43,13 +43,6 @@ class WrittenText(Answer):
     concepts: list[str] = Field(description="Concepts found in the text.")
 
 
-class PromotedConcepts(Answer):
-    """What a promotion changed."""
-
-    concepts: int
-    links: int
-
-
 class BootContext(Answer):
     """The context of the next session."""
 

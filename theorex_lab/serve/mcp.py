@@ -1,10 +1,11 @@
-"""The memory for agents that speak the Model Context Protocol: five tools, the boot context as resources.
+"""The memory for agents that speak the Model Context Protocol: tools, and the boot context as resources.
 
-The protocol itself is the official SDK's; here are the tools, what they refuse, and the two ways in: HTTP behind
+The protocol itself is the official SDK's; here are the tools that every home has, what they refuse, and the two ways in: HTTP behind
 `serve.auth.Guard`, and standard input and output.
 """
 
 # No `from __future__ import annotations`: the SDK reads the tools' annotations when they are declared.
+import inspect
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any, BinaryIO, Literal, NoReturn, cast
 
 import anyio
@@ -25,13 +27,14 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
+from theorex_lab.design import Tool
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
 from theorex_lab.memory.recalled import given
-from theorex_lab.serve.answers import BootContext, Found, FoundItems, PromotedConcepts, Status, WrittenText
+from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
-from theorex_lab.serve.scoped import AgentId, ProjectName, naming, noted, scoped
+from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped
 from theorex_lab.serve.signals import ending
 
 PATH = "/mcp"
@@ -41,8 +44,6 @@ _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
 _LAST_ANSWERS_SECONDS = 10.0
 _HEAD_BYTES = 65_536  # what a request holds beside the text
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
-
-Tag = Annotated[str, Field(max_length=64)]
 
 
 @contextmanager
@@ -132,6 +133,9 @@ def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _
     server.max_request_bytes = _ESCAPED * lab.settings.max_text_bytes + _HEAD_BYTES
     named = naming(check_agent(agent), any_agent=any_agent)
     _add_tools(server, lab, named)
+    for design in lab.home.designs:
+        for tool in design.tools():
+            _add_tool_of(server, tool, partial(lab.design, design.name), named)
     _add_resources(server, lab, named)
     return server
 
@@ -197,18 +201,6 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
             return WrittenText(event_id=written.event_id, concepts=written.concepts)
 
     @server.tool(
-        description="Give the agent's concepts above the threshold to the memory that all agents share.",
-        annotations=repeatable,
-    )
-    def promote(
-        agent_id: AgentId = None,
-        force: Annotated[list[str], Field(description="concept ids to promote in any case.", max_length=1_000)] = [],  # noqa: B006
-    ) -> PromotedConcepts:
-        with _explained():
-            done = lab.in_project("").promote(agent=named(agent_id), force=_concept_ids(force))
-            return PromotedConcepts(**done._asdict())
-
-    @server.tool(
         name="boot-inject",
         description="Render the context that the next session starts with, and return it.",
         annotations=repeatable,
@@ -228,9 +220,9 @@ def _add_resources(server: MCPServer, lab: Lab, named: Callable[[str | None], st
     def context_of(project: str | None, agent: str = "-", model: str | None = None) -> str:
         with _explained(ResourceError, _wrong_parameter):
             here, name = scoped(lab, project), named(None if agent == "-" else agent)
-            made = here.context() if model is None else here.boot_aware(model, agent=name)
+            made = here.context() if model is None else here.theorex.boot_aware(model, agent=name)
             noted(here, "mcp_context", name, made)
-            return made.text
+            return str(made.text)
 
     @server.resource("theorex://context", title="Boot context", mime_type="text/markdown")
     def boot_context() -> str:
@@ -257,11 +249,27 @@ def _add_resources(server: MCPServer, lab: Lab, named: Callable[[str | None], st
         return context_of(project, agent, model)
 
 
-def _concept_ids(given: list[str]) -> list[int]:
-    for text in given:
-        if not (text.isascii() and text.isdecimal()) or len(text) > 16:
-            raise InvalidInput(f"got the concept id {text[:64]!r}; allowed is a whole number, as search gives it")
-    return [int(text) for text in given]
+def _add_tool_of(server: MCPServer, tool: Tool, face: Callable[[], Any], named: Callable[[str | None], str]) -> None:
+    """A tool that a design brings, called with what `face` gives and the arguments that its function declares."""
+    declared = inspect.signature(tool.run, eval_str=True)
+    parameters = [
+        each.replace(annotation=AgentId, default=None) if each.name == "agent_id" else each
+        for each in list(declared.parameters.values())[1:]
+    ]
+
+    def call(**given: Any) -> Any:
+        with _explained():
+            if "agent_id" in given:
+                given["agent_id"] = named(given["agent_id"])
+            return tool.run(face(), **given)
+
+    call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": declared.return_annotation}
+    annotations = ToolAnnotations(
+        read_only_hint=not tool.changes, destructive_hint=False if tool.changes else None,
+        idempotent_hint=tool.repeatable if tool.changes else None, open_world_hint=False,
+    )  # fmt: skip
+    server.add_tool(call, name=tool.name, description=tool.description, annotations=annotations)
 
 
 def _version() -> str:

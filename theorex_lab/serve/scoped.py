@@ -32,6 +32,8 @@ ProjectName = Annotated[
     ),
 ]
 
+Tag = Annotated[str, Field(max_length=64)]
+
 
 def naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
     """Whom a call speaks of, by the name in it: `own` without one; raises InvalidInput for another's that is not open."""

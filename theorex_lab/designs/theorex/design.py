@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, FileLayout, PolicyPart, SearchPart, Section, Step, later
+from theorex_lab.designs.theorex import KINDS
 from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 
@@ -38,6 +39,9 @@ def _views() -> Sequence[type[View]]:
 
 DESIGN = Design(
     name="theorex",
+    face=later(f"{_HERE}.face:Theorex"),
+    tools=later(f"{_HERE}.tools:tools"),
+    kinds=KINDS,
     views=_views,
     items=(OBSERVATION, CONCEPT),
     search=SearchPart(
@@ -76,5 +80,6 @@ DESIGN = Design(
             evidence=later(f"{_HERE}.memory_policy:evidence"),
         )
     },
+    status=later(f"{_HERE}.status:status"),
     consolidated=later(f"{_HERE}.flash:taken_in"),
 )

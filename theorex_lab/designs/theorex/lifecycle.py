@@ -3,20 +3,19 @@
     tool event  →  flash  →  short-term  →  graduate  →  axon  →  promote  →  shared web  →  context
                                      write  ───────────┘
 
-Read this file first: each step is one function, leaves whole transactions in the journal, and may be repeated.
+A write is `memory.observation.write_all`. Read this file first: each step is one function, leaves whole transactions in the journal, and may be repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from theorex_lab.errors import AlreadyThere
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.observation import Entry, Written, observed, project_in
+from theorex_lab.memory.observation import project_in
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.designs.theorex.axon import Axon
@@ -39,25 +38,6 @@ class Promoted(NamedTuple):
 
     concepts: int
     links: int
-
-
-def write(home: Home, entry: Entry) -> Written:
-    """Write one text; it is on disk when this returns. Raises InvalidInput, and then nothing was written."""
-    return write_all(home, [entry])[0]
-
-
-def write_all(home: Home, entries: Sequence[Entry], *, imported: bool = False) -> list[Written]:
-    """Write many texts in one transaction: all or none. An import may bear dates of the future."""
-    now = home.clock.now()
-    events, written = [], []
-    for entry in entries:
-        if home.project and not entry.project:
-            entry = replace(entry, project=home.project)
-        event, done = observed(entry, home.settings, now)
-        events.append(event)
-        written.append(done)
-    home.journal.append(events, allow_future=imported)
-    return written
 
 
 def flush(home: Home, *, agent: str, session: str) -> Flushed:

@@ -34,7 +34,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def note(text: str) -> None:
     """Say something beside the result, on standard error."""
-    from theorex_lab.cli import printable
+    from theorex_lab.console import printable
 
     click.echo(printable(f"theorex: {text}"), err=True)
 

@@ -1,0 +1,181 @@
+"""What commands are made of: their common options, the lab that they open, and how a result is told.
+
+A design brings its own commands with these; the command line itself stands above the designs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from theorex_lab.clock import Clock
+
+COMMON_OPTIONS = ("as_json", "home", "now")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def common_options() -> list[click.Option]:
+    """The options that every command takes, before its name and after it."""
+    return [
+        click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
+        click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
+        click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
+    ]
+
+
+class Command(click.Command):
+    """A command that takes the common options too and hands them on in `context.obj`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += common_options()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Merge the options given after the command's name over those given before it."""
+        merge_options(ctx)
+        return super().invoke(ctx)
+
+
+def merge_options(ctx: click.Context) -> None:
+    """Lay the options given here over those given before."""
+    options = ctx.ensure_object(dict)
+    for name in COMMON_OPTIONS:
+        value = ctx.params.pop(name, None)
+        if value is not None:
+            options[name] = value
+
+
+class CommandGroup(click.Group):
+    """Commands under a name of their own, such as `theorex home salvage`; takes the common options too."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Merge the options given after the group's name over those given before it."""
+        merge_options(ctx)
+        return super().invoke(ctx)
+
+
+def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
+    """The commands under one name."""
+    return CommandGroup(name, {str(each.name): each for each in commands}, help=about, params=[*common_options()])
+
+
+def command(name: str, about: str) -> Callable[[Callable[..., Any]], Command]:
+    """Declare the function below as the command `name`; `about` is the first line of its help, its docstring the rest."""
+
+    def declare(function: Callable[..., Any]) -> Command:
+        details = cleandoc(function.__doc__ or "")
+        text = about + (f"\n\n{details}" if details else "")
+        made = click.command(name=name, cls=Command, help=text, short_help=about)(function)
+        assert isinstance(made, Command)
+        return made
+
+    return declare
+
+
+def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that writes `--keep-secrets`; its result then says how many secrets were masked, or that they stayed."""
+
+    @wraps(function)
+    def run(*args: Any, keep_secrets: bool, **kwargs: Any) -> Any:
+        from theorex_lab.text.doors import door
+
+        with door(keep_secrets=keep_secrets) as here:
+            click.get_current_context().ensure_object(dict)["door"] = here
+            return function(*args, **kwargs)
+
+    return click.option("--keep-secrets", is_flag=True, help="Do not mask what looks like a secret.")(run)
+
+
+def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that gives memory back `--project` and `--all-projects`; default is the working folder's project."""
+
+    @click.option(
+        "--project", callback=_named_project, metavar="P", help="A project's name or folder; default: this folder's."
+    )
+    @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
+    @wraps(function)
+    def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
+        if all_projects and project is not None:
+            raise click.UsageError("Give one of --project and --all-projects.")
+        click.get_current_context().ensure_object(dict)["project"] = "" if all_projects else project
+        return function(*args, **kwargs)
+
+    return run
+
+
+def tends_project(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that keeps the memory in order `--project`; default are all."""
+
+    @click.option(
+        "--project", callback=_named_project, metavar="P", help="Only this project, by name or folder; default: all."
+    )
+    @wraps(function)
+    def run(*args: Any, project: str | None, **kwargs: Any) -> Any:
+        click.get_current_context().ensure_object(dict)["project"] = project or ""
+        return function(*args, **kwargs)
+
+    return run
+
+
+def _named_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    if value == "":
+        raise click.BadParameter("got an empty name; allowed is a project's name or folder")
+    return value
+
+
+def named_home() -> str:
+    """The home that the options name, as it was given."""
+    return click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"
+
+
+def named_clock() -> Clock:
+    """The clock that the options name."""
+    from theorex_lab.clock import FixedClock, SystemClock
+
+    now = click.get_current_context().ensure_object(dict).get("now")
+    return FixedClock.at(now) if now else SystemClock()
+
+
+def open_lab() -> Any:
+    """The lab of the home that the options name; whoever runs the command says how it is opened."""
+    return click.get_current_context().ensure_object(dict)["open_lab"]()
+
+
+def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
+    """Print the result: as one JSON object where --json was given, else the text for people.
+
+    `styled`: the text holds styles of ours, and its caller has made the rest printable.
+    """
+    options = click.get_current_context().ensure_object(dict)
+    masked = options.get("door")
+    if masked is not None and (told := masked.told()):
+        result = {**result, **told}
+        text += f"\n({masked.masked} masked as secrets)" if masked.masked else "\n(secrets were kept)"
+    shown = text if styled else printable(text)
+    click.echo(json.dumps(result, ensure_ascii=False) if options.get("as_json") else shown)
+
+
+def printable(text: str) -> str:
+    """The text without control characters, by which it could rule the terminal."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+
+
+def one_row(text: str) -> str:
+    """The text without line breaks, so that none of it passes for another row."""
+    return text.replace("\n", " ").replace("\t", " ")
+
+
+def fail(message: str, *, as_json: bool, code: int = 1, **more: Any) -> NoReturn:
+    """Say what went wrong (as JSON on standard output too, where asked) and end with `code`."""
+    if as_json:
+        click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
+    click.echo(printable(f"theorex: {message}"), err=True)
+    sys.exit(code)
