@@ -53,7 +53,7 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
     assert (embedded["queued"], embedded["covered"]) == (0, 3)
     verified = run("verify", "--json").json
     assert verified["ok"] is True
-    assert verified["events"] == 2
+    assert verified["events"] == 3
     assert verified["views"] == dict.fromkeys(
         ["axon", "items", "flash", "short_term", "shared", "traces", "evidence", "tasks", "outcomes"], True
     )

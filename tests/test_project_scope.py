@@ -19,7 +19,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.home import Home
 from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import Event, new_event, upcast
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal, in_file
 from theorex_lab.memory.projects import find_project, known_projects
@@ -107,6 +107,31 @@ def test_memory_of_older_releases_is_found_in_every_project(lab: Lab, shop: Lab)
     assert kept(lab, "observation")[0].body["project"] == ""
     assert texts(shop, "old till") == {"The old till jams"}
     assert "Old Till" in shop.context().text
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        ("observation", 1), ("outcome", 1), ("short_term", 1), ("graduated", 1), ("context_checked", 1),
+        ("task_submitted", 1), ("trace_started", 2),
+    ],
+)  # fmt: skip
+def test_bodies_of_older_releases_are_of_no_project(kind: str, version: int) -> None:
+    old = new_event(kind, {"said": "as before"}, agent="main", at=NOW)
+    old = old._replace(body={**old.body, "v": version})
+    assert upcast(old).body == {"v": version + 1, "said": "as before", "project": ""}
+
+
+def test_activation_reaches_nothing_of_another_project(lab: Lab, shop: Lab) -> None:
+    lab.journal.append(
+        [
+            _observation("a", SHOP, "cash drawer", "brass till"),
+            _observation("b", MILL, "cash drawer", "mill wheel"),
+        ]
+    )
+    both = {"cash drawer", "brass till", "mill wheel"}
+    assert texts(lab, "drawer", kinds=["concept"], spread=True) == both
+    assert texts(shop, "drawer", kinds=["concept"], spread=True) == both - {"mill wheel"}
 
 
 def test_shared_concepts_are_found_everywhere(lab: Lab, shop: Lab, mill: Lab) -> None:
@@ -243,12 +268,19 @@ def test_the_contexts_of_projects_are_files_of_the_home(lab: Lab, shop: Lab, mil
         assert [stat.S_IMODE(each.stat().st_mode) for each in (file, file.parent)] == [0o600, 0o700]
     lab.boot_inject()
     assert not (lab.folder / "contexts" / f"{MILL}.md").exists()
-    assert lab.nightly().steps[-1].detail.endswith(", and for 2 projects")
+    assert lab.nightly().steps[-1].detail.endswith(", and for 2 project(s)")
     assert "iller" in (lab.folder / "contexts" / f"{MILL}.md").read_text()
     assert "iller" not in file.read_text()
     everything = lab.context_file.read_text()
     assert "rounds prices" in everything  # of the shop
     assert "miller" in everything
+
+
+def test_a_night_renders_for_the_projects_that_were_active_last(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("theorex_lab.evolution.nightly._MOST_PROJECTS", 1)
+    lab.journal.append([_observation("a", SHOP), _observation("b", MILL, at=NOW - 1)])
+    assert lab.nightly().steps[-1].detail.endswith(", and for 1 project(s)")
+    assert [each.name for each in (lab.folder / "contexts").glob("*")] == [f"{SHOP}.md"]
 
 
 def test_what_is_given_is_noted_and_never_fails_for_that(lab: Lab, shop: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,6 +389,20 @@ def test_a_command_notes_what_it_gives_to_an_agent_that_is_named(
         assert {event.body["project"] for event in events} == {project_of(str(Path.cwd()))}
         assert [event.session for event in events] == ["", "", "s1", ""]
     assert (before["observations"], before["events"]) == (1, 5)  # to be given something is no mention of it
+
+
+def test_a_search_for_an_agent_goes_on_where_nothing_can_be_noted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("write", "The till rounds prices up")
+
+    def full(*_: object, **__: object) -> list[int]:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(SqliteJournal, "append", full)
+    ended = run("search", "--json", "--agent", "main", "prices")
+    assert (ended.code, ended.json["notes"]) == (0, ["what was given is not noted: the disk is full"])
+    assert ended.json["hits"]
+    ended = run("boot-aware", "--agent", "main")
+    assert (ended.code, "not noted: the disk is full" in ended.err) == (0, True)
 
 
 def test_a_folder_that_is_gone_is_of_no_project(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

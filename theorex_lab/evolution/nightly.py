@@ -116,7 +116,7 @@ class _Night:
         projects = self.home.projects or known_projects(home)[:_MOST_PROJECTS]
         for project in projects:
             boot_project(home, project)
-        also = f", and for {len(projects)} projects" if projects else ""
+        also = f", and for {len(projects)} project(s)" if projects else ""
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens{also}"
 
     def _isolated(self, name: str, step: Callable[[], str]) -> NightlyStep:
