@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import NOW, observation
 
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.errors import AlreadyThere
-from theorex_lab.journal.base import Journal, check_time
-from theorex_lab.journal.event import Event, encode, upcast
+from theorex_lab.journal.base import Journal, check_time, is_wanted
+from theorex_lab.journal.event import Event, encode, new_event, upcast
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 MINUTE = 60 * 1_000_000
@@ -53,10 +54,17 @@ class MemoryJournal(Journal):
         return [upcast(event) for event in found if erased or not event.erased]
 
     def tail(
-        self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None, erased: bool = False
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        agents: Sequence[str] | None = None,
+        projects: Sequence[str] | None = None,
+        erased: bool = False,
     ) -> Iterator[Event]:
         for event in self.events[after:upto]:
-            if (kinds is None or event.kind in kinds) and (erased or not event.erased):
+            if is_wanted(event, kinds, agents, projects, erased=erased):
                 yield upcast(event)
 
     def last_seq(self) -> int:
@@ -125,6 +133,21 @@ def test_erased_events_are_left_out_unless_asked_for(journal: Journal) -> None:
     assert [event.seq for event in journal.tail(0, erased=True)] == [1, 2]
     assert [event.seq for event in journal.read(seqs=[1, 2], erased=True)] == [1, 2]
     assert [event.seq for event in journal.newest(9, before=9, kinds=["observation"])] == [1]
+
+
+def test_a_tail_is_of_the_agents_and_projects_that_are_named(journal: Journal) -> None:
+    said = [("main", "shop-1"), ("sage", "shop-1"), ("main", "mill-2"), ("main", "")]
+    for agent, project in said:
+        body = {"text": "mend it", "source": "user", "project": project}
+        journal.append([new_event("prompt", body, agent=agent, at=NOW)])
+
+    def seqs(**named: Any) -> list[int]:
+        return [event.seq for event in journal.tail(0, **named)]
+
+    assert seqs(agents=["main"]) == [1, 3, 4]
+    assert seqs(projects=["shop-1"]) == [1, 2]
+    assert seqs(projects=["shop-1", ""], agents=["main"], upto=4) == [1, 4]
+    assert seqs(agents=[]) == seqs(projects=[]) == []
 
 
 def test_the_newest_and_the_volume_are_those_of_the_events(journal: Journal) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from theorex_lab.errors import InvalidInput
 from theorex_lab.search.items import ItemKind as ItemKind
 from theorex_lab.search.items import ItemText as ItemText
 
@@ -206,12 +207,17 @@ class Face:
     home: the home.  searcher: the home's search.
     """
 
-    def __init__(self, home: Home, searcher: Callable[[], Any]) -> None:
+    def __init__(self, home: Home, searcher: Callable[[], Any] | None = None) -> None:
         self.home, self._searcher = home, searcher
 
     @property
     def searcher(self) -> Any:
-        """Search over the home, a `memory.retrieve.Searcher`; imported when it is first needed."""
+        """Search over the home, a `memory.retrieve.Searcher`; imported when it is first needed.
+
+        Raises InvalidInput where the face was made without one, by hand.
+        """
+        if self._searcher is None:
+            raise InvalidInput("got a design opened without search; allowed is one from lab.design(NAME)")
         return self._searcher()
 
     def append(

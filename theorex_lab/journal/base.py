@@ -56,9 +56,19 @@ class Journal(ABC):
 
     @abstractmethod
     def tail(
-        self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None, erased: bool = False
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        agents: Sequence[str] | None = None,
+        projects: Sequence[str] | None = None,
+        erased: bool = False,
     ) -> Iterator[Event]:
-        """The events with `after` < seq ≤ `upto` in order, of these kinds or of all; erased ones only if `erased`.
+        """The events with `after` < seq ≤ `upto` in order, of these kinds, agents and projects, or of all.
+
+        A project '' stands for events that know none. Erased ones come only if `erased`, and none of them where projects
+        are named: which was theirs nobody knows.
 
         Raises CorruptJournal where an event in between is lost, or is not as it was written.
         """
@@ -109,6 +119,24 @@ class Journal(ABC):
 
         sizes = [len(encode(event.body).encode()) for event in self.tail(after, kinds=kinds, upto=upto, erased=True)]
         return len(sizes), sum(sizes)
+
+
+def is_wanted(
+    event: Event,
+    kinds: Sequence[str] | None,
+    agents: Sequence[str] | None,
+    projects: Sequence[str] | None,
+    *,
+    erased: bool,
+) -> bool:
+    """Whether `Journal.tail` gives an event that lies between its bounds."""
+    if event.erased and (not erased or projects is not None):
+        return False
+    return (
+        (kinds is None or event.kind in kinds)
+        and (agents is None or event.agent in agents)
+        and (projects is None or event.body.get("project", "") in projects)
+    )
 
 
 def check_time(event: Event, now: int, *, allow_future: bool) -> None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal.base import Journal, check_time
+from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
 from theorex_lab.journal.private import tighten
 from theorex_lab.journal.sqlite.connection import (
@@ -178,7 +178,14 @@ class SqliteJournal(Journal):
         return sorted(event for event in found if erased or not event.erased)
 
     def tail(
-        self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None, erased: bool = False
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        agents: Sequence[str] | None = None,
+        projects: Sequence[str] | None = None,
+        erased: bool = False,
     ) -> Iterator[Event]:
         """See `Journal`. Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up."""
         # An event whose kind was damaged is of no known kind, and must be looked at like those that were asked for.
@@ -190,9 +197,7 @@ class SqliteJournal(Journal):
             page = self._select(
                 f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}", [after, last, *unwanted]
             )
-            yield from (
-                event for event in page if (kinds is None or event.kind in kinds) and (erased or not event.erased)
-            )
+            yield from (event for event in page if is_wanted(event, kinds, agents, projects, erased=erased))
             if len(page) < _PAGE_ROWS:
                 return
             after = page[-1].seq

@@ -1,0 +1,58 @@
+"""A whole memory design: notes about entities, of which the newest takes the place of the one before."""
+
+import click
+
+from theorex_lab.config_record import Record, tunable
+from theorex_lab.console import command, emit, open_lab
+from theorex_lab.design import AuditPart, Design, Face, ItemKind, ItemText, Run, Section, Step, Tool
+from theorex_lab.exchange.event_lines import event_lines
+from theorex_lab.memory.context import marked_up
+from theorex_lab.memory.observation import TRUST
+
+
+class NoteSettings(Record):
+    sleep_after_days: float = tunable(90.0, "age from which a note sleeps", unit="days", gt=0, le=36_500)
+
+
+class Notes(Face):
+    def write(self, entity: str, text: str, agent_id: str | None = None) -> dict[str, str]:
+        body = {"entity": entity, "text": text, "source": "agent"}
+        return {"event_id": self.append("note", body, agent=agent_id or "main").id}
+
+    def fall_asleep(self, agent: str | None) -> str:
+        oldest = self.home.clock.now() - self.home.settings_of(NOTES).sleep_after_days * 86_400_000_000
+        asleep = {each.body["note"] for each in self.home.journal.tail(0, kinds=["note_slept"])}
+        old = [each for each in newest(self.home, agent) if each.at < oldest and each.id not in asleep]
+        for each in old:
+            body = {"note": each.id, "entity": each.body["entity"]}
+            self.append("note_slept", body, agent=each.agent, lineage=[each.id])
+        return f"{len(old)} notes fell asleep"
+
+
+def newest(home, agent=None):
+    notes = [each for each in home.journal.tail(0, kinds=["note"]) if agent in (None, each.agent)]
+    return {(each.agent, each.body["entity"]): each for each in notes}.values()
+
+
+def line(event):
+    body = event.body
+    return marked_up("note", event.agent, body["text"], body["entity"], TRUST[body["source"]])
+
+
+@command("list", "Show the notes that hold.")
+def list_notes():
+    notes = {each.body["entity"]: each.body["text"] for each in newest(open_lab().home)}
+    emit({"notes": notes}, "\n".join(notes.values()))
+
+
+NOTES = Design(
+    "notes", face=Notes, kinds={"note": 1, "note_slept": 1}, settings=NoteSettings,
+    items=(ItemKind("note", {"note": lambda each: [ItemText(each.body["entity"], each.body["text"])]},
+                    hides={"note": lambda each: [each.body["entity"]]}, sleeps={"note_slept": lambda each: [each.body["entity"]]}),),
+    sections=(Section(lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}),),
+    steps=(Step("notes", lambda home, agent: Notes(home).fall_asleep(agent)),),
+    evidence={"note": lambda each: [Run("entity/" + each.body["entity"], each.agent, True)]},
+    audit=AuditPart({"note": ("note",)}, lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})]),
+    files=(event_lines("notes.jsonl", "note", "note_slept"),), status=lambda home, agent: {"notes": len(newest(home, agent))},
+    commands=lambda: click.Group(commands=[list_notes]), tools=lambda: [Tool("note", "Note what holds of an entity.", Notes.write, changes=True)],
+)  # fmt: skip

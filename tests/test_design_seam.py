@@ -1,0 +1,217 @@
+"""The door: a design of sixty lines, in a package of its own, takes part in everything with no edit of the toolkit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import notes_design
+import pytest
+from conftest import NOW
+
+from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.designs import installed
+from theorex_lab.evolution.audit import audit
+from theorex_lab.exchange.home_files import export_home, import_home
+from theorex_lab.journal import event as events_module
+from theorex_lab.memory.evidence import evidence_view
+from theorex_lab.search.embed import HashedNgramEmbedder
+
+SOURCE = Path(notes_design.__file__)
+NOTES = notes_design.NOTES
+
+
+@pytest.fixture(autouse=True)
+def _known_kinds() -> Iterator[None]:
+    """What a test registers is forgotten after it."""
+    tables: tuple[dict[Any, Any], ...] = (events_module.VERSIONS, events_module.UPCASTERS)
+    before = [table.copy() for table in tables]
+    yield
+    for table, known in zip(tables, before, strict=True):
+        table.clear()
+        table.update(known)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
+    labs: list[Lab] = []
+
+    def open_lab(name: str = "home", *, days: float = 0.0) -> Lab:
+        clock = FixedClock(NOW + int(days * MICROSECONDS_PER_DAY))
+        labs.append(Lab(tmp_path / name, clock=clock, embedder=HashedNgramEmbedder(), designs=[*installed(), NOTES]))
+        return labs[-1]
+
+    yield open_lab
+    for lab in labs:
+        lab.close()
+
+
+def found(lab: Lab, query: str = "cache", **more: Any) -> list[str]:
+    return [hit.text for hit in lab.search(query, kinds=["note"], **more)]
+
+
+def test_the_design_has_sixty_lines_at_most() -> None:
+    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_a_note_is_written_found_and_superseded(opened: Callable[..., Lab]) -> None:
+    lab = opened()
+    lab.design("notes").write("cache", "The cache lives for an hour")
+    assert found(lab) == ["The cache lives for an hour"]
+    lab.design("notes").write("cache", "The cache lives for a day")
+    lab.design("notes").write("cache", "Another agent's cache", "sage")
+    assert sorted(found(lab)) == ["Another agent's cache", "The cache lives for a day"]
+    assert found(lab, agents=["main"]) == ["The cache lives for a day"]
+
+
+def test_a_secret_in_a_note_is_masked(opened: Callable[..., Lab]) -> None:
+    lab = opened()
+    lab.design("notes").write("cache", "password=hunter2hunter2 opens the cache")
+    assert found(lab) == ["password=[masked] opens the cache"]
+
+
+def test_old_notes_sleep_by_night_as_the_designs_own_setting_says(opened: Callable[..., Lab], tmp_path: Path) -> None:
+    opened().design("notes").write("cache", "The cache lives for an hour")
+    assert "0 notes fell asleep" in str(opened(days=60).nightly().to_dict())
+    (tmp_path / "home" / "config.json").write_text('{"designs": {"notes": {"sleepAfterDays": 30}}}')
+    later = opened(days=60)
+    assert "1 notes fell asleep" in str(later.nightly().to_dict())
+    assert (found(later), found(later, cold=True)) == ([], ["The cache lives for an hour"])
+    assert "0 notes fell asleep" in str(later.nightly().to_dict())
+
+
+def test_a_wrong_setting_of_a_design_is_named(opened: Callable[..., Lab], tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.json").write_text('{"designs": {"notes": {"sleepAfterDay": 3, "sleepAfterDays": 0}}}')
+    lab = opened()
+    with pytest.raises(ConfigError, match=r"designs\.notes: .*nearest is sleepAfterDays"):
+        lab.home.settings_of(NOTES)
+    assert opened("other").home.settings_of(NOTES).sleep_after_days == 90.0
+
+
+def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(opened: Callable[..., Lab]) -> None:
+    lab = opened()
+    lab.design("notes").write("cache", "The cache lives for an hour")
+    context = lab.context().text
+    assert "## Notes\n" in context
+    assert "The cache lives for an hour" in context
+    assert (lab.status()["notes"], lab.status(agent="sage")["notes"]) == (1, 0)
+    assert [each.detail["entity"] for each in audit(lab.home, kinds=["note"])] == ["cache"]
+    evidence = lab.views.get(evidence_view(lab.home)).table.cells("notes/")
+    assert (evidence.keys, evidence.options, evidence.successes.tolist()) == (["notes/entity/cache"], ["main"], [1.0])
+
+
+def test_it_is_exported_and_taken_in_again_without_trust(opened: Callable[..., Lab], tmp_path: Path) -> None:
+    lab, other, own = opened(), opened("other"), opened("own")
+    lab.design("notes").write("cache", "The cache lives for an hour")
+    done = export_home(lab.home, lab.searcher, tmp_path / "out")
+    assert done.files["notes.jsonl"] == 1
+    file = tmp_path / "out" / "notes.jsonl"
+    for home, trust_own in ((other, False), (own, True)):
+        reports = [import_home(home.home, lambda: home.searcher, file, trust_own=trust_own) for _ in range(2)]  # noqa: B023
+        assert [(each.imported, each.skipped) for (each,) in reports] == [(1, 0), (0, 1)]
+        assert found(home) == ["The cache lives for an hour"]
+    assert "Heard, not verified" in other.context().text
+    assert "Heard, not verified" not in own.context().text
+    assert [*own.journal.tail(0)] == [*lab.journal.tail(0)]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"id": "x"}', "id: "),
+        ("[1]", "allowed is a JSON object"),
+        ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "A b", "kind": "note", "body": {}}', "agent"),
+        ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "a", "kind": "scan", "body": {}}', "kind is"),
+        ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "a", "kind": "note", "body": {"v": 9}}', "version 9"),
+    ],
+)  # fmt: skip
+def test_a_broken_line_is_named_and_left_out(
+    opened: Callable[..., Lab], tmp_path: Path, line: str, reason: str
+) -> None:
+    lab, file = opened(), tmp_path / "notes.jsonl"
+    file.write_text(line + "\n")
+    (report,) = import_home(lab.home, lambda: lab.searcher, file)
+    assert (report.imported, len(report.problems)) == (0, 1)
+    assert reason in report.problems[0]
+
+
+def test_it_is_erased_and_verified(opened: Callable[..., Lab]) -> None:
+    lab = opened()
+    note = lab.design("notes").write("cache", "The cache lives for an hour")["event_id"]
+    assert lab.verify().ok
+    lab.erase(ids=[note])
+    assert (found(lab, cold=True), lab.status()["notes"]) == ([], 0)
+    assert lab.verify().ok
+
+
+def test_an_unknown_design_is_refused_with_the_known(opened: Callable[..., Lab]) -> None:
+    with pytest.raises(InvalidInput, match="got the design 'facts'; allowed are theorex, notes"):
+        opened().design("facts")
+
+
+# In a package of its own, found by its entry point.
+
+
+@pytest.fixture
+def theorex(tmp_path: Path) -> Callable[..., Any]:
+    site, home = tmp_path / "site", tmp_path / "home"
+    info = site / "notes_design-1.0.dist-info"
+    info.mkdir(parents=True)
+    shutil.copy(SOURCE, site)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: notes-design\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[theorex_lab.designs]\nnotes = notes_design:NOTES\n")
+    environment = {**os.environ, "PYTHONPATH": str(site), "THEOREX_HOME": str(home)}
+
+    def run(*words: str) -> Any:
+        command = [sys.executable, "-m", "theorex_lab", "--json", "--now", to_iso(NOW), *words]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout) if done.stdout.startswith("{") else done.stdout
+
+    run.environment = environment  # type: ignore[attr-defined]
+    return run
+
+
+def test_the_command_line_finds_its_entry_point(theorex: Callable[..., Any], tmp_path: Path) -> None:
+    with Lab(tmp_path / "home", clock=FixedClock(NOW), designs=[*installed(), NOTES]) as lab:
+        lab.design("notes").write("cache", "The cache lives for an hour")
+    assert "Commands of the design notes." in theorex("--help")
+    assert theorex("notes", "list") == {"notes": {"cache": "The cache lives for an hour"}}
+    assert [hit["kind"] for hit in theorex("search", "--kind", "note", "cache")["hits"]] == ["note"]
+    assert theorex("status")["notes"] == 1
+    assert theorex("config", "set", "notes.sleepAfterDays", "5")["setting"]["value"] == 5.0
+    assert {"notes.sleepAfterDays"} <= {row["key"] for row in theorex("config")["settings"]}
+    assert theorex("config", "unset", "notes.sleepAfterDays")["setting"]["source"] == "default"
+    assert theorex("audit", "--kind", "note")["entries"][0]["detail"]["entity"] == "cache"
+    assert "notes.jsonl" in theorex("export", "out")["files"]
+
+
+def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "theorex_lab", "mcp-start", "--stdio"],
+        env=theorex.environment,  # type: ignore[attr-defined]
+    )
+
+    async def call() -> tuple[list[str], str]:
+        async with Client(stdio_client(server)) as client:
+            await client.call_tool("note", {"entity": "cache", "text": "The cache lives for an hour"})
+            hits = await client.call_tool("search", {"query": "cache"})
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            return tools, str(hits.structured_content)
+
+    tools, hits = asyncio.run(call())
+    assert "note" in tools
+    assert "The cache lives for an hour" in hits

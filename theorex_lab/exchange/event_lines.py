@@ -1,0 +1,107 @@
+"""A file layout for any design: its events as JSON Lines, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from theorex_lab.clock import EARLIEST, LATEST
+from theorex_lab.design import FileLayout
+from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.exchange.fields import EVENT_ID
+from theorex_lab.exchange.files import Exported, FileReport
+from theorex_lab.exchange.flat_files import Record, append_new, read_lines, write_lines
+from theorex_lab.exchange.problems import merged
+from theorex_lab.home import Home
+from theorex_lab.ids import check_agent, check_session
+from theorex_lab.journal.event import Event, encode, new_event, upcast
+from theorex_lab.text.doors import kept_value
+
+
+class _Line(BaseModel):
+    """One event in a file; `at` in µs UTC."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: str = Field(pattern=f"^{EVENT_ID.pattern}$")
+    at: int = Field(ge=EARLIEST, le=LATEST)
+    agent: str | None = None
+    session: str = ""
+    kind: str
+    lineage: list[str] = Field(default=[], max_length=100_000)
+    body: dict[str, JsonValue]
+
+
+def event_lines(name: str, *kinds: str) -> FileLayout:
+    """A layout that writes the events of these kinds into the file `name`, one a line, and takes them in again.
+
+    What is taken in gets the source `import` in its body, unless the file is trusted as one's own; ids stay, so that
+    importing twice imports once. What looks like a secret is masked. A line that cannot be read is named and left out.
+    """
+    return FileLayout(name, partial(_export, name, kinds), partial(_files_of, name), partial(_take, name, kinds))
+
+
+def _export(name: str, kinds: Sequence[str], home: Home, _: Any, folder: Path, *, agent: str | None) -> Exported:
+    events = (each for each in home.journal.tail(0, kinds=kinds) if agent in (None, each.agent))
+    return Exported(folder, {name: write_lines(folder / name, (encode(_record(each)) for each in events))})
+
+
+def _record(event: Event) -> Record:
+    record = event._asdict()
+    del record["seq"]
+    return record
+
+
+def _files_of(name: str, path: Path) -> list[Path]:
+    file = path / name if path.is_dir() else path
+    return [file] if file.name == name and file.is_file() else []
+
+
+def _take(
+    name: str,
+    kinds: Sequence[str],
+    home: Home,
+    _: Any,
+    path: Path,
+    *,
+    agent: str,
+    trust_own: bool,
+) -> list[FileReport]:
+    (path,) = _files_of(name, path)
+    report, problems = FileReport(str(path)), list[str]()
+
+    def events() -> Iterator[tuple[Event, int]]:
+        for number, found in read_lines(path):
+            try:
+                if isinstance(found, InvalidInput):
+                    raise found
+                yield _event(found, kinds, agent, trust_own=trust_own), 1
+            except (InvalidInput, NewerVersion) as error:
+                problems.append(f"{path}:{number}: {error}")
+
+    done = append_new(home.journal, events())
+    report.imported, report.skipped, report.problems = done.new, done.known, merged(problems)
+    return [report]
+
+
+def _event(record: Record, kinds: Sequence[str], agent: str, *, trust_own: bool) -> Event:
+    try:
+        line = _Line.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidInput(
+            f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}; got {first['input']!r:.80}"
+        ) from error
+    if line.kind not in kinds:
+        raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
+    body = kept_value(line.body) | ({} if trust_own else {"source": "import"})
+    agent = check_agent(agent if line.agent is None else line.agent)
+    stated = Event(0, line.id, line.at, agent, check_session(line.session), line.kind, (), body)
+    current = {name: value for name, value in upcast(stated).body.items() if name != "v"}
+    return new_event(
+        line.kind, current, agent=agent, session=line.session, at=line.at, lineage=line.lineage, event_id=line.id
+    )
