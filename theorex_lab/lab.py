@@ -394,7 +394,7 @@ class Lab:
         found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
         if not self.home.project or found.problems:
             return found
-        counts = Counter(event.kind for event in self.journal.tail(0) if event.body.get("project") == self.home.project)
+        counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
         return replace(found, events=counts.total(), kinds=dict(counts))
 
     def erase(
