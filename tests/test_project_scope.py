@@ -15,6 +15,7 @@ from conftest import DAY, NOW, Run, observation
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
+from theorex_lab.design import Face
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.home import Home
@@ -107,6 +108,15 @@ def test_memory_of_older_releases_is_found_in_every_project(lab: Lab, shop: Lab)
     assert kept(lab, "observation")[0].body["project"] == ""
     assert texts(shop, "old till") == {"The old till jams"}
     assert "Old Till" in shop.context().text
+
+
+def test_what_a_design_appends_is_of_the_project_of_its_home(lab: Lab, shop: Lab) -> None:
+    def appended(here: Lab, **body: str) -> str | None:
+        event = Face(here.home, lambda: here.searcher).append("prompt", {"text": "grind", "source": "user", **body})
+        return kept(here, "prompt")[-1].body.get("project") if event.seq else None
+
+    assert (appended(shop), appended(shop, project=MILL)) == (SHOP, MILL)
+    assert appended(lab) in (None, "")
 
 
 @pytest.mark.parametrize(

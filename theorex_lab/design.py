@@ -223,10 +223,15 @@ class Face:
     def append(
         self, kind: str, body: Body, *, agent: str = "main", session: str = "", lineage: Sequence[str] = ()
     ) -> Event:
-        """Append an event dated now, its secrets masked; returns it with its seq. Raises InvalidInput as `new_event`."""
+        """Append an event dated now, its secrets masked; returns it with its seq. Raises InvalidInput as `new_event`.
+
+        In a project its body says so (`project`), unless it names one itself.
+        """
         from theorex_lab.journal.event import new_event
         from theorex_lab.text.doors import kept_value
 
+        if self.home.project:
+            body = {"project": self.home.project, **body}
         event = new_event(
             kind, kept_value(body), agent=agent, session=session, lineage=lineage, at=self.home.clock.now()
         )
