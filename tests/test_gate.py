@@ -125,7 +125,7 @@ def test_a_policy_that_serves_later_outcomes_better_is_accepted(tmp_path: Path) 
         assert said.before is not None
         assert said.after is not None
         assert (said.before, said.n) == (0.0, 12)
-        assert said.after > 0.9
+        assert said.after > 0.8
         assert said.proposed.get("halfLifeDays", 0) <= 30 or said.proposed["decayLaw"] != "product"
         kept = policies(lab.journal)
         assert [each.number for each in kept] == [1, 2]
@@ -147,7 +147,7 @@ def test_a_half_life_too_short_is_found_out_too(tmp_path: Path) -> None:
         assert said.decision == "accept"
         assert said.before is not None
         assert said.after is not None
-        assert said.after > 3 * max(said.before, 0.05)
+        assert said.after > 3 * max(said.before, 0.01)
 
 
 def test_a_policy_that_the_later_outcomes_speak_against_is_refused(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_policy_that_the_later_outcomes_speak_against_is_refused(tmp_path: Pat
         assert said.decision == "refuse"
         assert said.before is not None
         assert said.after is not None
-        assert said.after < said.before / 2
+        assert said.after < 0.6 * said.before
         assert said.proposed
         assert said.policy is None
         assert lab.config_file.read_bytes() == config
@@ -199,7 +199,7 @@ def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(tmp
 
 def test_what_was_rolled_back_is_not_proposed_again(tmp_path: Path) -> None:
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
-        accepted = _memory(lab)
+        accepted, turned_down = _memory(lab), policy_settings(lab.settings)
         _, lab.settings = rollback(lab.journal, lab.settings, lab.folder, 1, at=NOW)
         assert lab.settings.half_life_days == 120.0
         assert _memory(lab).repeated, "the same records do not undo it"
@@ -207,8 +207,7 @@ def test_what_was_rolled_back_is_not_proposed_again(tmp_path: Path) -> None:
         later = _memory(lab)
         assert not later.repeated
         assert later.proposed != accepted.proposed
-        rolled_back = [policy_settings(lab.settings)[key] for key in accepted.proposed] == [*accepted.proposed.values()]
-        assert not rolled_back
+        assert policy_settings(lab.settings) != turned_down
 
 
 def test_an_accepted_policy_whose_process_died_is_put_in_force_by_the_next_gate(
@@ -261,9 +260,9 @@ def test_only_what_the_journal_held_before_an_outcome_counts(tmp_path: Path) -> 
             ]
         )
         needed = needs(lab.views)
-        shares = MemoryReplay(lab.journal, context_tokens=2_000).shares(needed, [Settings()])
-        assert np.isnan(shares[0, 0]), "the concept was written later, though it is dated earlier"
-        assert shares[0, 1] == 1.0, "of the concepts known by then"
+        found = MemoryReplay(lab.journal, context_tokens=2_000).scores(needed, [Settings()])
+        assert np.isnan(found[0, 0]), "the concept was written later, though it is dated earlier"
+        assert found[0, 1] == 1.0, "of the concepts known by then"
 
 
 def test_a_policy_that_lists_everything_gains_nothing_where_the_budget_is_spent(tmp_path: Path) -> None:
@@ -272,7 +271,7 @@ def test_a_policy_that_lists_everything_gains_nothing_where_the_budget_is_spent(
         forgetting = lab.settings.model_copy(update={"half_life_days": 0.05})
         replay = MemoryReplay(lab.journal, context_tokens=TOKENS)
         needed = needs(lab.views)
-        mean, n = weighted_mean(replay.shares(needed, [*listing, forgetting]), needed)
+        mean, n = weighted_mean(replay.scores(needed, [*listing, forgetting]), needed)
         assert n == 24
         assert mean[1] < mean[0] + 0.05
         assert mean[2] == 0.0, "what everything was forgotten by serves nobody"
@@ -286,8 +285,8 @@ def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Pa
         lab.theorex.scan()
         lab.journal.append([_outcome(["cache"], NOW)])
         asked = [lab.settings, lab.settings.model_copy(update={"half_life_days": 100.0})]
-        shares = MemoryReplay(lab.journal, context_tokens=2_000).shares(needs(lab.views), asked)
-        assert shares[:, 0].tolist() == [0.0, 1.0]
+        found = MemoryReplay(lab.journal, context_tokens=2_000).scores(needs(lab.views), asked)
+        assert found[:, 0].tolist() == [0.0, 0.5], "second after its equal"
 
 
 def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Path) -> None:
@@ -297,13 +296,16 @@ def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Pat
         listed = {f"old topic {n}" for n in range(40)} | {f"new topic {d} {t}" for d in range(24) for t in range(2)}
         shown = {label for label in listed if f"- {label.title()} _(" in text}
         hidden = listed - shown
-        ids = [np.array([concept_id(label) for label in labels]) for labels in (shown, hidden)]
         last = needs(lab.views)[-1]._replace(seq=lab.journal.last_seq() + 1, at=NOW)
-        needed = [last._replace(concepts=concepts) for concepts in ids]
-        shares = MemoryReplay(lab.journal, context_tokens=TOKENS).shares(needed, [lab.settings])[0]
+        replay = MemoryReplay(lab.journal, context_tokens=TOKENS)
+
+        def inside(labels: set[str]) -> int:
+            alone = [last._replace(concepts=np.array([concept_id(label)])) for label in labels]
+            return int(np.count_nonzero(replay.scores(alone, [lab.settings]) > 0))
+
         assert 8 <= len(shown) < 40
-        assert shares[0] >= 1 - 3 / len(shown)
-        assert shares[1] * len(hidden) <= 3
+        assert inside(shown) >= len(shown) - 3
+        assert inside(hidden) <= 3
 
 
 def test_a_success_weighs_more_than_a_failure(tmp_path: Path) -> None:
@@ -524,7 +526,7 @@ def test_entries_of_text_are_needs_too(tmp_path: Path) -> None:
         )  # fmt: skip
         needed = needs(lab.views)
         assert concept_id("postgres") in needed[0].concepts
-        assert MemoryReplay(lab.journal, context_tokens=2_000).shares(needed, [lab.settings])[0, 0] == 1.0
+        assert MemoryReplay(lab.journal, context_tokens=2_000).scores(needed, [lab.settings])[0, 0] == 1.0
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -188,7 +188,7 @@ def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_render
 
         def judged(tokens: int) -> bool:
             need = Need(lab.journal.last_seq() + 1, NOW, np.array([concept_id(label)]), 1.0)
-            return bool(MemoryReplay(lab.journal, context_tokens=tokens).shares([need], [lab.settings])[0, 0])
+            return bool(MemoryReplay(lab.journal, context_tokens=tokens).scores([need], [lab.settings])[0, 0])
 
         line = next(line for line in lab.context().text.splitlines() if line.startswith("- "))
         price = price_of(len(line.removeprefix("- ").encode()))

@@ -167,7 +167,8 @@ def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(tmp_path: Path
         assert lab.settings != before
         assert lab.searcher.home.settings is lab.dispatcher.home.settings is lab.settings
         scan = _events(lab, "scan")[-1]
-        assert scan["policy"]["half_life_days"] == lab.settings.half_life_days != 120.0
+        in_force = scan["policy"]["decay_law"], scan["policy"]["half_life_days"]
+        assert in_force == (lab.settings.decay_law, lab.settings.half_life_days) != ("product", 120.0)
         assert lab.settings.context_tokens == TOKENS
 
 

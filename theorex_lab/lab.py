@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
     from theorex_lab.evolution.nightly import NightlyReport
     from theorex_lab.evolution.outcomes import OutcomeLog
+    from theorex_lab.exchange.events import EventsReport
+    from theorex_lab.exchange.events_file import Header
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import Verification, View, Views
@@ -443,6 +445,18 @@ class Lab:
         from theorex_lab.journal.sqlite.backup import backup
 
         return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
+
+    def export_events(self, file: str | Path, **how: Any) -> Header:
+        """Write the journal, or an agent's events, into one file of lines, redacted or not; see `exchange.events.export_events`."""
+        from theorex_lab.exchange.events import export_events
+
+        return export_events(self.home, Path(file).expanduser(), **how)
+
+    def import_events(self, file: str | Path, **how: Any) -> EventsReport:
+        """Take in a file of events, all or nothing; see `exchange.events.import_events`."""
+        from theorex_lab.exchange.events import import_events
+
+        return import_events(self.home, Path(file).expanduser(), **how)
 
     def close(self) -> None:
         """Close the journal, after the calls of models that are under way; a temporary home is removed."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,14 +20,23 @@ from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import FilesThere
 
 NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."
+_EVENTS_A_STEP = 1_000
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @command("export")
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
+@click.option(
+    "--events", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write every event of the journal into one file instead, .jsonl.gz or .jsonl.",
+)  # fmt: skip
+@click.option("--redact", is_flag=True, help="With --events: replace texts, paths and names by tokens.")
+@click.option("--redact-seed", metavar="TEXT", help="The same tokens for the same seed, which must be kept secret.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-def export(folder: Path | None, agent: str | None, replace: bool) -> None:
+def export(
+    folder: Path | None, agent: str | None, replace: bool, events: Path | None, redact: bool, redact_seed: str | None
+) -> None:
     """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
@@ -35,9 +46,17 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 
     Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
     outcomesDir in config.json say.
+
+    With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
+    text); the first line holds the hash of the others. What was erased stays without its body.
     """
     from theorex_lab.exchange.home_files import export_home
 
+    if events is None and (redact or redact_seed is not None):
+        raise click.UsageError("--redact and --redact-seed are of --events FILE")
+    if events is not None:
+        _export_events(folder, events, agent=agent, replace=replace, redact=redact, redact_seed=redact_seed)
+        return
     lab = open_lab(all_projects=True)
     write = partial(export_home, lab.home, lab.searcher, folder and folder.expanduser(), agent=agent)
     try:
@@ -58,9 +77,14 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 @agent_option("Whose the records are that name nobody.", default="main", show_default=True)
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
+@click.option(
+    "--events", metavar="FILE", type=click.Path(path_type=Path),
+    help="Take in a file of events: captures as heard, or with --trust-own the whole journal.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="With --events: say what would be taken in; nothing is kept.")
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path(path_type=Path))
 @keeps_secrets
-def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> None:
+def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events: Path | None, dry_run: bool) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come in.
@@ -69,6 +93,11 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> Non
     """
     from theorex_lab.exchange.home_files import import_home
 
+    if events is None and dry_run:
+        raise click.UsageError("--dry-run is of --events FILE")
+    if events is not None:
+        _import_events(path, events, trust_own=trust_own, dry_run=dry_run, strict=strict)
+        return
     lab = open_lab()
     reports = import_home(
         lab.home,
@@ -88,6 +117,42 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool) -> Non
         fail("; ".join(problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     emit(result, "\n".join([*lines, *problems]))
+
+
+def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
+    if folder is not None:
+        raise click.UsageError("got a DIR and --events FILE; give one of them")
+    lab = open_lab(all_projects=True)
+    with _bar("exporting", lab.journal.last_seq()) as tell:
+        header = lab.export_events(file, **how, progress=tell)
+    shown = f"{header.events:8d}  {file}{' (redacted)' if header.redacted else ''}"
+    emit({"file": str(file), **header._asdict()}, shown)
+
+
+def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -> None:
+    if path is not None:
+        raise click.UsageError("got a PATH and --events FILE; give one of them")
+    from theorex_lab.exchange.events_file import read_header
+
+    lab, header = open_lab(), read_header(file.expanduser())
+    with _bar("importing", header.events if header else 0) as tell:
+        report = lab.import_events(file, **how, progress=tell)
+    result = asdict(report)
+    if report.problems and (strict or not report.imported + report.known):
+        fail("; ".join(report.problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
+    left = ", ".join(f"{count} {kind}" for kind, count in sorted(report.left_out.items()))
+    lines = [f"{report.imported:8d} new, {report.known} there already  {file}"] + [f"left out: {left}"] * bool(left)
+    emit(result, "\n".join([*lines, *report.problems, *["(a dry run: nothing was kept)"] * report.dry_run]))
+
+
+@contextmanager
+def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
+    """What moves a bar to the number of events done; None where nobody looks at a terminal, or how many there are is unknown."""
+    if not length or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
+        yield lambda done: bar.update(done - bar.pos) if done % _EVENTS_A_STEP == 0 or done == length else None
 
 
 @command("archive")

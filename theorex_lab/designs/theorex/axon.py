@@ -13,6 +13,7 @@ from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.journal.columns import Columns, Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.counts import Counts, Links, remaining
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 
@@ -89,6 +90,17 @@ class Axon(View):
             else:
                 for event in run:
                     alone[kind](event)
+
+    @property
+    def concept_counts(self) -> Counts:
+        """The counts of the concepts, row by row."""
+        table = self.concepts
+        return Counts(table["count"], table["first_seen"], table["last_seen"], table["decayed"])
+
+    @property
+    def link_counts(self) -> Links:
+        """The links, row by row."""
+        return Links(*(self.links[name] for name in ("a", "b", "count", "last_seen")))
 
     def columns(self) -> Columns:
         """All tables and texts; see View."""
@@ -269,23 +281,13 @@ class Axon(View):
         if not len(rows):
             return
         table = self.concepts
-        touched = np.unique(rows)
-        before = table["last_seen"][touched]
-        np.add.at(table["count"], rows, counts)
+        touched = self.concept_counts.take_in(rows, counts, at)
         np.add.at(table["fix_count"], rows, np.where(mentions.type == self.types.find(FIX_TYPE), counts, 0))
         np.add.at(table["sentiment_sum"], rows, mentions.sentiment * counts)
-        np.minimum.at(table["first_seen"], rows, at)
-        np.maximum.at(table["last_seen"], rows, at)
         np.maximum.at(table["source_weight"], rows, mentions.weight)
         self._believe(mentions, touched)
         table["type"][rows] = mentions.type  # of a repeated row the last one stays
         table["tier"][touched] = np.where(table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched])
-        # Decayed counts stand at last_seen: bring the old ones there, then add each mention at its own age.
-        moved = (table["last_seen"][touched] - before) / MICROSECONDS_PER_DAY
-        half_lives = np.array(COUNT_HALF_LIVES_DAYS)
-        table["decayed"][touched] *= np.exp2(-moved[:, None] / half_lives)
-        age = (table["last_seen"][rows] - at) / MICROSECONDS_PER_DAY
-        np.add.at(table["decayed"], rows, counts[:, None] * np.exp2(-age[:, None] / half_lives))
 
     def _believe(self, mentions: _Mentions, touched: NDArray[np.int64]) -> None:
         """Take in how far each mention is trusted, and count the affirming ones apart."""
@@ -310,9 +312,8 @@ class Axon(View):
     def _count_links(self, keys: list[int], at: NDArray[np.int64]) -> None:
         if not keys:
             return
-        rows = self._find_links(keys)
-        np.add.at(self.links["count"], rows, 1)
-        np.maximum.at(self.links["last_seen"], rows, at)
+        rows = np.array(self._find_links(keys), np.int64)
+        self.link_counts.take_in(rows, at)
 
     def _find_links(self, keys: Iterable[int]) -> list[int]:
         """The rows of these links; a new one gets its ends here and its numbers afterwards."""
@@ -386,7 +387,8 @@ class Axon(View):
         for name in ("count", "fix_count", "source_weight"):
             table[name][rows] = np.maximum(stated[name], table[name][rows])
         table["decayed"][rows] = np.maximum(
-            table["decayed"][rows] * _faded(last - before), stated["decayed"] * _faded(last - at)
+            table["decayed"][rows] * remaining((last - before) / MICROSECONDS_PER_DAY),
+            stated["decayed"] * remaining((last - at) / MICROSECONDS_PER_DAY),
         )
         table["last_seen"][rows] = last
 
@@ -465,9 +467,3 @@ def _told_apart(body: Body, first_seen: int) -> list[int]:
         return [-1, -1, trust, 0, 0, LATEST, -LATEST]
     # An agent's own concept is stated with an agent's own numbers.
     return [trust, -1, -1, body["concepts"][0][3], body["fix_count"], first_seen, body["last_seen"]]
-
-
-def _faded(microseconds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What is left of decayed counts after these times: (n, half-lives), each 0..1."""
-    days = microseconds / MICROSECONDS_PER_DAY
-    return np.asarray(np.exp2(-days[:, None] / np.array(COUNT_HALF_LIVES_DAYS)))

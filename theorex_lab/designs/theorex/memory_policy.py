@@ -1,16 +1,17 @@
 """The gate's part for the memory: law, half-life and MILD threshold, judged on recorded outcomes, each at its own time.
 
-An outcome needs its concepts. At its time, with nothing folded but what the journal held before it, the concepts
-are ranked as the boot context ranks them, and the context is filled from the first on until its budget of tokens is
-spent. The score is the share of the outcome's known concepts that are in it, averaged with (1 + score of the outcome) / 2
-as weight. A policy that forgets what later outcomes needed scores lower, and one that lists everything gains nothing,
-since the budget is the same for all. Not measured: sentences of fixes (they have a part of the budget of their own), what
-flush and graduation would have taken in under other thresholds (the intake is as recorded), ACTIVE against MILD, speed.
+An outcome needs its concepts. At its time, with nothing folded but what the journal held before it, `needed_next` says
+how high the foremost of them ranked within the boot context's budget. The score is the mean of that, with
+(1 + score of the outcome) / 2 as weight. A policy that forgets what later outcomes needed scores lower, and one that
+lists everything gains nothing, since the budget is the same for all. Not measured: sentences of fixes (they have a part
+of the budget of their own), what flush and graduation would have taken in under other thresholds (the intake is as
+recorded), ACTIVE against MILD, speed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -21,16 +22,15 @@ from theorex_lab.config import Settings
 from theorex_lab.design import Proposal
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
-from theorex_lab.designs.theorex.scores import scores_of
+from theorex_lab.designs.theorex.scores import needed_scores, scores_of
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.proposals import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import Views, fold_into
-from theorex_lab.memory.context import escape
-from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS, rank_order
-from theorex_lab.memory.filling import HEADING_TOKENS, price_of, shortened
+from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS
+from theorex_lab.memory.needed_next import Candidates, Standing, line_tokens, name_bytes, needed_next
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,8 +40,6 @@ LAW_NAMES = ("product", "weighted_sum", "recency", "power", "frequency")
 MILD_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 # Bounds on the work of one night: records of each half, and concepts scored over all of them.
 FEWEST_RECORDS, MOST_SCORED = 20, 1_000_000
-_NOTE = " _(13 days)_"  # what a concept's line says beside its name
-_SHORTEST_LINE_TOKENS = price_of(len(f"x{_NOTE}"))
 _READ_OUTCOMES = 500
 
 
@@ -52,10 +50,10 @@ def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
         return Proposal({}, None, None, len(later))
     candidates = candidates_of(home.settings, _changes(home.settings), MEMORY_SETTINGS, turned_down)
     replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
-    shares = replay.shares(earlier, [policy for _, policy in candidates])
-    best = best_of(weighted_mean(shares, earlier)[0], candidates)
-    changes, chosen = candidates[best if gain_stands_out(shares[best] - shares[0]) else 0]
-    (before, after), n = weighted_mean(replay.shares(later, [home.settings, chosen]), later)
+    scores = replay.scores(earlier, [policy for _, policy in candidates])
+    best = best_of(weighted_mean(scores, earlier)[0], candidates)
+    changes, chosen = candidates[best if gain_stands_out(scores[best] - scores[0]) else 0]
+    (before, after), n = weighted_mean(replay.scores(later, [home.settings, chosen]), later)
     return Proposal(changes, float(before), float(after), n)
 
 
@@ -63,7 +61,7 @@ def score(home: Home) -> dict[str, float | int]:
     """{score, n} of the settings on the later half of the outcomes."""
     _, later = halves(needs(home.views), _most_records(home.views))
     replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
-    mean, n = weighted_mean(replay.shares(later, [home.settings]), later)
+    mean, n = weighted_mean(replay.scores(later, [home.settings]), later)
     return {"score": float(mean[0]), "n": n}
 
 
@@ -105,74 +103,48 @@ class MemoryReplay:
     """The memory as it was at one outcome after the other; the journal is folded once, forwards."""
 
     def __init__(self, journal: Journal, *, context_tokens: int) -> None:
-        self._journal, self._axon = journal, _Untouched()
-        self._budget = context_tokens - HEADING_TOKENS
-        self._prices: list[int] = []
+        self._journal, self._axon, self._context_tokens = journal, _Untouched(), context_tokens
+        self._tokens: list[int] = []
 
-    def shares(self, needed: Sequence[Need], policies: Sequence[Settings]) -> Floats:
-        """The share of each need that each policy would have had in its context, shape (policies, needs).
+    def scores(self, needed: Sequence[Need], policies: Sequence[Settings]) -> Floats:
+        """`needed_next` of each need under each policy, 0..1, shape (policies, needs).
 
         NaN where no concept of a need was known by then. `needed` are in order, after those asked about before.
         """
-        shares = np.full((len(policies), len(needed)), np.nan)
+        scores = np.full((len(policies), len(needed)), np.nan)
         for column, need in enumerate(needed):
             fold_into(self._axon, self._journal, need.seq - 1)
-            known = np.intersect1d(need.concepts, self._axon.concepts["concept_id"])
+            living = self._axon.rows_of()
+            known = np.flatnonzero(np.isin(self._axon.concepts["concept_id"][living], need.concepts))
             if len(known):
-                shares[:, column] = self._shares(known, need.at, policies)
-        return shares
+                scores[:, column] = needed_scores(policies, partial(self._ranked, known, need.at))
+        return scores
 
-    def _shares(self, concepts: Ints, now: int, policies: Sequence[Settings]) -> list[float]:
-        # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
-        reached: dict[object, Floats] = {}
-        shares = []
-        for policy in policies:
-            params = tuple(sorted(policy.decay_params.items()))
-            same = policy.decay_law, params, policy.half_life_days, policy.fix_half_life_days
-            if same not in reached:
-                reached[same] = self._reached(concepts, now, policy)
-            shares.append(float(np.mean(reached[same] >= policy.mild_threshold)))
-        return shares
+    def _ranked(self, known: NDArray[np.intp], now: int, policy: Settings) -> tuple[Standing, Floats]:
+        current = scores_of(self._axon, now, policy)
+        count, last, ids = current.among_equals
+        candidates = Candidates(current.raw, count, last, ids, self._line_tokens(current.rows))
+        return needed_next(candidates, known, self._context_tokens), current.importance
 
-    def _reached(self, concepts: Ints, now: int, policy: Settings) -> Floats:
-        """The importance with which each of these concepts stands within the budget, -1 where it does not."""
-        axon, most = self._axon, self._budget // _SHORTEST_LINE_TOKENS + 1
-        current = scores_of(axon, now, policy)
-        chosen = np.arange(len(current.rows))
-        if len(chosen) > most:
-            chosen = np.flatnonzero(current.raw >= np.partition(current.raw, -most)[-most])
-        order = rank_order(current.raw[chosen], *(column[chosen] for column in current.among_equals))
-        positions = chosen[order[:most]]
-        rows = current.rows[positions]
-        inside = np.cumsum([self._price(row) for row in rows.tolist()]) <= self._budget
-        # Agents may know the same concept: the hottest, which stands first, counts.
-        ids, importance = (
-            column[inside].tolist() for column in (axon.concepts["concept_id"][rows], current.importance[positions])
-        )
-        first = dict(zip(reversed(ids), reversed(importance), strict=True))
-        return np.array([first.get(concept, -1.0) for concept in concepts.tolist()])
-
-    def _price(self, row: int) -> int:
-        """Tokens of a concept's line in the context."""
-        for new in range(len(self._prices), row + 1):
-            line = f"{escape(shortened(self._axon.surfaces[new]))}{_NOTE}"
-            self._prices.append(price_of(len(line.encode())))
-        return self._prices[row]
+    def _line_tokens(self, rows: Ints) -> Ints:
+        surfaces = self._axon.surfaces
+        self._tokens += [line_tokens(name_bytes(surfaces[row])) for row in range(len(self._tokens), len(surfaces))]
+        return np.array(self._tokens, np.int64)[rows]
 
 
-def weighted_mean(shares: Floats, needed: Sequence[Need]) -> tuple[Floats, int]:
-    """Each policy's mean share over the needs that were known, and how many those are; 0 where there are none.
+def weighted_mean(scores: Floats, needed: Sequence[Need]) -> tuple[Floats, int]:
+    """Each policy's mean score over the needs that were known, and how many those are; 0 where there are none.
 
     >>> need = Need(1, 0, np.array([1]), 0.5)
     >>> mean, n = weighted_mean(np.array([[1.0, np.nan], [0.0, np.nan]]), [need, need])
     >>> mean.tolist(), n
     ([1.0, 0.0], 1)
     """
-    known = ~np.isnan(shares[:1]).all(axis=0) if len(shares) else np.zeros(len(needed), np.bool_)
+    known = ~np.isnan(scores[:1]).all(axis=0) if len(scores) else np.zeros(len(needed), np.bool_)
     weights = np.array([need.weight for need in needed])[known]
     if not known.any():
-        return np.zeros(len(shares)), 0
-    return shares[:, known] @ weights / weights.sum(), int(known.sum())
+        return np.zeros(len(scores)), 0
+    return scores[:, known] @ weights / weights.sum(), int(known.sum())
 
 
 def _changes(settings: Settings) -> list[dict[str, Any]]:

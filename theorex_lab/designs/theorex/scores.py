@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
+from theorex_lab.clock import to_datetime
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import ConfigError, InvalidInput
@@ -20,23 +19,19 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
     LAWS,
-    LINK_CAP,
-    LINK_DROP_BELOW,
     Items,
     Law,
     Product,
     Tier,
-    effective_link_strength,
     link_columns,
-    linked_activity,
     make_law,
     rank_order,
     stored_link_strength,
     tiers,
 )
+from theorex_lab.memory.needed_next import Standing
 
 Mask = NDArray[np.bool_]
-_LINK_HALF_LIVES = math.log2(LINK_CAP / LINK_DROP_BELOW)  # after so many even the strongest link is gone
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,37 +93,16 @@ def law_of(settings: Settings) -> Law:
 
 def links_now(axon: Axon, now: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Rows of the links that are present, and their effective strengths."""
-    strength = _strengths(axon, now, settings)
-    present = np.flatnonzero(strength)
-    return present, strength[present]
-
-
-def _strengths(axon: Axon, now: int, settings: Settings) -> NDArray[np.float64]:
-    """The effective strength of every row of the axon's links; 0 for one that is gone, or too weak to be kept."""
-    count, last_seen, half_life = axon.links["count"], axon.links["last_seen"], settings.half_life_days
-    # Of a year's links most are too old to be there, whatever their count: then only the others are computed.
-    oldest = now - (_LINK_HALF_LIVES * half_life + 1.0) * MICROSECONDS_PER_DAY
-    rows: Any = last_seen >= oldest
-    if 2 * np.count_nonzero(rows) > len(rows):
-        rows = slice(None)
-    strengths = np.zeros(len(count))
-    days = (now - last_seen[rows]) / MICROSECONDS_PER_DAY
-    strengths[rows] = effective_link_strength(stored_link_strength(count[rows]), days, half_life)
-    return strengths
+    return axon.link_counts.present(now, settings.half_life_days)
 
 
 def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
     """What this law reads, for every row of the axon's concepts."""
-    age, decayed = _ages(axon, now), axon.concepts["decayed"]
-    decayed = decayed * np.exp2(-np.maximum(age, 0.0)[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
-    links, strength = links_now(axon, now, settings)
-    first, second = axon.links["a"][links], axon.links["b"][links]
-    link_strength, mean_link_strength = link_columns(len(age), first, second, strength)
-    activity: Any = 0.0
-    if law.params.get("weight_linked"):
-        co_count = axon.links["count"][links]
-        activity = linked_activity(len(age), first, second, co_count, axon.concepts["count"], age)
-    return _items(axon, now, settings, age, decayed, link_strength, mean_link_strength, activity)
+    counts, links = axon.concept_counts, axon.link_counts
+    present, strength = links.present(now, settings.half_life_days)
+    linked = link_columns(len(axon.concepts), links.first[present], links.second[present], strength)
+    activity: Any = links.activity(present, counts, now) if law.params.get("weight_linked") else 0.0
+    return _items(axon, settings, counts.columns(now), *linked, activity)
 
 
 def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths: NDArray[np.float64]) -> Items:
@@ -144,31 +118,24 @@ def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths:
         np.log1p(absence, out=absence)
     absent = np.bincount(axon.links["a"][links], weights=absence, minlength=n)
     absent += np.bincount(axon.links["b"][links], weights=absence, minlength=n)
-    unread = np.broadcast_to(0.0, (n, len(COUNT_HALF_LIVES_DAYS)))
-    return _items(axon, now, settings, _ages(axon, now), unread, 1.0 - np.exp(absent), 0.0, 0.0)
-
-
-def _ages(axon: Axon, now: int) -> NDArray[np.float64]:
-    return np.asarray((now - axon.concepts["last_seen"]) / MICROSECONDS_PER_DAY)
+    counts = axon.concept_counts
+    read = {"age_days": counts.age_days(now), "count": counts.count}
+    return _items(axon, settings, read, 1.0 - np.exp(absent))
 
 
 def _items(
     axon: Axon,
-    now: int,
     settings: Settings,
-    age: NDArray[np.float64],
-    decayed: NDArray[np.float64],
+    counted: dict[str, Any],
     link_strength: NDArray[np.float64],
-    mean_link_strength: Any,
-    activity: Any,
+    mean_link_strength: Any = 0.0,
+    activity: Any = 0.0,
 ) -> Items:
-    table = axon.concepts
-    only_fixes = table["fix_count"] == table["count"]
+    only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
+    # A law that reads less than all gets the columns of the others as zeros that take no memory.
+    unread = np.broadcast_to(0.0, (len(only_fixes), len(COUNT_HALF_LIVES_DAYS)))
     return Items.of(
-        age,
-        table["count"],
-        first_age_days=(now - table["first_seen"]) / MICROSECONDS_PER_DAY,
-        decayed_counts=decayed,
+        **{"decayed_counts": unread, **counted},
         link_strength=link_strength,
         mean_link_strength=mean_link_strength,
         linked_activity=activity,
@@ -176,11 +143,11 @@ def _items(
     )
 
 
-def scores_of(
-    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
-) -> Scores:
-    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs); of those in the mask `among`."""
-    return _scores_of(axon, now, settings, axon.rows_of(agents, among), _strengths(axon, now, settings))
+def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Scores:
+    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs)."""
+    return _scores_of(axon, now, settings, agents, axon.link_counts.strengths(now, settings.half_life_days))
+
+Mask = NDArray[np.bool_]
 
 
 def scores_by_agent(
@@ -208,6 +175,26 @@ def _scores_of(
     tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
     among_equals = table["count"][rows], table["last_seen"][rows], table["concept_id"][rows]
     return Scores(rows, raw, importance, tier, among_equals)
+
+
+def needed_scores(
+    policies: Sequence[Settings], ranked: Callable[[Settings], tuple[Standing, NDArray[np.float64]]]
+) -> list[float]:
+    """How high what was needed ranked under each policy, 0..1, as `memory.needed_next` scores it.
+
+    ranked: for a policy the needed items' standing among what was known, and the importance of all of that.
+    """
+    # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
+    found: dict[object, tuple[Standing, NDArray[np.float64]]] = {}
+    scores = []
+    for policy in policies:
+        law = law_of(policy)
+        same = law.name, *law.params.values(), policy.half_life_days, policy.fix_half_life_days, policy.context_tokens
+        if same not in found:
+            found[same] = ranked(policy)
+        standing, importance = found[same]
+        scores.append(standing.score(importance, policy.mild_threshold))
+    return scores
 
 
 def spread_activation(
@@ -263,10 +250,12 @@ def scan(
 
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
     """
-    strengths = _strengths(axon, now, settings)
-    current = _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
+    strengths = axon.link_counts.strengths(now, settings.half_life_days)
+    current = _scores_of(axon, now, settings, agents, strengths)
+
+Mask = NDArray[np.bool_]
     rows, tier = current.rows, current.tier.copy()
-    age = (now - axon.concepts["last_seen"][rows]) / MICROSECONDS_PER_DAY
+    age = axon.concept_counts.age_days(now, rows)
     tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
     changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
     by_agent: dict[str, dict[str, list[int]]] = {}
@@ -290,8 +279,10 @@ def prune(
 
     The event is their archive: it holds what each of them was, and the texts that mention them stay in the journal.
     """
-    current = scores_of(axon, now, settings, agents=agents, among=among)
-    age = (now - axon.concepts["last_seen"][current.rows]) / MICROSECONDS_PER_DAY
+    current = scores_of(axon, now, settings, agents=agents)
+    age = axon.concept_counts.age_days(now, current.rows)
+
+Mask = NDArray[np.bool_]
     rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
     by_agent: dict[str, list[dict[str, Any]]] = {}
     for row in rows.tolist():

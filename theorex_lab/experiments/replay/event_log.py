@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
@@ -23,24 +23,14 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
-from theorex_lab.memory.context import escape
-from theorex_lab.memory.decay import (
-    COUNT_HALF_LIVES_DAYS,
-    Floats,
-    Items,
-    Law,
-    effective_link_strength,
-    link_columns,
-    linked_activity,
-    stored_link_strength,
-)
+from theorex_lab.memory.counts import Counts, Integers, Links
+from theorex_lab.memory.decay import Floats, Items, Law, link_columns
 from theorex_lab.memory.filling import shortened
+from theorex_lab.memory.needed_next import name_bytes
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 
-Integers = NDArray[np.int64]
 N = TypeVar("N", int, Integers)
 
-_HALF_LIVES = np.array(COUNT_HALF_LIVES_DAYS)
 _LOG_AGENT = "log"
 _SENTENCE_COLUMNS = (
     "sentence_time", "sentence_owner", "sentence_text", "sentence_bytes", "sentence_avoid", "sentence_same", "sentence_heard",
@@ -52,7 +42,8 @@ class EventLog:
     """EventLog events as columns, in the order of time; `EventLog.of` reads them.
 
     names, item_id, item_agent (position in `agents`), item_bytes (escaped and plain)   of each item
-    time (µs), item, count, fix_count (those in a trace_fix), trust   of each mention
+    time (µs), item, count, fix_count (those in a trace_fix), trust, event (number of what mentions it, -1 for a file that
+        states it)   of each mention
     link_ends (two items) of each link; together_time, together_link of each time that both were mentioned
     sentence_time, sentence_owner (position in `owners`), sentence_text (position in `sentence_texts`), sentence_bytes,
     sentence_avoid (1 where it says what to avoid), sentence_same (equal for those of which a context holds the newest),
@@ -73,6 +64,7 @@ class EventLog:
     count: Integers
     fix_count: Integers
     trust: Integers
+    event: Integers
     link_ends: Integers
     together_time: Integers
     together_link: Integers
@@ -132,13 +124,13 @@ class _Reader:
         self.items: dict[tuple[int, int], int] = {}
         self.names: list[str] = []
         self.links: dict[tuple[int, int], int] = {}
-        self.mentions: list[tuple[int, int, int, int, int]] = []  # time, item, count, fix_count, trust
+        self.mentions: list[tuple[int, int, int, int, int, int]] = []  # time, item, count, fix_count, trust, event
         self.together: list[tuple[int, int]] = []  # time, link
         self.sentences: list[tuple[int, ...]] = []  # time, owner, text, bytes, avoid, same, heard
         self.confirmed: set[str] = set()
         self.same: dict[Hashable, int] = {}
         # Of a log, which may be long, as columns at once.
-        self.mentions_of_log, self.together_of_log = np.zeros((5, 0), np.int64), np.zeros((2, 0), np.int64)
+        self.mentions_of_log, self.together_of_log = np.zeros((6, 0), np.int64), np.zeros((2, 0), np.int64)
         self.links_of_log = np.zeros((0, 2), np.int64)
 
     def read_journal(self, journal: Journal) -> None:
@@ -161,7 +153,9 @@ class _Reader:
             self._item(agent, number, name)
         kept = np.flatnonzero(~log.deleted)
         one = np.ones(len(kept), np.int64)
-        self.mentions_of_log = np.array([log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one])
+        self.mentions_of_log = np.array(
+            [log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one, log.event[kept]]
+        )
         self.together_of_log, self.links_of_log = _together(log, kept)
 
     def _observation(self, event: Event) -> None:
@@ -179,7 +173,7 @@ class _Reader:
             return
         found = [self._item(agent, concept[0], concept[2]) for concept in body["concepts"]]
         for item, concept in zip(found, body["concepts"], strict=True):
-            self.mentions.append((event.at, item, concept[3], concept[3] * is_fix, trust))
+            self.mentions.append((event.at, item, concept[3], concept[3] * is_fix, trust, event.seq))
         self._link(found, event.at)
 
     def _imported(self, event: Event) -> None:
@@ -187,7 +181,7 @@ class _Reader:
         concept, _, surface, count = body["concepts"][0]
         if body["last_seen"] != EARLIEST:  # else its time could not be read
             item = self._item(self.agents.number(event.agent), concept, surface)
-            self.mentions.append((body["last_seen"], item, count, body["fix_count"], TRUST[body["source"]]))
+            self.mentions.append((body["last_seen"], item, count, body["fix_count"], TRUST[body["source"]], -1))
 
     def _item(self, agent: int, concept: int, name: str) -> int:
         item = self.items.setdefault((agent, concept), len(self.names))
@@ -200,14 +194,13 @@ class _Reader:
             self.together.append((time, self.links.setdefault(ends, len(self.links))))
 
     def recorded(self) -> EventLog:
-        mentions = np.concatenate([_columns(self.mentions, 5), self.mentions_of_log], axis=1)
-        time, item, count, fix_count, trust = _sorted_columns(mentions)
+        mentions = np.concatenate([_columns(self.mentions, 6), self.mentions_of_log], axis=1)
+        time, item, count, fix_count, trust, number = _sorted_columns(mentions)
         together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
         together_time, together_link = _sorted_columns(together)
         sentences = _sorted_columns(_columns(self.sentences, 7))
         links = np.array(list(self.links), np.int64).reshape(-1, 2)
-        shown = [shortened(name) for name in self.names]
-        sizes = [(len(escape(name).encode()), len(name.encode())) for name in shown]
+        sizes = [(name_bytes(name), len(shortened(name).encode())) for name in self.names]
         keys = np.array(list(self.items), np.int64).reshape(-1, 2)
         return EventLog(
             names=tuple(self.names),
@@ -222,6 +215,7 @@ class _Reader:
             count=count,
             fix_count=fix_count,
             trust=trust,
+            event=number,
             link_ends=np.concatenate([links, self.links_of_log]),
             together_time=together_time,
             together_link=together_link,
@@ -271,58 +265,26 @@ def _together(log: AccessLog, kept: Integers) -> tuple[Integers, Integers]:
 
 
 class Memory:
-    """What is known of every item after some mentions, under any settings; and its links, which scans may drop."""
+    """What is known of every item after some mentions, under any settings."""
 
     def __init__(self, recorded: EventLog) -> None:
         n = len(recorded.names)
-        self.count, self.fix_count, self.trust = (np.zeros(n, np.int64) for _ in range(3))
-        self.first, self.last = np.full(n, LATEST), np.full(n, -LATEST)
-        self.decayed = np.zeros((n, len(_HALF_LIVES)))  # at the last mention
+        self.counts = Counts.empty(n)
+        self.fix_count, self.trust = np.zeros(n, np.int64), np.zeros(n, np.int64)
 
     def take_in(self, mentions: Columns) -> None:
         """Count mentions: columns item, time, count, fix_count and trust."""
-        item, time = mentions["item"], mentions["time"]
-        if not len(item):
-            return
-        touched = np.unique(item)
-        before = self.last[touched]
-        np.add.at(self.count, item, mentions["count"])
-        np.add.at(self.fix_count, item, mentions["fix_count"])
-        np.maximum.at(self.trust, item, mentions["trust"])
-        np.minimum.at(self.first, item, time)
-        np.maximum.at(self.last, item, time)
-        moved = (self.last[touched] - before) / MICROSECONDS_PER_DAY
-        self.decayed[touched] *= np.exp2(-moved[:, None] / _HALF_LIVES)
-        place, age = np.searchsorted(touched, item), (self.last[item] - time) / MICROSECONDS_PER_DAY
-        for column, half_life in enumerate(_HALF_LIVES):
-            weights = mentions["count"] * np.exp2(-age / half_life)
-            self.decayed[touched, column] += np.bincount(place, weights=weights, minlength=len(touched))
+        item = mentions["item"]
+        if len(item):
+            self.counts.take_in(item, mentions["count"], mentions["time"])
+            np.add.at(self.fix_count, item, mentions["fix_count"])
+            np.maximum.at(self.trust, item, mentions["trust"])
 
 
-class Links:
-    """The links of one memory: how often and when both ends were mentioned together, since a scan last dropped them."""
-
-    def __init__(self, recorded: EventLog) -> None:
-        self.ends = recorded.link_ends
-        self.count, self.last = np.zeros(len(self.ends), np.int64), np.full(len(self.ends), -LATEST)
-
-    def take_in(self, links: Integers, times: Integers) -> None:
-        """Count that the ends of these links were mentioned together."""
-        np.add.at(self.count, links, 1)
-        np.maximum.at(self.last, links, times)
-
-    def strengths(self, now: int, half_life_days: float) -> tuple[Integers, Floats]:
-        """The links that are present, and their strengths."""
-        there = np.flatnonzero(self.count)
-        days = (now - self.last[there]) / MICROSECONDS_PER_DAY
-        strength = effective_link_strength(stored_link_strength(self.count[there]), days, half_life_days)
-        return there[strength > 0], strength[strength > 0]
-
-    def keep(self, present: Integers) -> None:
-        """Drop all other links: they start anew."""
-        kept = np.zeros_like(self.count)
-        kept[present] = self.count[present]
-        self.count = kept
+def no_links(recorded: EventLog) -> Links:
+    """The links of a memory before anything was mentioned."""
+    first, second = recorded.link_ends.T
+    return Links(first, second, np.zeros(len(first), np.int64), np.full(len(first), -LATEST))
 
 
 class Moment:
@@ -330,36 +292,30 @@ class Moment:
 
     def __init__(self, recorded: EventLog, memory: Memory, now: int) -> None:
         self.recorded, self.memory, self.now = recorded, memory, now
-        self.rows = np.flatnonzero(memory.count)
-        self.last, self.count = memory.last[self.rows], memory.count[self.rows]
-        self.age = (now - self.last) / MICROSECONDS_PER_DAY
-        self.first_age = (now - memory.first[self.rows]) / MICROSECONDS_PER_DAY
-        self.decayed = memory.decayed[self.rows] * np.exp2(-np.maximum(self.age, 0.0)[:, None] / _HALF_LIVES)
+        self.rows = np.flatnonzero(memory.counts.count)
+        self.last = memory.counts.last[self.rows]
+        self.columns = memory.counts.columns(now, self.rows)
+        self.age, self.count = self.columns["age_days"], self.columns["count"]
         self.only_fixes = memory.fix_count[self.rows] == self.count
         self.linked: dict[float, tuple[Integers, Floats, Floats]] = {}  # by half-life, since several settings share one
 
     def items(self, settings: Settings, law: Law, links: Links) -> Items:
         """What this law reads of the known items."""
-        n, half_life = len(self.memory.count), settings.half_life_days
+        counts, half_life = self.memory.counts, settings.half_life_days
         if half_life not in self.linked:
-            present, strength = links.strengths(self.now, half_life)
-            first, second = links.ends[present].T
-            strongest, mean = link_columns(n, first, second, strength)
+            present, strength = links.present(self.now, half_life)
+            ends = links.first[present], links.second[present]
+            strongest, mean = link_columns(len(counts.count), *ends, strength)
             self.linked[half_life] = present, strongest[self.rows], mean[self.rows]
         present, link_strength, mean_link_strength = self.linked[half_life]
-        activity: Floats = np.zeros(n)
+        activity: Any = 0.0
         if law.params.get("weight_linked"):
-            age = (self.now - self.memory.last) / MICROSECONDS_PER_DAY
-            first, second = links.ends[present].T
-            activity = linked_activity(n, first, second, links.count[present], self.memory.count, age)
+            activity = links.activity(present, counts, self.now)[self.rows]
         return Items.of(
-            self.age,
-            self.count,
-            first_age_days=self.first_age,
-            decayed_counts=self.decayed,
+            **self.columns,
             link_strength=link_strength,
             mean_link_strength=mean_link_strength,
-            linked_activity=activity[self.rows],
+            linked_activity=activity,
             half_life_cap_days=np.where(self.only_fixes, settings.fix_half_life_days, np.inf),
         )
 
@@ -367,7 +323,7 @@ class Moment:
 def memory_at(recorded: EventLog, at: int | None = None) -> tuple[Moment, Links]:
     """The items and links that the mentions up to `at` (µs; default: all) left, graduations apart."""
     now = last_mention(recorded) if at is None else at
-    memory, links = Memory(recorded), Links(recorded)
+    memory, links = Memory(recorded), no_links(recorded)
     memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))))
     upto = int(np.searchsorted(recorded.together_time, now, "right"))
     links.take_in(recorded.together_link[:upto], recorded.together_time[:upto])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -27,11 +26,11 @@ import numpy as np
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.config_record import to_camel
 from theorex_lab.designs.theorex.scores import law_of
-from theorex_lab.errors import ConfigError, InvalidInput, StorageError
+from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
+from theorex_lab.experiments.replay.resume import Metrics, ResumeFile
 from theorex_lab.experiments.replay.tier_counts import tier_counts
-from theorex_lab.journal.files import write_atomically
 from theorex_lab.memory.decay import Floats
 
 if TYPE_CHECKING:
@@ -39,12 +38,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Changes = Mapping[str, Any]
-Metrics = dict[str, float]
 Metric = Callable[[EventLog, Sequence[Settings]], Sequence[Mapping[str, float]]]
 
 MAX_TASKS = 32
 CHUNK = 16
-FILE_VERSION = 1
 _SHOWN_COMPLAINTS = 5
 _DRAWS_PER_SETTING = 100
 
@@ -224,7 +221,7 @@ def sweep(
     settings = settings_of(changes, base)
     keys = [_key(each) for each in settings]
     unique = dict(zip(keys, settings, strict=True))
-    kept = None if resume is None else _ResumeFile(Path(resume), fingerprint(recorded, metric))
+    kept = None if resume is None else ResumeFile(Path(resume), fingerprint(recorded, metric))
     done = {} if kept is None else {key: values for key, values in kept.read().items() if key in unique}
     todo = [key for key in unique if key not in done]
     size = chunk_size or (CHUNK if executor is None else max(1, -(-len(todo) // MAX_TASKS)))
@@ -300,66 +297,6 @@ def _measure(recorded: EventLog, settings: Sequence[Settings], metric: Metric) -
             f"the metric gave {rows[:1]} for {len(settings)} settings; allowed is a dictionary of numbers for each"
         )
     return rows
-
-
-class _ResumeFile:
-    """JSON lines: a header with the fingerprint, then a setting's key and metrics each. A torn last line is dropped."""
-
-    def __init__(self, path: Path, fingerprint: str) -> None:
-        self.path, self.header = path, {"sweep": FILE_VERSION, "fingerprint": fingerprint}
-
-    def read(self) -> dict[str, Metrics]:
-        """What was done before; makes the file where there is none, and cuts off a torn last line."""
-        try:
-            data = self.path.read_bytes() if self.path.exists() else b""
-            if not data:
-                write_atomically(self.path, json.dumps(self.header).encode() + b"\n")
-                return {}
-            lines = data.split(b"\n")
-            header, *rows = [self._parsed(line, number) for number, line in enumerate(lines[:-1], start=1)] or [{}]
-            self._check(header)
-            if lines[-1]:
-                os.truncate(self.path, len(data) - len(lines[-1]))
-        except OSError as error:
-            raise self._storage(error) from error
-        return {row["key"]: row["metrics"] for row in rows}
-
-    def add(self, rows: Mapping[str, Metrics]) -> None:
-        """Append rows, each a line; on disk when this returns."""
-        lines = "".join(json.dumps({"key": key, "metrics": metrics}) + "\n" for key, metrics in rows.items())
-        try:
-            with self.path.open("ab") as file:
-                file.write(lines.encode())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise self._storage(error) from error
-
-    def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise InvalidInput(f"{self.path}: line {number} is not JSON ({error}); {self._remedy()}") from error
-        fits = isinstance(row, dict) and (
-            number == 1 or ({"key", "metrics"} <= row.keys() and isinstance(row["metrics"], dict))
-        )
-        if not fits:
-            raise InvalidInput(f"{self.path}: line {number} is no row of a sweep; {self._remedy()}")
-        return dict(row)
-
-    def _check(self, header: dict[str, Any]) -> None:
-        if header.get("sweep") != FILE_VERSION:
-            raise InvalidInput(f"{self.path} does not begin as the file of a sweep; {self._remedy()}")
-        if header.get("fingerprint") != self.header["fingerprint"]:
-            raise InvalidInput(f"{self.path} was made from another recording or with another metric; {self._remedy()}")
-
-    def _remedy(self) -> str:
-        return "give another file to resume, or remove this one to start anew"
-
-    def _storage(self, error: OSError) -> StorageError:
-        return StorageError(
-            f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file to resume"
-        )
 
 
 class _Silent:

@@ -15,7 +15,8 @@ from theorex_lab.config import Settings
 from theorex_lab.config_laws import HALF_LIFE
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.event_log import EventLog, Integers, Links, Moment, memory_at
+from theorex_lab.experiments.replay.event_log import EventLog, Moment, memory_at
+from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import LINK_BOOST, Floats, Items, Product, tiers
 
 SORT_PAYS = 4  # below this many half-lives that share a threshold, scoring every item is quicker than sorting
@@ -94,7 +95,7 @@ def tier_counts(recorded: EventLog, settings: Sequence[Settings], at: int | None
     asleep = np.array([np.count_nonzero(moment.age >= each.sleep_after_days) for each in settings], np.int64)
     by_sort = _sortable(settings)
     linked = np.zeros(len(recorded.names), np.bool_)
-    linked[links.ends[links.count > 0]] = True
+    linked[recorded.link_ends[links.count > 0]] = True
     tied = linked[moment.rows]
     _score(
         moment,
@@ -173,7 +174,10 @@ def _sort(
     for cap_days, numbers in by_cap.items():
         caps = np.where(moment.only_fixes[rows], cap_days, np.inf)
         items = Items.of(
-            moment.age[rows], moment.count[rows], decayed_counts=moment.decayed[rows], half_life_cap_days=caps
+            moment.age[rows],
+            moment.count[rows],
+            decayed_counts=moment.columns["decayed_counts"][rows],
+            half_life_cap_days=caps,
         )
         everything = CriticalHalfLives(items)
         unseen: dict[float, CriticalHalfLives] = {}

@@ -13,13 +13,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.costs import fitted_thresholds
 from theorex_lab.experiments.scores.fitting import Fit, fit
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Law, make_law
 
 if TYPE_CHECKING:
@@ -234,18 +235,7 @@ def _log(
     return log
 
 
-class JournalEvent(Protocol):
-    """What is read of a journal's event."""
-
-    @property
-    def at(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def body(self) -> dict[str, Any]: ...
-
-
-def from_journal(events: Iterable[JournalEvent]) -> AccessLog:
+def from_journal(events: Iterable[Event]) -> AccessLog:
     """The concepts that each observation named: an item is a concept id, an event an observation."""
     return AccessLog.of(
         (event.at, str(concept[0]), number, False)

@@ -1,9 +1,9 @@
 """Replay of a log of accesses: what was known before each event, and how well an order of it foretold the event.
 
 The question asked of a law: before every event of 1 to 20 items, at least one of them known, rank every known
-item that is not deleted. MRR is the mean of 1 / rank of the first item touched, recall@10 the mean share of the
-touched items among the first ten; equal scores are ordered by recency, then by position in the log. The last third
-of such events, 1,500 at most, is scored; the events before them are there to train on.
+item that is not deleted. MRR is the mean of `needed_next`, that is 1 / rank of the first item touched, or 0 where a
+context has no room for it; recall@10 the mean share of the touched items among the first ten. The last third of such
+events, 1,500 at most, is scored; the events before them are there to train on.
 
 Bounds for big logs: the scored part holds at most 4 million (event, item) rows, beyond which its events are thinned
 evenly; training looks at 1,500 events, thinned at 16 million rows, and in each at the 64 foremost items of every
@@ -20,13 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats, Items, group_activity, linked_activity
+from theorex_lab.memory.counts import Counts, Integers
+from theorex_lab.memory.decay import Floats, Items, group_activity, linked_activity
+from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
 
-Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-MAX_EVENT_ITEMS = 20
+MAX_EVENT_ITEMS = MOST_AT_ONCE
 MAX_SCORED = 1_500
 MAX_TRAINED = 1_500
 MAX_ROWS = 4_000_000
@@ -34,6 +36,7 @@ MAX_ROWS_TRAINED = 16_000_000  # looked at, not kept: of each event only the for
 POOL = 64
 MIN_QUESTIONS = 6
 RECALL_AT = 10
+CONTEXT_TOKENS: int = Settings.tunables["context_tokens"].default
 ACTIVE_LINK_DAYS = 5.0  # ten half-lives of linked activity: what is older adds less than a thousandth
 MAX_ACTIVE_ITEMS = 256
 
@@ -179,12 +182,15 @@ def _without_repeats(table: Integers) -> Integers:
 class Snapshots:
     """The known items before each of some events, stacked: rows offsets[k]..offsets[k+1] belong to snapshot k.
 
-    Within a snapshot the most recent item comes first. `touched` holds, snapshot by snapshot, the rows that the
+    Within a snapshot the most recent item comes first; `id` is its position in the log's items, `tokens` what its line
+    takes in a context. `touched` holds, snapshot by snapshot, the rows that the
     event touched (bounds in `touched_offsets`); `reuse_days` the days until each row's next use (inf: never
     again); `at_days` each snapshot's time in days since the log began; `event` its event.
     """
 
     items: Items
+    id: Integers
+    tokens: Integers
     offsets: Integers
     touched: Integers
     touched_offsets: Integers
@@ -201,6 +207,8 @@ class Snapshots:
         touched_low, touched_high = self.touched_offsets[first], self.touched_offsets[last]
         return Snapshots(
             items=self.items.take(slice(low, high)),
+            id=self.id[low:high],
+            tokens=self.tokens[low:high],
             offsets=self.offsets[first : last + 1] - low,
             touched=self.touched[touched_low:touched_high] - low,
             touched_offsets=self.touched_offsets[first : last + 1] - touched_low,
@@ -218,10 +226,8 @@ class _Memory:
         self.log = log
         self.days = (log.time - log.time[0]) / MICROSECONDS_PER_DAY
         self.bounds = np.searchsorted(log.event, np.arange(log.n_events + 1))
-        self.half_lives = np.array(COUNT_HALF_LIVES_DAYS)
         self.live = np.zeros(n, dtype=np.bool_)
-        self.first, self.last, self.count = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.counts = np.zeros((n, len(self.half_lives)))
+        self.counts = Counts.empty(n)
         self.next_use = np.full(n, np.inf)
         self.following = self._following_use()
         self._build_links(n)
@@ -248,36 +254,26 @@ class _Memory:
         self.links_from = np.searchsorted(pair // n, np.arange(n + 1))
         self.co_count = np.zeros(len(pair))
 
-    def pass_event(self, event: int) -> None:
-        rows = slice(self.bounds[event], self.bounds[event + 1])
-        items, now = self.log.item[rows], self.days[rows.start]
-        fade = np.exp2(-(now - self.last[items])[:, None] / self.half_lives)
-        self.counts[items] = self.counts[items] * fade + 1.0
-        self.first[items] = np.where(self.count[items] == 0, now, self.first[items])
-        self.last[items] = now
-        self.count[items] += 1.0
+    def pass_events(self, first: int, end: int) -> None:
+        """Take in the events first..end-1; of what an item's rows set the last one stays."""
+        rows = slice(self.bounds[first], self.bounds[end])
+        items = self.log.item[rows]
+        self.counts.take_in(items, 1, self.log.time[rows])
         self.live[items] = ~self.log.deleted[rows]
         self.next_use[items] = self.following[rows]
-        self.co_count[self.pair_of[self.pair_bounds[event] : self.pair_bounds[event + 1]]] += 1.0
+        np.add.at(self.co_count, self.pair_of[self.pair_bounds[first] : self.pair_bounds[end]], 1.0)
 
     def known(self) -> Integers:
         """The live items, most recent first."""
         live = np.flatnonzero(self.live)
-        return live[np.argsort(-self.last[live], kind="stable")]
+        return live[np.argsort(-self.counts.last[live], kind="stable")]
 
-    def columns(self, known: Integers, now: float) -> dict[str, Floats]:
-        """The columns of `Items` at this time."""
-        age = now - self.last[known]
-        counts = self.counts[known] * np.exp2(-age[:, None] / self.half_lives)
-        columns = {
-            "age_days": age,
-            "first_age_days": now - self.first[known],
-            "count": self.count[known],
-            "decayed_counts": counts,
-            "linked_activity": self._linked(known, age),
-        }
+    def columns(self, known: Integers, now: int) -> dict[str, Floats]:
+        """The columns of `Items` at this time, µs."""
+        columns = self.counts.columns(now, known)
+        columns["linked_activity"] = self._linked(known, columns["age_days"])
         if self.log.group is not None:
-            columns["group_activity"] = group_activity(self.log.group[known], counts)
+            columns["group_activity"] = group_activity(self.log.group[known], columns["decayed_counts"])
         return columns
 
     def _linked(self, known: Integers, age: Floats) -> Floats:
@@ -290,7 +286,7 @@ class _Memory:
         first, second = np.repeat(np.arange(len(active)), degree), position[self.neighbour[links]]
         present = (second >= 0) & (self.co_count[links] > 0)
         co_count = self.co_count[links][present]
-        return linked_activity(len(known), first[present], second[present], co_count, self.count[known], age)
+        return linked_activity(len(known), first[present], second[present], co_count, self.counts.count[known], age)
 
 
 def _questions(log: AccessLog) -> tuple[Integers, Integers]:
@@ -322,7 +318,11 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
 
     Raises InvalidInput where the log asks fewer than six questions.
     """
-    events, sizes = _questions(log)
+    return split_questions(*_questions(log))
+
+
+def split_questions(events: Integers, sizes: Integers) -> tuple[Integers, Integers]:
+    """`split` of these events, before each of which so many items were known."""
     if len(events) < MIN_QUESTIONS:
         raise InvalidInput(
             f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item; "
@@ -350,27 +350,27 @@ class Replay:
 
     def __init__(self, log: AccessLog) -> None:
         self.log, self._memory, self._next = log, _Memory(log), 0
+        self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
 
     def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
         """As of `replay`."""
         log, memory, full, foremost = self.log, self._memory, _Stack(), _Stack()
         whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
-        end = max(whole | part, default=-1) + 1
-        for event in range(self._next, end):
-            if event in whole or event in part:
-                now, known = float(memory.days[memory.bounds[event]]), memory.known()
-                columns = memory.columns(known, now)
-                touched = np.isin(known, log.item[memory.bounds[event] : memory.bounds[event + 1]])
-                reuse = memory.next_use[known] - now
-                if event in whole:
-                    full.add(event, now, columns, touched, reuse)
-                if event in part:
-                    rows = np.flatnonzero(_foremost(columns) | touched)
-                    pool = {name: column[rows] for name, column in columns.items()}
-                    foremost.add(event, now, pool, touched[rows], reuse[rows])
-            memory.pass_event(event)
-        self._next = max(self._next, end)
-        return full.snapshots(), foremost.snapshots()
+        for event in sorted(each for each in whole | part if each >= self._next):
+            memory.pass_events(self._next, event)
+            self._next = event
+            start = memory.bounds[event]
+            now, known = float(memory.days[start]), memory.known()
+            columns = memory.columns(known, int(log.time[start]))
+            touched = np.isin(known, log.item[start : memory.bounds[event + 1]])
+            reuse = memory.next_use[known] - now
+            if event in whole:
+                full.add(event, now, columns, known, touched, reuse)
+            if event in part:
+                rows = np.flatnonzero(_foremost(columns) | touched)
+                pool = {name: column[rows] for name, column in columns.items()}
+                foremost.add(event, now, pool, known[rows], touched[rows], reuse[rows])
+        return full.snapshots(self._tokens), foremost.snapshots(self._tokens)
 
 
 def _foremost(columns: Mapping[str, Floats]) -> Booleans:
@@ -389,20 +389,27 @@ class _Stack:
 
     def __init__(self) -> None:
         self.columns: dict[str, list[Floats]] = {}
-        self.rows: list[tuple[int, float, int, Integers, Floats]] = []
+        self.rows: list[tuple[int, float, Integers, Integers, Floats]] = []
 
-    def add(self, event: int, now: float, columns: Mapping[str, Floats], touched: Booleans, reuse: Floats) -> None:
+    def add(
+        self, event: int, now: float, columns: Mapping[str, Floats], known: Integers, touched: Booleans, reuse: Floats
+    ) -> None:
         for name, column in columns.items():
             self.columns.setdefault(name, []).append(column)
-        self.rows.append((event, now, len(touched), np.flatnonzero(touched), reuse))
+        self.rows.append((event, now, known, np.flatnonzero(touched), reuse))
 
-    def snapshots(self) -> Snapshots:
-        events, times, sizes, touched, reuse = zip(*self.rows, strict=True) if self.rows else ((), (), (), (), ())
+    def snapshots(self, tokens: Integers) -> Snapshots:
+        """All of them; `tokens` of every item of the log."""
+        events, times, known, touched, reuse = zip(*self.rows, strict=True) if self.rows else ((), (), (), (), ())
+        sizes = [len(ids) for ids in known]
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *known])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = [rows + offset for rows, offset in zip(touched, offsets[:-1], strict=True)]
         columns = {name: np.concatenate(self.columns.pop(name)) for name in [*self.columns]}
         return Snapshots(
             items=Items.of(**columns) if columns else Items.of([]),
+            id=ids,
+            tokens=tokens[ids],
             offsets=offsets,
             touched=np.concatenate([np.empty(0, dtype=np.int64), *rows]),
             touched_offsets=np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64),
@@ -412,18 +419,18 @@ class _Stack:
         )
 
 
-def score(snapshots: Snapshots, raw: ArrayLike) -> tuple[Floats, Floats]:
-    """(reciprocal rank of the first touched item, recall@10 of the touched items) of each snapshot, shape (n,) each."""
-    values = np.asarray(raw, dtype=np.float64)
+def score(snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS) -> tuple[Floats, Floats]:
+    """(`needed_next` of the touched items, recall@10 of them) of each snapshot, shape (n,) each.
+
+    context_tokens: the budget of the context in which they are looked for.
+    """
+    values, items = np.asarray(raw, dtype=np.float64), snapshots.items
     reciprocal, recall = np.empty(len(snapshots)), np.empty(len(snapshots))
     for k in range(len(snapshots)):
         low, high = snapshots.offsets[k], snapshots.offsets[k + 1]
-        scores = values[low:high]
+        rows = slice(low, high)
         touched = snapshots.touched[snapshots.touched_offsets[k] : snapshots.touched_offsets[k + 1]] - low
-        own = scores[touched, None]
-        # Rows are in order of recency, so that an equal score further up wins.
-        ahead = (scores > own) | ((scores == own) & (np.arange(len(scores)) < touched[:, None]))
-        ranks = 1 + np.count_nonzero(ahead, axis=1)
-        reciprocal[k] = 1.0 / ranks.min()
-        recall[k] = np.mean(ranks <= RECALL_AT)
+        columns = items.count[rows], -items.age_days[rows], snapshots.id[rows], snapshots.tokens[rows]
+        standing = needed_next(Candidates(values[rows], *columns), touched, context_tokens)
+        reciprocal[k], recall[k] = standing.score(), np.mean(standing.ranks <= RECALL_AT)
     return reciprocal, recall

@@ -1,7 +1,8 @@
 """Fitting decay laws to a log of accesses: which law, with which parameters, ranks best what is used next.
 
 Law and parameters are chosen on the training events alone; the scored events (see `access_log`) only tell how
-well the choice did. Recency, frequency, a constant and ACT-R's power law are always among the scores.
+well the choice did. Recency, frequency, a constant (what orders equal scores alone: count, then last use) and ACT-R's
+power law are always among the scores.
 """
 
 from __future__ import annotations

@@ -1,0 +1,217 @@
+"""A file of events: plain ndjson, one line an event, every line with the same columns of numbers and texts.
+
+seq, at           whole numbers; `at` in µs UTC
+id, agent, session, kind
+lineage           ids with a space between them, '' for none
+body              JSON as text
+
+Body and lineage are texts since readers of tables infer types from the first lines: Polars drops each member of an
+object that is not in the first hundred, and ids that come after a hundred empty lists; DuckDB makes a map of a body.
+The first line is a row like the others, of the kind `journal` with seq 0, so that no reader trips over it; its body
+says how many events follow, and their SHA-256. It has a fixed length and, compressed, is a gzip member of its own that
+is stored, so that it is written last into its place. The same events give the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from theorex_lab.clock import EARLIEST, LATEST
+from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.exchange.fields import EVENT_ID, LARGEST, text_of
+from theorex_lab.exchange.flat_files import Record, _draft, _parse
+from theorex_lab.ids import check_agent, check_session
+from theorex_lab.journal.event import Event, encode, segment_of, upcast
+from theorex_lab.journal.foreign import open_file
+from theorex_lab.journal.private import open_private
+
+ENDINGS = (".jsonl", ".jsonl.gz")
+HEADER_KIND = "journal"
+FORMAT, FORMAT_VERSION = "theorex events", 1
+LARGEST_LINE_BYTES = 64 << 20
+_HEADER_BYTES = 512
+_NO_ID = "00000000-0000-0000-0000-000000000000"
+_KIND = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_GZIP = b"\x1f\x8b"
+_ANEW = "the file was cut or changed; export it anew"
+
+
+class Header(NamedTuple):
+    """What the first line says: how many events follow, the SHA-256 of their lines, and whether texts were replaced."""
+
+    events: int
+    sha256: str
+    redacted: bool
+
+
+def write_events(path: Path, events: Iterable[Event], *, redacted: bool = False) -> Header:
+    """Write the events to `path`, compressed where its name ends so; the file is there whole at the end, or as it was.
+
+    Raises InvalidInput for a name with another ending or an event too large for a line, StorageError where it cannot be
+    written.
+    """
+    if not path.name.endswith(ENDINGS):
+        raise InvalidInput(f"got the file {path.name}; allowed are names that end in {' or '.join(ENDINGS)}")
+    packed, digest, count = path.name.endswith(".gz"), hashlib.sha256(), 0
+    with _draft(path) as draft, open(draft, "xb", opener=open_private) as file:
+        file.write(_head(Header(0, "0" * 64, redacted), packed=packed))
+        with _packing(file, packed=packed) as lines:
+            for event in events:
+                line = _line(event)
+                digest.update(line)
+                lines.write(line)
+                count += 1
+        header = Header(count, digest.hexdigest(), redacted)
+        file.seek(0)
+        file.write(_head(header, packed=packed))
+        file.flush()
+        os.fsync(file.fileno())
+    return header
+
+
+def read_header(path: Path) -> Header | None:
+    """What the first line of a file says of the others; None where it is an event like them.
+
+    Raises NewerVersion for the layout of a later release, and as `read_events`.
+    """
+    first = next(_rows(path), None)
+    if first is None or first[2].get("kind") != HEADER_KIND:
+        return None
+    body = _body(first[2])
+    if body.get("format") != FORMAT or type(body.get("version")) is not int:
+        raise InvalidInput(f"{path}:1: got the format {body.get('format')!r:.80}; allowed is {FORMAT!r}")
+    if body["version"] > FORMAT_VERSION:
+        raise NewerVersion(
+            f"{path} has the layout {body['version']}, this release reads {FORMAT_VERSION}; install a later one"
+        )
+    events, sha256, redacted = (body.get(name) for name in Header._fields)
+    if type(events) is not int or not isinstance(sha256, str) or not isinstance(redacted, bool):
+        raise InvalidInput(f"{path}:1: its first line is not whole; {_ANEW}")
+    return Header(events, sha256, redacted)
+
+
+def read_events(path: Path, header: Header | None) -> Iterator[Event]:
+    """The events of a file at this release's versions, one by one; what is wrong with it may come at the end.
+
+    Raises InvalidInput for what is no event, seqs that do not rise, and a file that is not as its header says;
+    NewerVersion for an event of a later release, StorageError for a file that cannot be read.
+    """
+    digest, count, seq = hashlib.sha256(), 0, 0
+    for number, line, row in _rows(path):
+        if header is not None and number == 1:
+            continue
+        digest.update(line)
+        event = _located(path, number, row)
+        if event.seq <= seq:
+            raise InvalidInput(f"{path}:{number}: got the seq {event.seq} after {seq}; {_ANEW}")
+        seq, count = event.seq, count + 1
+        yield event
+    if header is not None and (count, digest.hexdigest()) != header[:2]:
+        raise InvalidInput(
+            f"got {path} with {count} events, which are not the {header.events} that it was written with; {_ANEW}"
+        )
+
+
+def _head(header: Header, *, packed: bool) -> bytes:
+    body = {"format": FORMAT, "version": FORMAT_VERSION, **header._asdict()}
+    line = _line(Event(0, _NO_ID, 0, "", "", HEADER_KIND, (), body))
+    whole = line[:-1].ljust(_HEADER_BYTES - 1) + b"\n"
+    return gzip.compress(whole, compresslevel=0, mtime=0) if packed else whole
+
+
+def _line(event: Event) -> bytes:
+    row = event._asdict() | {"lineage": " ".join(event.lineage), "body": encode(event.body)}
+    line = encode(row).encode() + b"\n"
+    if len(line) > LARGEST_LINE_BYTES:
+        raise InvalidInput(
+            f"event {event.id} takes {len(line)} bytes; a line may have {LARGEST_LINE_BYTES}: use `theorex backup`"
+        )
+    return line
+
+
+@contextmanager
+def _packing(file: BinaryIO, *, packed: bool) -> Iterator[BinaryIO]:
+    if not packed:
+        yield file
+        return
+    with gzip.GzipFile("", "wb", 6, file, mtime=0) as lines:
+        yield cast(BinaryIO, lines)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, bytes, Record]]:
+    """Number from 1, bytes and content of each line. No line is read further than the longest that may be written."""
+    with open_file(path) as file:
+        packed = file.read(2) == _GZIP
+        file.seek(0)
+        lines = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+        number = 0
+        while line := _next_line(path, lines, number := number + 1):
+            try:
+                yield number, line, _parse(line)
+            except InvalidInput as error:
+                raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
+
+
+def _next_line(path: Path, lines: BinaryIO, number: int) -> bytes:
+    try:
+        line = lines.readline(LARGEST_LINE_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
+    if len(line) > LARGEST_LINE_BYTES:
+        raise InvalidInput(
+            f"{path}:{number}: got a line of more than {LARGEST_LINE_BYTES} bytes; this is no file of events"
+        )
+    if line and not line.endswith(b"\n"):
+        raise InvalidInput(f"{path}:{number}: the last line has no end; {_ANEW}")
+    return line
+
+
+def _located(path: Path, number: int, row: Record) -> Event:
+    try:
+        return _event(row)
+    except (InvalidInput, NewerVersion) as error:
+        raise type(error)(f"{path}:{number}: {error}") from error
+
+
+def _event(row: Record) -> Event:
+    """The event of a line, its body at this release's version. Raises InvalidInput and NewerVersion."""
+    kind, event_id, lineage = (text_of(row, name, "") for name in ("kind", "id", "lineage"))
+    if kind == HEADER_KIND or not _KIND.fullmatch(kind):
+        raise InvalidInput(
+            f"kind is {kind!r:.80}; allowed are 1 to 64 of a-z 0-9 _, and `{HEADER_KIND}` in the first line alone"
+        )
+    parents = tuple(lineage.split())
+    if wrong := [each for each in (event_id, *parents) if not EVENT_ID.fullmatch(each)]:
+        raise InvalidInput(f"got {wrong[0]!r:.80} where an event's id should stand; allowed are UUIDs in lower case")
+    event = Event(
+        _whole(row, "seq", 1, LARGEST), event_id, _whole(row, "at", EARLIEST, LATEST), check_agent(row.get("agent", "")),
+        check_session(row.get("session", "")), kind, parents, _body(row),
+    )  # fmt: skip
+    if segment_of(event.body):
+        raise InvalidInput(
+            f"the body of {event_id} lies in a segment; allowed are whole bodies, as an export writes them"
+        )
+    encode(event.body)  # refuses what no journal can hold
+    try:
+        return upcast(event)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"the body of {event_id} is none of the kind {kind}: {error!r:.200}") from error
+
+
+def _whole(row: Record, name: str, low: int, high: int) -> int:
+    value = row.get(name)
+    if type(value) is not int or not low <= value <= high:
+        raise InvalidInput(f"{name} is {value!r:.80}; allowed is a whole number from {low} to {high}")
+    return value
+
+
+def _body(row: Record) -> dict[str, Any]:
+    return _parse(text_of(row, "body", "").encode("utf-8", "surrogatepass"))

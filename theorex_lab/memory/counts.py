@@ -1,0 +1,142 @@
+"""Counts of uses over time: the one kernel under the axon, the replays and the fits.
+
+An item was used so often, first and last at these times (µs), and its uses add up to so much where each fades by one
+of six half-lives. That is all a decay law reads of an item by itself. Links count the uses of two items together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.memory.decay import (
+    COUNT_HALF_LIVES_DAYS,
+    LINK_CAP,
+    LINK_DROP_BELOW,
+    Floats,
+    effective_link_strength,
+    linked_activity,
+    stored_link_strength,
+)
+
+Integers = NDArray[np.int64]
+Rows = Any  # an array of rows, or a slice of them
+
+_HALF_LIVES_DAYS = np.array(COUNT_HALF_LIVES_DAYS)
+_LINK_HALF_LIVES = math.log2(LINK_CAP / LINK_DROP_BELOW)  # after so many even the strongest link is gone
+
+
+def remaining(days: ArrayLike) -> Floats:
+    """What is left of a use after these days at each of the six half-lives: (n, 6), 0..1; the future counts as now.
+
+    >>> remaining([2.0])[0, 2:4].round(2).tolist()
+    [0.5, 0.82]
+    """
+    return np.asarray(np.exp2(-np.maximum(np.asarray(days), 0.0)[:, None] / _HALF_LIVES_DAYS))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Uses of items, a row each; the arrays are changed in place, so that a table may lend its columns.
+
+    count.  first, last: µs; LATEST and −LATEST before the first use.  decayed: (n, 6), Σ 2^(−age / h) at `last`.
+    """
+
+    count: Integers
+    first: Integers
+    last: Integers
+    decayed: Floats
+
+    @classmethod
+    def empty(cls, n: int) -> Counts:
+        """Of n items that were never used."""
+        none = np.zeros((n, len(_HALF_LIVES_DAYS)))
+        return cls(np.zeros(n, np.int64), np.full(n, LATEST), np.full(n, -LATEST), none)
+
+    def take_in(self, rows: Integers, times: ArrayLike, at: Integers) -> Integers:
+        """Count `times` uses of each of these rows (in any order, also repeated) at its time, µs; the rows touched.
+
+        >>> counts = Counts.empty(2)
+        >>> counts.take_in(np.array([1, 1]), 1, np.array([0, 2 * MICROSECONDS_PER_DAY])).tolist()
+        [1]
+        >>> counts.count.tolist(), counts.decayed[1, 2].item()
+        ([0, 2], 1.5)
+        """
+        touched = np.unique(rows)
+        before = self.last[touched]
+        np.add.at(self.count, rows, times)
+        np.minimum.at(self.first, rows, at)
+        np.maximum.at(self.last, rows, at)
+        # Decayed counts stand at `last`: bring the old ones there, then add each use at its own age.
+        self.decayed[touched] *= remaining((self.last[touched] - before) / MICROSECONDS_PER_DAY)
+        age = (self.last[rows] - at) / MICROSECONDS_PER_DAY
+        for column, half_life in enumerate(_HALF_LIVES_DAYS):  # numpy adds to one column far faster than to rows of six
+            np.add.at(self.decayed[:, column], rows, times * np.exp2(-age / half_life))
+        return touched
+
+    def age_days(self, now: int, rows: Rows = slice(None)) -> Floats:
+        """Days since the last use; below 0 for one in the future."""
+        return np.asarray((now - self.last[rows]) / MICROSECONDS_PER_DAY)
+
+    def first_age_days(self, now: int, rows: Rows = slice(None)) -> Floats:
+        """Days since the first use."""
+        return np.asarray((now - self.first[rows]) / MICROSECONDS_PER_DAY)
+
+    def columns(self, now: int, rows: Rows = slice(None)) -> dict[str, Any]:
+        """What the laws read of these items by themselves, by the names of `Items.of`."""
+        age = self.age_days(now, rows)
+        return {
+            "age_days": age,
+            "count": self.count[rows],
+            "first_age_days": self.first_age_days(now, rows),
+            "decayed_counts": self.decayed[rows] * remaining(age),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Uses of two items together, a row each link; the arrays are changed in place.
+
+    first, second: rows of the items.  count: 0 for a link that was dropped.  last: µs.
+    """
+
+    first: Integers
+    second: Integers
+    count: Integers
+    last: Integers
+
+    def take_in(self, rows: Integers, at: Integers) -> None:
+        """Count a use of both ends at each time, µs."""
+        np.add.at(self.count, rows, 1)
+        np.maximum.at(self.last, rows, at)
+
+    def strengths(self, now: int, half_life_days: float) -> Floats:
+        """The effective strength of every link, 0..1; 0 for one that is gone, or too weak to be kept."""
+        # Of a year's links most are too old to be there, whatever their count: then only the others are computed.
+        rows: Rows = self.last >= now - (_LINK_HALF_LIVES * half_life_days + 1.0) * MICROSECONDS_PER_DAY
+        if 2 * np.count_nonzero(rows) > len(rows):
+            rows = slice(None)
+        strengths = np.zeros(len(self.count))
+        days = (now - self.last[rows]) / MICROSECONDS_PER_DAY
+        strengths[rows] = effective_link_strength(stored_link_strength(self.count[rows]), days, half_life_days)
+        return strengths
+
+    def present(self, now: int, half_life_days: float) -> tuple[Integers, Floats]:
+        """Rows of the links that are present, and their strengths."""
+        strengths = self.strengths(now, half_life_days)
+        rows = np.flatnonzero(strengths)
+        return rows, strengths[rows]
+
+    def keep(self, present: NDArray[np.bool_]) -> None:
+        """Drop the links of all other rows: they start anew."""
+        self.count[~present] = 0
+
+    def activity(self, rows: Integers, counts: Counts, now: int) -> Floats:
+        """`linked_activity` of every item over these links."""
+        ends = self.first[rows], self.second[rows]
+        return linked_activity(len(counts.count), *ends, self.count[rows], counts.count, counts.age_days(now))
