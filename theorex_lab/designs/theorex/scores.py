@@ -143,11 +143,12 @@ def _items(
     )
 
 
-def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Scores:
-    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs)."""
-    return _scores_of(axon, now, settings, agents, axon.link_counts.strengths(now, settings.half_life_days))
-
-Mask = NDArray[np.bool_]
+def scores_of(
+    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
+) -> Scores:
+    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs); of those in the mask `among`."""
+    strengths = axon.link_counts.strengths(now, settings.half_life_days)
+    return _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
 
 
 def scores_by_agent(
@@ -251,9 +252,7 @@ def scan(
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
     """
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
-    current = _scores_of(axon, now, settings, agents, strengths)
-
-Mask = NDArray[np.bool_]
+    current = _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
     rows, tier = current.rows, current.tier.copy()
     age = axon.concept_counts.age_days(now, rows)
     tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
@@ -279,10 +278,8 @@ def prune(
 
     The event is their archive: it holds what each of them was, and the texts that mention them stay in the journal.
     """
-    current = scores_of(axon, now, settings, agents=agents)
+    current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
-
-Mask = NDArray[np.bool_]
     rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
     by_agent: dict[str, list[dict[str, Any]]] = {}
     for row in rows.tolist():
