@@ -152,7 +152,7 @@ def test_an_act_opens_only_the_views_that_it_needs(
 
 def test_a_scan_and_a_promotion_are_one_event_each(lab: Lab) -> None:
     lab.journal.append(_events(200))
-    for act in (lab.scan, lab.promote):
+    for act in (lab.theorex.scan, lab.theorex.promote):
         before = lab.journal.last_seq()
         act()
         assert lab.journal.last_seq() == before + 1

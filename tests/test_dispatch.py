@@ -223,7 +223,7 @@ def test_an_answer_is_traced_and_remembered_in_one_transaction(dispatcher: Dispa
     assert owner == {**this_process()._asdict(), "lock": owner["lock"]}
     assert tuple(started.body.pop("reasons")) == result.reasons
     assert started.body == {
-        "v": 2, "lost_after_seconds": 3_600.0, "trace_id": result.trace_id, "task": CODE, "query_type": "code", "tags": ["code", "billing"],
+        "v": 3, "project": "", "lost_after_seconds": 3_600.0, "trace_id": result.trace_id, "task": CODE, "query_type": "code", "tags": ["code", "billing"],
         "model": "great", "context_pct": 50.0, "query_tokens": estimated_tokens(CODE), "outcome_id": "outcome-7",
     }  # fmt: skip
     assert ended.lineage == (started.id,)

@@ -207,13 +207,13 @@ class Erasing:
         self.home, self.committed = home, threading.Event()
         self.reached: list[str] = []
         self.thread = threading.Thread(target=self._run)
-        remove = context_file.remove_context
+        remove = context_file.remove_contexts
 
         def removing(*arguments: Path) -> None:
             self.committed.set()
             remove(*arguments)
 
-        monkeypatch.setattr("theorex_lab.lab.remove_context", removing)
+        monkeypatch.setattr("theorex_lab.lab.remove_contexts", removing)
 
     def _run(self) -> None:
         with opened(self.home) as lab:

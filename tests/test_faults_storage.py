@@ -32,6 +32,7 @@ from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, transaction
 from theorex_lab.journal.sqlite.salvage import salvage
 from theorex_lab.journal.sqlite.store import SqliteJournal
+from theorex_lab.memory.given import note_recalled
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 EVENTS = 1_000
@@ -690,9 +691,10 @@ def test_a_home_that_may_only_be_read_is_read(state_of_log: str, tmp_path: Path)
             assert lab.status()["events"] == lab.journal.last_seq() > 10
             assert lab.verify().ok
             assert lab.context().concepts > 3
+            assert note_recalled(lab.home, "search", agent="main").startswith("what was given is not noted: ")
             assert len(list(lab.journal.tail(0))) == lab.journal.last_seq()
             backup(lab.journal, tmp_path / f"backup-{next(numbers)}.db")
-            for write in (lambda: lab.agent("main").write("x"), lab.scan, lambda: lab.erase(agent="sage")):
+            for write in (lambda: lab.agent("main").write("x"), lab.theorex.scan, lambda: lab.erase(agent="sage")):
                 with pytest.raises(StorageError):
                     write()
 

@@ -119,10 +119,10 @@ def test_wrong_parameters(url: str, content: dict[str, Any]) -> None:
 
 def test_a_wrong_argument_is_named_with_what_is_taken(url: str) -> None:
     assert error_of(post(url, call("nope")))["message"] == (
-        "there is no tool 'nope'; the tools are status, search, write, promote, boot-inject"
+        "there is no tool 'nope'; the tools are status, search, write, boot-inject, promote"
     )
     assert error_of(post(url, call("search", query="x", top=3)))["message"] == (
-        "search has no argument 'top'; it takes query, limit, agent_id, cold"
+        "search has no argument 'top'; it takes query, limit, agent_id, cold, project"
     )
     assert "query" in error_of(post(url, call("search")))["message"]
 
@@ -275,8 +275,9 @@ def test_what_breaks_inside_stays_inside(
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    for name in ("search", "status", "boot_inject", "promote", "agent", "context"):
+    for name in ("search", "status", "boot_inject", "agent", "context"):
         monkeypatch.setattr(memory, name, broken)
+    monkeypatch.setattr("theorex_lab.designs.theorex.lifecycle.promote", broken)
     calls = [call("search", query="x"), call("status"), call("boot-inject"), call("promote"), call("write", text="x y")]
     for content in calls:
         answer = post(url, content)

@@ -134,6 +134,7 @@ def test_erasure_by_agent_and_of_an_unknown_id(journal: SqliteJournal) -> None:
 
 def test_old_bodies_are_upcast_and_newer_ones_refused(journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch) -> None:
     old = observation("old")
+    old = old._replace(body={**old.body, "v": 1})
     journal.append([old])
     monkeypatch.setitem(events_module.VERSIONS, "observation", 3)
     monkeypatch.setitem(events_module.UPCASTERS, ("observation", 1), lambda body: {**body, "mood": "calm"})

@@ -402,7 +402,9 @@ def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
     until = time.monotonic() + 120
     while (kinds := [event.kind for event in recorded(home)]).count("flushed") == 0 and time.monotonic() < until:
         time.sleep(0.05)
-    assert kinds[:6] == ["prompt", "observation", "tool_used", "tool_used", "turn_ended", "session_ended"]
+    assert kinds[:8] == [
+        "prompt", "observation", "recalled", "tool_used", "tool_used", "turn_ended", "recalled", "session_ended",
+    ]  # fmt: skip
     assert "short_term" in kinds
     assert {event.agent for event in recorded(home)} == {"main"}
     assert "the upload worker needs a longer deadline" in hook("SessionStart", source="startup")

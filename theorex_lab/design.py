@@ -55,13 +55,15 @@ def later(place: str) -> Callable[..., Any]:
 class Line(NamedTuple):
     """A line of a context. kind: concept, failure, or an observation type.  owner: whose it is shown as.
 
-    heard_from: agent and trust of what is trusted less than an agent; None for what is trusted.
+    heard_from: agent and trust of what is trusted less than an agent; None for what is trusted.  items: ids of what it
+    shows, as search gives them.
     """
 
     kind: str
     owner: str
     text: str
     heard_from: tuple[str, int] | None = None
+    items: tuple[str, ...] = ()
 
     @property
     def trusted(self) -> bool:
@@ -71,7 +73,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """Lines of the context. titles: by kind of line, the title that it stands under; one without is listed under its owner."""
+    """Lines of the context, of the home's project or of none. titles: by kind of line, the title that it stands under; one without is listed under its owner."""
 
     lines: Callable[[Home, int], Sequence[Line]]  # now, µs UTC
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -223,10 +225,15 @@ class Face:
     def append(
         self, kind: str, body: Body, *, agent: str = "main", session: str = "", lineage: Sequence[str] = ()
     ) -> Event:
-        """Append an event dated now, its secrets masked; returns it with its seq. Raises InvalidInput as `new_event`."""
+        """Append an event dated now, its secrets masked; returns it with its seq. Raises InvalidInput as `new_event`.
+
+        In a project its body says so (`project`), unless it names one itself.
+        """
         from theorex_lab.journal.event import new_event
         from theorex_lab.text.doors import kept_value
 
+        if self.home.project:
+            body = {"project": self.home.project, **body}
         event = new_event(
             kind, kept_value(body), agent=agent, session=session, lineage=lineage, at=self.home.clock.now()
         )

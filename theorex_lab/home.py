@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from theorex_lab.config import Settings, load_settings, part_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import open_journal
+from theorex_lab.project import check_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +31,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 class Home:
     """A folder with its journal, the views folded from it, settings, a clock, an embedder, and the designs that work in it.
 
-    `settings` are replaced as a whole where a policy is changed: who needs them reads them here each time.
+    `settings` are replaced as a whole where a policy is changed: who needs them reads them here each time. `project`: what
+    is written is of it, and only what is of it or of none is given back; '' is none, to which all is given.
     """
 
     def __init__(
@@ -41,13 +44,15 @@ class Home:
         clock: Clock | None = None,
         embedder: Embedder | None = None,
         designs: Callable[[], Sequence[Design]] = tuple,
+        project: str = "",
     ) -> None:
         """What is not given is the folder's own; its journal is opened, or created. `designs` is asked for them once they are needed.
 
         Raises ConfigError for a broken config.json, StorageError where the folder cannot be written, CorruptJournal where
-        its journal is damaged.
+        its journal is damaged, InvalidInput for a project outside the rule.
         """
         self.folder = folder
+        self.project = check_project(project)
         self.clock: Clock = clock or SystemClock()
         self.settings = settings if settings is not None else load_settings(self.config_file)
         self.journal = journal or open_journal(folder, clock=self.clock)
@@ -80,6 +85,21 @@ class Home:
         for design in found:
             register_kinds(design.kinds, design.upcasters)
         return found
+
+    @property
+    def projects(self) -> tuple[str, ...] | None:
+        """The projects of which memory is given back here, beside what is of none; None: of all."""
+        return (self.project,) if self.project else None
+
+    def in_project(self, project: str) -> Home:
+        """The same home for another project, '' for all; it shares journal, views and clock with this one.
+
+        Raises InvalidInput for a project outside the rule.
+        """
+        _ = self.views, self.designs  # made once, for both
+        other = copy(self)
+        other.project = check_project(project)
+        return other
 
     @cached_property
     def item_view(self) -> type[ItemIndex]:

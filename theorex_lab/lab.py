@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -18,7 +20,7 @@ from theorex_lab.ids import SCANNER, check_agent, new_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
-from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context
+from theorex_lab.memory.context_file import CONTEXT_FILE, remove_contexts
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written, write_all
 from theorex_lab.text.doors import door
 
@@ -71,11 +73,14 @@ class Lab:
         embedder: Embedder | None = None,
         journal: Journal | None = None,
         designs: Sequence[Design] | None = None,
+        project: str = "",
     ) -> None:
         """Open the home at `home`, or create it.
 
         `settings` take the place of the home's config.json, `journal` of the one in its folder, `designs` of those that are
-        installed.
+        installed. With a `project` (see `theorex_lab.project.project_of`) what is written is of it; given back is what is of
+        it or of none; scan, prune, promote and graduate act on what is of it alone, and status counts it. '' is none: to
+        such a lab all projects are open.
 
         Raises InvalidInput for an object that is no clock, settings or embedder, or a design whose kinds of events are known
         in another version, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
@@ -86,7 +91,7 @@ class Lab:
             register_kinds(design.kinds, design.upcasters)
         self.home = Home(
             Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder,
-            designs=_installed if designs is None else lambda: designs,
+            designs=_installed if designs is None else lambda: designs, project=project,
         )  # fmt: skip
         self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -179,6 +184,18 @@ class Lab:
 
         return OutcomeLog(self.home)
 
+    def in_project(self, project: str) -> Lab:
+        """This lab for a project, '' for all; it shares everything with this one, which is the one to close.
+
+        Raises InvalidInput for a project outside the rule.
+        """
+        if project == self.home.project:
+            return self
+        _ = self.searcher  # kept for both
+        other = copy(self)
+        other.home, other._faces = self.home.in_project(project), {}
+        return other
+
     def agent(self, name: str) -> Agent:
         """An agent of this home. Raises InvalidInput for a name outside the rule."""
         return Agent(self, check_agent(name))
@@ -225,9 +242,16 @@ class Lab:
         tag: str | None = None,
         spread: bool = False,
         kinds: Sequence[str] | None = None,
+        all_projects: bool = False,
     ) -> Hits:
-        """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`."""
-        return self.searcher.search(query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds)
+        """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`.
+
+        In a lab of a project what is of it or of none, and the shared web, unless `all_projects`.
+        """
+        projects = None if all_projects else self.home.projects
+        return self.searcher.search(
+            query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds, projects=projects
+        )
 
     def context(self, *, tokens: int | None = None) -> Context:
         """What the next session would be given, within `tokens` (default: the setting contextTokens)."""
@@ -236,14 +260,17 @@ class Lab:
         return boot_context(self.home, tokens=tokens)
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
-        """Render the context into `output` (default: SHARED_CONTEXT.md in the home)."""
+        """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in a project into its own file too."""
         from theorex_lab.evolution.boot import boot_inject
 
         file = Path(output).expanduser() if output is not None else self.context_file
         return boot_inject(self.home, file)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
-        """The home, how many events it has, the embedder in use, and what each design tells of itself; see `Design.status`."""
+        """The home, how many events it has, the embedder in use, and what each design tells of itself; see `Design.status`.
+
+        In a lab of a project: what is of it or of none, and the events that were captured in it.
+        """
         from theorex_lab.search.vectors import resting_backend
 
         if agent is not None:
@@ -254,7 +281,8 @@ class Lab:
         backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
         return {
             "home": str(self.folder),
-            "events": self.journal.last_seq(),
+            "project": self.home.project,
+            "events": self._captured() if self.home.project else self.journal.last_seq(),
             **{name: value for part in reversed(parts) for name, value in part.items()},
             "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": backend},
         }
@@ -354,19 +382,34 @@ class Lab:
         return nightly(self.home, review=review, agent=agent)
 
     def verify(self) -> Verification:
-        """Read the whole journal, fold every view from nothing and compare."""
+        """Read the whole journal, fold every view from nothing and compare; in a project the events counted are its own."""
         from theorex_lab.dispatch.tasks import Tasks
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.evidence import evidence_view
+        from theorex_lab.memory.projects import Projects
 
-        own: tuple[type[View], ...] = (self.home.item_view, Traces, evidence_view(self.home), Tasks, Outcomes)
-        return verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
+        own: tuple[type[View], ...] = (
+            self.home.item_view, Projects, Traces, evidence_view(self.home), Tasks, Outcomes
+        )  # fmt: skip
+        found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
+        if not self.home.project or found.problems:
+            return found
+        counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
+        return replace(found, events=counts.total(), kinds=dict(counts))
 
-    def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None) -> list[str]:
+    def erase(
+        self,
+        *,
+        ids: Sequence[str] = (),
+        agent: str | None = None,
+        match: str | None = None,
+        project: str | None = None,
+    ) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
 
+        With a `project` those of its events to which each of the others applies that is given.
         Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, and the rendered
         context, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
         that was killed; see `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and StorageError where something
@@ -375,22 +418,27 @@ class Lab:
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import Chosen, erase_chosen, wipe
 
-        chosen, journal = Chosen(ids, agent, match), in_file(self.journal)
+        chosen, journal = Chosen(ids, agent, match, project), in_file(self.journal)
         reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
-        remove_context(self.context_file, self.views.folder)
+        remove_contexts(self.folder, self.views.folder)
         self.views.remove_reached()
         erase_from_segments(journal)
         self._sweep_vectors()
         wipe(journal)
         return reached
 
-    def archive(self, before: int) -> Archiving:
-        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`."""
+    def archive(self, before: int, *, project: str | None = None) -> Archiving:
+        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`.
+
+        With a `project` its own alone.
+        """
         from theorex_lab.journal.sqlite.archive import archive
 
         upto = self.home.taken_in()
-        return archive(in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now())
+        return archive(
+            in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now(), project=project
+        )
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
         """Copy journal, archived segments and settings into one file; see `journal.sqlite.backup`."""
@@ -428,6 +476,13 @@ class Lab:
 
     def __repr__(self) -> str:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
+
+    def _captured(self) -> int:
+        from theorex_lab.memory.projects import Projects
+
+        projects = self.views.get(Projects)
+        with projects.lock:
+            return projects.events_of(self.home.project)
 
     def _sweep_vectors(self) -> None:
         """Remove the vectors of texts that are no longer remembered."""

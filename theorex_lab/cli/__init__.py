@@ -6,6 +6,7 @@ import errno
 import json
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -13,7 +14,7 @@ import click
 from theorex_lab import console
 from theorex_lab.cli.address_space import mind_limit
 from theorex_lab.designs.theorex.command_names import COMMANDS as THEOREX
-from theorex_lab.errors import TheorexError
+from theorex_lab.errors import InvalidInput, TheorexError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,13 +131,39 @@ def group(name: str, *commands: click.Command) -> console.CommandGroup:
     return console.group(name, COMMANDS[name][1], *commands)
 
 
-def open_lab() -> Lab:
-    """The lab of the home that the options name."""
+def open_lab(*, all_projects: bool = False) -> Lab:
+    """The lab of the home that the options name, for the project that they name, else the working folder's."""
     from theorex_lab.lab import Lab
 
-    lab = Lab(console.named_home(), clock=console.named_clock())
+    named = "" if all_projects else click.get_current_context().ensure_object(dict).get("project")
+    here = "" if named == "" else _project_here()
+    lab = Lab(console.named_home(), clock=console.named_clock(), project=here)
     click.get_current_context().call_on_close(lab.close)
+    if named:
+        lab.home.project = _project_called(lab, named)
     return lab
+
+
+def _project_here() -> str:
+    from theorex_lab.project import project_of
+
+    try:
+        return project_of(str(Path.cwd()))
+    except OSError:  # the folder was removed
+        return ""
+
+
+def _project_called(lab: Lab, name: str) -> str:
+    """The project of that name, else of the folder at that path. Raises InvalidInput where there is neither."""
+    from theorex_lab.memory.projects import find_project
+    from theorex_lab.project import project_of
+
+    try:
+        return find_project(lab.home, name)
+    except InvalidInput:
+        if (folder := Path(name).expanduser()).is_dir():
+            return project_of(str(folder.absolute()))
+        raise
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, params=console.common_options())

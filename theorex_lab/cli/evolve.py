@@ -57,7 +57,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     promoted and the context is rendered. Doing it twice writes nothing more.
     """
     name = _named(agent)
-    lab = open_lab()
+    lab = open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else _all_agents(lab)
     refined = [lab.theorex.refine(agent=each, days=days) for each in names]

@@ -15,7 +15,7 @@ import click
 
 from theorex_lab.cli import command, open_lab
 from theorex_lab.clock import to_microseconds
-from theorex_lab.console import emit, fail, keeps_secrets, printable
+from theorex_lab.console import emit, fail, keeps_secrets, printable, tends_project
 from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import FilesThere
 
@@ -57,7 +57,7 @@ def export(
     if events is not None:
         _export_events(folder, events, agent=agent, replace=replace, redact=redact, redact_seed=redact_seed)
         return
-    lab = open_lab()
+    lab = open_lab(all_projects=True)
     write = partial(export_home, lab.home, lab.searcher, folder and folder.expanduser(), agent=agent)
     try:
         done = write(replace=replace)
@@ -122,7 +122,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
 def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
     if folder is not None:
         raise click.UsageError("got a DIR and --events FILE; give one of them")
-    lab = open_lab()
+    lab = open_lab(all_projects=True)
     with _bar("exporting", lab.journal.last_seq()) as tell:
         header = lab.export_events(file, **how, progress=tell)
     shown = f"{header.events:8d}  {file}{' (redacted)' if header.redacted else ''}"
@@ -156,11 +156,13 @@ def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
 
 
 @command("archive")
+@tends_project
 @click.option(
     "--before", required=True, metavar="DATE", help="YYYY-MM-DD, or a time with its offset; older events move."
 )
 def archive(before: str) -> None:
     """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before."""
     moment = to_microseconds(f"{before}T00:00:00Z" if _DAY.fullmatch(before) else before)
-    done = open_lab().archive(moment)
+    lab = open_lab()
+    done = lab.archive(moment, project=lab.home.project or None)
     emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))

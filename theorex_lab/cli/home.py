@@ -10,11 +10,12 @@ from typing import Any
 import click
 
 from theorex_lab.cli import command, group, open_lab
-from theorex_lab.console import emit, fail, named_clock, named_home
+from theorex_lab.console import emit, fail, named_clock, named_home, tends_project
 from theorex_lab.console.agents import agent_option
 
 
 @command("verify")
+@tends_project
 def verify() -> None:
     """Exit code 1 where anything is wrong."""
     lab = open_lab()
@@ -88,24 +89,27 @@ def _aside() -> str:
 
 def _render_context() -> None:
     """The context that lay in the home was set aside with what it was made of."""
-    open_lab().boot_inject()
+    open_lab(all_projects=True).boot_inject()
 
 
 @command("erase")
+@tends_project
 @click.argument("ids", nargs=-1)
 @agent_option("Everything of this agent.")
 @click.option("--match", default=None, help="Everything whose body or session id holds this text.")
 @click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
 def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool) -> None:
-    """By event id, agent or text. It follows lineage to what was derived, and cannot be undone."""
+    """By event id, agent or text; with --project what all that is given applies to. It follows lineage to what was derived,
+    and cannot be undone.
+    """
     from theorex_lab.journal.sqlite.erase import select
     from theorex_lab.journal.sqlite.store import in_file
 
     lab = open_lab()
     if dry_run:
-        reached = select(in_file(lab.journal), ids=ids, agent=agent, match=match)
+        reached = select(in_file(lab.journal), ids=ids, agent=agent, match=match, project=lab.home.project or None)
     else:
-        reached = lab.erase(ids=ids, agent=agent, match=match)
+        reached = lab.erase(ids=ids, agent=agent, match=match, project=lab.home.project or None)
     text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"
     emit({"erased": [] if dry_run else reached, "selected": reached}, "\n".join([text, *reached]))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
 from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, keeps_secrets
+from theorex_lab.console import emit, keeps_secrets, reads_project, tends_project
 from theorex_lab.console.agents import agent_option, nearest, note, own_agent
 from theorex_lab.console.number import RESULTS
 from theorex_lab.memory.observation import TYPES
@@ -36,6 +37,7 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 
 
 @command("search")
+@reads_project
 @agent_option("Whose memory; default $THEOREX_AGENT, else main.")
 @click.option("--all-agents", is_flag=True, help="What all agents remember, not only one and the shared web.")
 @click.option("-k", "limit", type=RESULTS, default=10, show_default=True, help="How many results at most.")
@@ -45,15 +47,23 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
 @click.argument("query", nargs=-1, required=True)
 def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any) -> None:
-    """Several words are one query. An agent's own items and the shared web are searched, never what another keeps."""
+    """Several words are one query. An agent's own items and the shared web are searched, never what another keeps; of this
+    folder's project, or of none.
+    """
+    from theorex_lab.memory.given import given, note_recalled
+
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
     lab, name = open_lab(), own_agent(agent)
-    hits = lab.search(" ".join(query), agents=None if all_agents else [name], kinds=kinds or None, **details)
+    text = " ".join(query)
+    hits = lab.search(text, agents=None if all_agents else [name], kinds=kinds or None, **details)
     notes = list(hits.notes)
     if not all_agents and not any(hit.agent == name for hit in hits) and name not in (writers := lab.agents()):
         near = f"the nearest who has is {nearest(name, writers)!r}" if writers else "nor has anybody else"
         notes.append(f"the agent {name!r} has written nothing yet; {near}")
+    if agent is not None or os.environ.get("THEOREX_AGENT"):
+        problem = note_recalled(lab.home, "search", query=text, agent=name, **given(hits))
+        notes += [problem] if problem else []
     lines = [f"{hit.score:7.3f}  {hit.agent}  {hit.kind}  {hit.id}\n         {hit.text}" for hit in hits]
     lines += [f"({each})" for each in notes]
     result = {"hits": [hit._asdict() for hit in hits], "notes": notes}
@@ -61,6 +71,7 @@ def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: t
 
 
 @command("status")
+@tends_project
 @_AGENT
 def status(agent: str | None) -> None:
     """Tiers are those of now; a scan writes them down."""
@@ -78,9 +89,10 @@ def status(agent: str | None) -> None:
 
 
 @command("boot-inject")
+@reads_project
 @click.option("--output", metavar="F", default=None, help="The file; default SHARED_CONTEXT.md in the home.")
 def boot_inject(output: str | None) -> None:
-    """The file is replaced as a whole."""
+    """The file is replaced as a whole. A project's context is also kept in the home's folder contexts, for its sessions."""
     lab = open_lab()
     file = Path(output) if output is not None else lab.context_file
     context = lab.boot_inject(file)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, fail, one_row
+from theorex_lab.console import emit, fail, one_row, tends_project
 from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import InvalidInput
 
@@ -79,6 +79,7 @@ def gate() -> None:
 
 
 @command("nightly")
+@tends_project
 @agent_option("The agent, or all.", default=ALL, show_default=True)
 @click.option(
     "--reviewer",

@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 
 from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit
+from theorex_lab.console import emit, reads_project
 from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.serve.signals import ended_in_order, ending
 
 
 @command("mcp-start")
+@reads_project
 @click.option("--port", type=click.IntRange(0, 65_535), default=18_800, show_default=True, help="0: any free one.")
 @agent_option("Whose memory it serves; default $THEOREX_AGENT, else main.")
 @click.option("--any-agent", is_flag=True, help="Let its calls name other agents too: this token opens every memory.")
@@ -35,8 +36,12 @@ def mcp_start(
     hosts: tuple[str, ...],
     token_file: str | None,
 ) -> None:
-    """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start."""
-    lab, name = open_lab(), own_agent(agent)
+    """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
+
+    Over HTTP all projects are open unless --project or a call names one.
+    """
+    named = click.get_current_context().ensure_object(dict).get("project")
+    lab, name = open_lab(all_projects=not stdio and named is None), own_agent(agent)
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -94,6 +94,43 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--keep-secrets", is_flag=True, help="Do not mask what looks like a secret.")(run)
 
 
+def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that gives memory back `--project` and `--all-projects`; default is the working folder's project."""
+
+    @click.option(
+        "--project", callback=_named_project, metavar="P", help="A project's name or folder; default: this folder's."
+    )
+    @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
+    @wraps(function)
+    def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
+        if all_projects and project is not None:
+            raise click.UsageError("Give one of --project and --all-projects.")
+        click.get_current_context().ensure_object(dict)["project"] = "" if all_projects else project
+        return function(*args, **kwargs)
+
+    return run
+
+
+def tends_project(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that keeps the memory in order `--project`; default are all."""
+
+    @click.option(
+        "--project", callback=_named_project, metavar="P", help="Only this project, by name or folder; default: all."
+    )
+    @wraps(function)
+    def run(*args: Any, project: str | None, **kwargs: Any) -> Any:
+        click.get_current_context().ensure_object(dict)["project"] = project or ""
+        return function(*args, **kwargs)
+
+    return run
+
+
+def _named_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    if value == "":
+        raise click.BadParameter("got an empty name; allowed is a project's name or folder")
+    return value
+
+
 def named_home() -> str:
     """The home that the options name, as it was given."""
     return click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"

@@ -46,6 +46,7 @@ class Start:
     outcome_id: str | None = None
     owner: Body | None = None
     lost_after_seconds: float = 0.0
+    project: str = ""
 
     @property
     def event_id(self) -> str:
@@ -71,6 +72,7 @@ class Start:
             "outcome_id": self.outcome_id,
             "owner": self.owner,
             "lost_after_seconds": self.lost_after_seconds,
+            "project": self.project,
         }
         return new_event(
             "trace_started", body, agent=self.agent, session=self.session, at=self.at, event_id=self.event_id
@@ -97,7 +99,7 @@ class Tool:
             "ok": None,
             "paths": paths_by_use(self.tool, ()),
             "command": "",
-            "project": "",
+            "project": start.project,
             "trace_id": self.trace_id,
         }
         return new_event(

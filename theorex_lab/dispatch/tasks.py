@@ -231,7 +231,8 @@ class TaskBoard:
             payload = kept_value(payload)
         now = self.home.clock.now()
         task_id = new_event_id(now)
-        body = {"from": check_agent(sender), "to": check_agent(to), "type": task_type, "payload": payload}
+        body = {"from": check_agent(sender), "to": check_agent(to), "type": task_type, "payload": payload,
+                "project": self.home.project}  # fmt: skip
         self.home.journal.append([_step("task_submitted", task_id, 0, body, agent=sender, at=now)])
         return task_id
 

@@ -282,6 +282,7 @@ class Dispatcher:
             outcome_id=task.outcome_id,
             owner=owner,
             lost_after_seconds=lost_after_seconds(longest_seconds),
+            project=self.home.project,
         )
 
     def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> Answer:
@@ -311,7 +312,8 @@ class Dispatcher:
         text = end.response.strip().encode()[: self.home.settings.max_text_bytes].decode("utf-8", "ignore")
         if not text.strip():
             return ()
-        entry = Entry(text, start.agent, end.at, DEFAULT_TYPE, "model", start.all_tags, start.session)
+        entry = Entry(text, start.agent, end.at, DEFAULT_TYPE, "model", start.all_tags, start.session,
+                      start.project)  # fmt: skip
         event, _ = new_observation(entry, self.home.settings, end.at)
         return (event._replace(lineage=(end.event_id, start.event_id)),)
 

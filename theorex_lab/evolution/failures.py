@@ -26,7 +26,7 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation
+from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation, project_in
 from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.extract import extract
 
@@ -122,7 +122,8 @@ class _Work:
         outcome, now = case.outcome, self.home.clock.now()
         source = min(("model", *(each.body.get("source", "model") for each in sources)), key=lambda each: TRUST[each])
         text = f"{FIX_TYPE}: {verdict.fix_description}"
-        entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session)
+        entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session,
+                      project_in(sources[:1]))  # fmt: skip
         fix, _ = new_observation(entry, self.home.settings, now)
         lineage = tuple(each.id for each in sources)
         fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.errors import StorageError, TheorexError
-from theorex_lab.evolution.boot import boot_inject
+from theorex_lab.evolution.boot import boot_inject, boot_project
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.outcomes import Outcomes
@@ -22,12 +22,14 @@ from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.context_file import CONTEXT_FILE
+from theorex_lab.memory.projects import known_projects
 
 T = TypeVar("T")
 
 LOCK_FILE = "nightly.lock"
 _MICROSECONDS = 1_000_000
 _PROBLEMS_TOLD = 3
+_MOST_PROJECTS = 50  # whose contexts are rendered
 # Reviews the failures of an agent, or of all where it is None.
 ReviewFailures = Callable[[str | None], Sequence[TraceReviewRecord]]
 
@@ -108,8 +110,14 @@ class _Night:
         return "; ".join(map(told, gate(self.home)))
 
     def boot_inject(self) -> str:
-        context = boot_inject(self.home, self.home.folder / CONTEXT_FILE)
-        return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens"
+        """Render the context of all, and those of the projects that were active last, or of the one that the night is for."""
+        home = self.home.in_project("")
+        context = boot_inject(home, home.folder / CONTEXT_FILE)
+        projects = self.home.projects or known_projects(home)[:_MOST_PROJECTS]
+        for project in projects:
+            boot_project(home, project)
+        also = f", and for {len(projects)} project(s)" if projects else ""
+        return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens{also}"
 
     def _isolated(self, name: str, step: Callable[[], str]) -> NightlyStep:
         started = self.home.clock.now()

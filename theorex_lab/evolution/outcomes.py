@@ -21,6 +21,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.evidence import Coded, EvidenceTable
 from theorex_lab.memory.observation import check_tags, check_text
+from theorex_lab.project import check_project
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.extract import extract
 
@@ -237,6 +238,7 @@ def outcome_event(
     thumbs_up: bool | None = None,
     session: str = "",
     source: str = "agent",
+    project: str = "",
 ) -> Event:
     """The event of one outcome; the concepts of its texts are added to those given.
 
@@ -256,6 +258,7 @@ def outcome_event(
         "explicit": check_score(explicit_score, "explicit score"),
         "thumbs": None if thumbs_up is None else float(bool(thumbs_up)),
         "source": source,
+        "project": check_project(project),
     }
     return new_event("outcome", body, agent=check_agent(agent), session=check_session(session), at=at)
 
@@ -297,7 +300,7 @@ class OutcomeLog:
                 success=success,
                 settings=self.home.settings,
                 at=self.home.clock.now(),
-                **more,
+                **{"project": self.home.project, **more},
             )
         self.home.journal.append([event])
         return self.get(event.id)
@@ -336,7 +339,7 @@ class OutcomeLog:
                 success=success,
                 settings=self.home.settings,
                 at=self.home.clock.now(),
-                **more,
+                **{"project": self.home.project, **more},
             )
         body = {**event.body, "trace_id": trace_id}
         answered = [attempt["model"] for attempt in call.attempts if attempt["success"]]

@@ -19,6 +19,8 @@ _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 def what_failed(home: Home, now: int) -> list[Line]:
     """The failures of the last seven days that wait for a review at `now` (µs), newest first, each once, ten at most.
 
+    Of the home's project, or of none.
+
     One that a later outcome calls a success is none.
     """
     view = home.views.get(Outcomes)
@@ -27,7 +29,8 @@ def what_failed(home: Home, now: int) -> list[Line]:
         at = view.rows["at"][rows]
         recent = (at >= now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= now)
         seqs = view.rows["seq"][rows[recent]].tolist()
-    failed = home.journal.read(seqs=seqs)
+    found = home.journal.read(seqs=seqs)
+    failed = [event for event in found if not home.project or event.body.get("project", "") in ("", home.project)]
     failed.sort(key=lambda event: (event.at, event.seq))
     once = {
         (event.agent, event.body["source"], event.body["decision"], event.body["result"]): event for event in failed
@@ -50,7 +53,7 @@ def _line(event: Event, now: int) -> Line:
     text = shortened(f"{decision}. It ended with: {body['result']}")
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     heard_from = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
-    return Line(FAILURE, owner_of(event), f"{text} ({age})", heard_from)
+    return Line(FAILURE, owner_of(event), f"{text} ({age})", heard_from, (event.id,))
 
 
 WHAT_FAILED = Section(what_failed, {FAILURE: "What failed"})

@@ -33,7 +33,7 @@ else:
 # The version of each kind's body that this release writes; a design makes its own known. A kind that is not listed is
 # skipped by every view.
 VERSIONS: dict[str, int] = {
-    "observation": 1,  # a text that was written, with the concepts extracted from it
+    "observation": 2,  # a text that was written, with the concepts extracted from it
     "tool_used": 2,  # a tool call of an agent: name, previews of input and response, ok, paths, command, project
     "prompt": 2,  # what a person asked of an agent, in which project
     "turn_ended": 2,  # the agent, or one that it had started, finished an answer; its last message
@@ -45,12 +45,12 @@ VERSIONS: dict[str, int] = {
     "lost": 1,  # stands where a salvage found no sound event
     "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs
     "archived": 2,  # raw events whose bodies were moved into segment files
-    "trace_started": 2,  # a model is about to be called: trace_id, task, route, owner process, outcome_id
+    "trace_started": 3,  # a model is about to be called: trace_id, task, route, owner process, outcome_id, project
     "trace_ended": 2,  # how that call went, or that its process died: success, model, tokens, latency, attempts
-    "task_submitted": 1,  # an agent asks another for work
+    "task_submitted": 2,  # an agent asks another for work
     "task_claimed": 1,  # a worker took a task, for as long as its lease lasts
     "task_ended": 1,  # a task was completed, or failed
-    "outcome": 1,  # how something that an agent decided went, with the scores that were given at once
+    "outcome": 2,  # how something that an agent decided went, with the scores that were given at once
     "outcome_scored": 1,  # a later score of an outcome: a judge's, or a person's correction
     "reviewed": 1,  # a failure was reviewed: decisive step, class, fix, and the observation that holds it
     "review_failed": 2,  # a reviewer did not answer, or said nothing that could be used; the failure waits for others
@@ -133,6 +133,11 @@ def _no_answer_apart(body: Body) -> Body:
     return {**body, "attempts": attempts, "unavailable": silent and not (body["success"] or body["lost"])}
 
 
+def without_project(body: Body) -> Body:
+    """In the version before, nobody noted in which project it happened."""
+    return {**body, "project": ""}
+
+
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
@@ -141,6 +146,8 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("turn_ended", 1): lambda body: {**body, "message": "", "source": "agent", "subagent": False, "project": ""},
     ("session_ended", 1): lambda body: {**body, "project": ""},
     ("trace_started", 1): _owner_out_of_sight,
+    ("trace_started", 2): without_project,
+    **dict.fromkeys([(kind, 1) for kind in ("observation", "task_submitted", "outcome")], without_project),
     ("review_failed", 1): _by_its_model,
     ("trace_ended", 1): _no_answer_apart,
     ("archived", 1): lambda body: {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from theorex_lab.memory.context import Context
 
 CONTEXT_FILE = "SHARED_CONTEXT.md"
+CONTEXTS_FOLDER = "contexts"  # of those that were rendered for one project
 _LOCK = "context.lock"
 
 
@@ -38,6 +39,18 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
             f"cannot write {file}: {error.strerror}; the old file is untouched; choose another with --output"
         ) from error
     return rendered
+
+
+def project_context(folder: Path, project: str) -> Path:
+    """The file of a project's own context, in the home `folder`."""
+    return folder / CONTEXTS_FOLDER / f"{project}.md"
+
+
+def remove_contexts(folder: Path, locks: Path) -> None:
+    """Remove every context that was rendered in the home `folder`, as `remove_context` does. Raises StorageError."""
+    remove_context(folder / CONTEXT_FILE, locks)
+    for file in sorted((folder / CONTEXTS_FOLDER).glob("*")):
+        remove_context(file, locks)
 
 
 def remove_context(file: Path, locks: Path) -> None:

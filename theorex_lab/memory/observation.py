@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,7 @@ from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.project import check_project
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
@@ -36,7 +37,8 @@ _MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
 class Entry:
     """A text to be written, and when, by whom and from where it came.
 
-    `at`: an aware datetime, ISO text or microseconds UTC; None is now. `source`: a key of TRUST.
+    `at`: an aware datetime, ISO text or microseconds UTC; None is now. `source`: a key of TRUST. `project`: '' is none, or
+    where it is written, the home's.
     """
 
     text: str
@@ -46,6 +48,7 @@ class Entry:
     source: str = "agent"
     tags: Sequence[str] = ()
     session: str = ""
+    project: str = ""
 
 
 class Written(NamedTuple):
@@ -111,6 +114,7 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
         "extractor": EXTRACTOR_VERSION,
         "sentiment": sentiment(text),
         "weight": settings.source_weight(entry.agent),
+        "project": check_project(entry.project),
     }
     if TRUST[source] >= TRUST["agent"] and (refused := refused_concepts(text, mentions)):
         body["refused"] = refused
@@ -132,9 +136,13 @@ def write_all(home: Home, entries: Sequence[Entry], *, imported: bool = False) -
     They are on disk when this returns. Raises InvalidInput, and then nothing was written.
     """
     now = home.clock.now()
-    made = [observed(entry, home.settings, now) for entry in entries]
+    made = [observed(_located(entry, home.project), home.settings, now) for entry in entries]
     home.journal.append([event for event, _ in made], allow_future=imported)
     return [written for _, written in made]
+
+
+def _located(entry: Entry, project: str) -> Entry:
+    return replace(entry, project=project) if project and not entry.project else entry
 
 
 def check_tags(tags: Sequence[str]) -> list[str]:
@@ -152,6 +160,12 @@ def check_tags(tags: Sequence[str]) -> list[str]:
                 f"got the tag {tag!r}; allowed are up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
             )
     return list(dict.fromkeys(checked))
+
+
+def project_in(events: Iterable[Event]) -> str:
+    """The project that all of these events are of; '' where they are of several, or one of them is of none."""
+    found = {str(event.body.get("project", "")) for event in events}
+    return found.pop() if len(found) == 1 else ""
 
 
 def owner_of(event: Event) -> str:

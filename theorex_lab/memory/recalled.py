@@ -10,7 +10,7 @@ from theorex_lab.journal.event import Event, new_event
 
 TYPE_CHECKING = False  # importing `typing` for it would cost every session's start 5 ms
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 QUERY_CHARACTERS = 500
 _LARGEST_NOTE_BYTES = 1 << 20
@@ -21,7 +21,7 @@ def recalled_event(
     how: str,
     *,
     query: str = "",
-    items: Sequence[str] = (),
+    items: Iterable[str] = (),
     tokens: int = 0,
     agent: str,
     session: str = "",

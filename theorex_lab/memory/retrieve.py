@@ -99,10 +99,11 @@ class Searcher:
         tag: str | None = None,
         spread: bool = False,
         kinds: Sequence[str] | None = None,
+        projects: Sequence[str] | None = None,
     ) -> Hits:
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
-        Only items of these `kinds`, or of all. Sleeping ones are found only when `cold`. With `spread`, what belongs to
+        Only items of these `kinds`, or of all; only those of these `projects` or of none, and what is shared, or of all. Sleeping ones are found only when `cold`. With `spread`, what belongs to
         those found is found too, as each design says: Theorex lets activation run from the concepts over their links (two
         hops, weaker by each link's strength); nothing of it is stored.
         Where the embedder does not answer in time, the order is that of the words alone, and `notes` says so.
@@ -112,8 +113,8 @@ class Searcher:
             self._check_kinds(kinds)
 
         def among(index: ItemIndex) -> NDArray[np.bool_]:
-            allowed = index.allowed(agents=agents, tag=tag)
-            if agents is not None and tag is None:
+            allowed = index.allowed(agents=agents, tag=tag, projects=projects)
+            if tag is None and not (agents is None and projects is None):
                 for part in self._parts:
                     if part.visible is not None:
                         allowed |= part.visible(self.home, index, allowed)

@@ -25,6 +25,7 @@ class _Arrivals:
     def __init__(self, first: int) -> None:
         self.first = first
         self.rows: list[tuple[int, int, int, int]] = []
+        self.located: list[int] = []
         self.texts: list[str] = []
         self.tagged: list[tuple[int, int]] = []
         self.flags: dict[str, list[tuple[int, bool]]] = {"hidden": [], "asleep": []}
@@ -35,38 +36,45 @@ class ItemIndex(View):
 
     documents: seq (of the event that holds the text), kind (number in item_kinds), agent, item (see `item_number`),
         hidden, asleep, key (two 64-bit halves of the text's hash, for the vectors).
-    tagged: pairs of document and tag.  lexical: the words.  Texts stay in the journal.
+    tagged: pairs of document and tag.  located: pairs of document and project, each once: those in which the item was named
+        ('' among them: without one).  lexical: the words.  Texts stay in the journal.
     """
 
     name = "items"
-    code = 3
+    code = 4
     kinds: ClassVar[tuple[str, ...]] = ()
     items: ClassVar[tuple[ItemKind, ...]] = ()
     readers: ClassVar[Mapping[str, tuple[ItemKind, ...]]] = {}  # by event kind, in the order of `items`
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.tags, self.item_kinds = Names(), Names(), Names()
+        self.agents, self.tags, self.item_kinds, self.projects = Names(), Names(), Names(), Names()
         self.documents = Table(seq="i8", kind="i2", agent="i4", item="i8", hidden="?", asleep="?", key=("u8", 2))
         self.tagged = Table(document="i4", tag="i4")
+        self.located = Table(document="i4", project="i4")
         self.lexical = LexicalIndex()
-        self._once: set[_Key] | None = set()  # items that keep their first text
+        self._once: dict[_Key, int] | None = {}  # items that keep their first text, and their documents
+        self._named: set[tuple[int, int, int, int]] = set()  # those items, each with a project that it was named in
         self._flagged: dict[_Key, list[int]] = {}  # documents of items that events hide, put to sleep or wake
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in the texts of items that are new to the agent, and what events do to those that are there."""
         new = _Arrivals(len(self.documents))
         for event in events:
-            agent = self.agents.number(event.agent)
+            agent, project = self.agents.number(event.agent), self.projects.number(event.body.get("project", ""))
             for kind in self.readers[event.kind]:
-                self._take_in(event, kind, self.item_kinds.number(kind.name), agent, new)
+                self._take_in(event, kind, self.item_kinds.number(kind.name), agent, project, new)
         if new.rows:
             self._append(new)
+        if new.located:
+            pairs = np.array(new.located, np.int64)
+            where = self.located.grow(len(pairs))
+            self.located["document"][where], self.located["project"][where] = pairs >> 32, pairs & 0xFFFFFFFF
         for column, flags in new.flags.items():
             for document, value in flags:
                 self.documents[column][document] = value
 
-    def _take_in(self, event: Event, kind: ItemKind, number: int, agent: int, new: _Arrivals) -> None:
+    def _take_in(self, event: Event, kind: ItemKind, number: int, agent: int, project: int, new: _Arrivals) -> None:
         once, flagged = self._known()
         has_flags = kind.has_flags
         if has_flags:
@@ -74,9 +82,13 @@ class ItemIndex(View):
         for item_id, text, tags in kind.texts[event.kind](event) if event.kind in kind.texts else ():
             item, document = item_number(item_id), new.first + len(new.rows)
             if kind.once:
-                if (key := (number, agent, item)) in once:
+                if (named := (number, agent, item, project)) in self._named:
                     continue
-                once.add(key)
+                self._named.add(named)
+                if (known := once.setdefault(named[:3], document)) != document:
+                    new.located.append(known << 32 | project)
+                    continue
+            new.located.append(document << 32 | project)
             if has_flags:
                 flagged.setdefault((number, agent, item), []).append(document)
             new.rows.append((event.seq, number, agent, item))
@@ -120,6 +132,8 @@ class ItemIndex(View):
             "item_kinds": self.item_kinds,
             "documents": self.documents,
             "tagged": self.tagged,
+            "projects": self.projects,
+            "located": self.located,
         }
         columns = {name: array for key, part in tables.items() for name, array in part.columns(key).items()}
         return columns | {f"lexical.{name}": array for name, array in self.lexical.columns().items()}
@@ -131,12 +145,20 @@ class ItemIndex(View):
         self.item_kinds.load("item_kinds", columns)
         self.documents.load("documents", columns)
         self.tagged.load("tagged", columns)
+        self.projects.load("projects", columns)
+        self.located.load("located", columns)
         own = {name.removeprefix("lexical."): array for name, array in columns.items() if name.startswith("lexical.")}
         self.lexical = LexicalIndex.from_columns(own)
         self._once = None
 
-    def allowed(self, *, agents: Iterable[str] | None = None, tag: str | None = None) -> NDArray[np.bool_]:
-        """A mask of the documents that belong to these agents (or to any) and carry the tag (or any)."""
+    def allowed(
+        self,
+        *,
+        agents: Iterable[str] | None = None,
+        tag: str | None = None,
+        projects: Iterable[str] | None = None,
+    ) -> NDArray[np.bool_]:
+        """A mask of the documents that belong to these agents, carry the tag, and are of these projects or of none (or of any)."""
         mask = np.ones(len(self.documents), bool)
         if agents is not None:
             numbers = [number for name in agents if (number := self.agents.find(name)) is not None]
@@ -145,6 +167,8 @@ class ItemIndex(View):
             carries = np.zeros(len(self.documents), bool)
             carries[self.tagged["document"][self.tagged["tag"] == self.tags.find(tag)]] = True
             mask &= carries
+        if projects is not None:
+            mask &= self._within(projects)
         return mask
 
     def of_kinds(self, kinds: Iterable[str]) -> NDArray[np.bool_]:
@@ -179,9 +203,20 @@ class ItemIndex(View):
         known = self.documents["key"]
         return np.isin(keys[:, 0], known[:, 0]) & np.isin(keys[:, 1], known[:, 1])
 
-    def _known(self) -> tuple[set[_Key], dict[_Key, list[int]]]:
+    def _within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
+        wanted = np.zeros(len(self.projects), bool)
+        wanted[[number for name in ("", *projects) if (number := self.projects.find(name)) is not None]] = True
+        mask = np.zeros(len(self.documents), bool)
+        mask[self.located["document"][wanted[self.located["project"]]]] = True
+        return mask
+
+    def _known(self) -> tuple[dict[_Key, int], dict[_Key, list[int]]]:
         if self._once is None:
-            self._once = set(self._items(kind.name for kind in self.items if kind.once)[0])
+            keys, documents = self._items(kind.name for kind in self.items if kind.once)
+            self._once = dict(zip(keys, documents, strict=True))
+            key_of = dict(zip(documents, keys, strict=True))
+            pairs = zip(self.located["document"].tolist(), self.located["project"].tolist(), strict=True)
+            self._named = {(*key_of[document], project) for document, project in pairs if document in key_of}
             self._flagged = {}
             for key, document in zip(*self._items(kind.name for kind in self.items if kind.has_flags), strict=True):
                 self._flagged.setdefault(key, []).append(document)

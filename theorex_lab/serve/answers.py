@@ -16,7 +16,7 @@ class Status(Answer):
     count: int = Field(description="Concepts in the agent's memory.")
     tiers: dict[str, int] = Field(description="Concepts by tier.")
     top: list[str] = Field(description="The agent's hottest concepts.")
-    events: int = Field(description="Events in the journal, of all agents.")
+    events: int = Field(description="Events in the journal, of all agents; of a project those captured in it.")
 
 
 class Found(Answer):

@@ -31,8 +31,10 @@ from theorex_lab.design import Tool
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
+from theorex_lab.memory.given import given
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
+from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped
 from theorex_lab.serve.signals import ending
 
 PATH = "/mcp"
@@ -42,16 +44,6 @@ _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
 _LAST_ANSWERS_SECONDS = 10.0
 _HEAD_BYTES = 65_536  # what a request holds beside the text
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
-
-AgentId = Annotated[
-    str | None,
-    Field(
-        description="Whose memory; leave it out for the agent that the server was started for. Another is refused unless the server is for any agent.",
-        max_length=64,
-    ),
-]
-
-Tag = Annotated[str, Field(max_length=64)]
 
 
 @contextmanager
@@ -139,7 +131,7 @@ def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _
         subscriptions=False,
     )
     server.max_request_bytes = _ESCAPED * lab.settings.max_text_bytes + _HEAD_BYTES
-    named = _naming(check_agent(agent), any_agent=any_agent)
+    named = naming(check_agent(agent), any_agent=any_agent)
     _add_tools(server, lab, named)
     for design in lab.home.designs:
         for tool in design.tools():
@@ -148,31 +140,16 @@ def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _
     return server
 
 
-def _naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
-    """Whom a call speaks of, by the name in it: `own` without one; raises InvalidInput for another's that is not open."""
-
-    def named(agent_id: str | None) -> str:
-        name = own if agent_id is None else check_agent(agent_id)
-        if name != own and not any_agent:
-            raise InvalidInput(
-                f"got the agent {name!r}; allowed is {own!r}, for whom this server was started: start one for {name!r}, "
-                "or this one with --any-agent"
-            )
-        return name
-
-    return named
-
-
 def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) -> None:
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     repeatable = adds.model_copy(update={"idempotent_hint": True})
 
     @server.tool(description="How much is remembered, by tier, and the hottest concepts.", annotations=reads)
-    def status(agent_id: AgentId = None) -> Status:
+    def status(agent_id: AgentId = None, project: ProjectName = None) -> Status:
         with _explained():
             name = named(agent_id)
-            found = lab.status(agent=name)
+            found = scoped(lab, project).status(agent=name)
             row = found["agents"][0]
             return Status(agent=name, count=row["concepts"], tiers=row["tiers"], top=row["top"], events=found["events"])
 
@@ -185,10 +162,13 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
         limit: Annotated[int, Field(description="How many results at most.", ge=1, le=100)] = 10,
         agent_id: AgentId = None,
         cold: Annotated[bool, Field(description="Also what was put to sleep.")] = False,
+        project: ProjectName = None,
     ) -> FoundItems:
         with _explained():
-            hits = lab.search(query, agents=[named(agent_id)], limit=limit, cold=cold)
-            return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=list(hits.notes))
+            here, name = scoped(lab, project), named(agent_id)
+            hits = here.search(query, agents=[name], limit=limit, cold=cold)
+            notes = [*hits.notes, *noted(here, "mcp_search", name, given(hits), query)]
+            return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=notes)
 
     @server.tool(
         description="Remember one thing: a whole sentence that will make sense on its own, months from now.",
@@ -210,10 +190,13 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
             ),
         ] = "agent",
         agent_id: AgentId = None,
+        project: ProjectName = None,
     ) -> WrittenText:
         with _explained():
-            written = lab.agent(named(agent_id)).write(
-                text, observation_type=type, source=source, tags=tags, session=check_session(session)
+            written = (
+                scoped(lab, project, new=True)
+                .agent(named(agent_id))
+                .write(text, observation_type=type, source=source, tags=tags, session=check_session(session))
             )
             return WrittenText(event_id=written.event_id, concepts=written.concepts)
 
@@ -224,25 +207,46 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
     )
     def boot_inject(
         agent_id: AgentId = None,
+        project: ProjectName = None,
     ) -> BootContext:
         with _explained():
-            named(agent_id)  # the context is all agents'; a wrong name is refused all the same
-            made = lab.boot_inject()
+            here, name = scoped(lab, project), named(agent_id)  # the context is all agents'
+            made = here.boot_inject()
+            noted(here, "mcp_boot_inject", name, made)
             return BootContext(text=made.text, tokens=made.tokens, concepts=made.concepts)
 
 
 def _add_resources(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) -> None:
+    def context_of(project: str | None, agent: str = "-", model: str | None = None) -> str:
+        with _explained(ResourceError, _wrong_parameter):
+            here, name = scoped(lab, project), named(None if agent == "-" else agent)
+            made = here.context() if model is None else here.theorex.boot_aware(model, agent=name)
+            noted(here, "mcp_context", name, made)
+            return str(made.text)
+
     @server.resource("theorex://context", title="Boot context", mime_type="text/markdown")
     def boot_context() -> str:
         """What the next session of any agent starts with."""
-        with _explained(ResourceError, _wrong_parameter):
-            return lab.context().text
+        return context_of(None)
 
     @server.resource("theorex://context/{agent}/{model}", title="Boot context for a model", mime_type="text/markdown")
     def context_of_model(agent: str, model: str) -> str:
         """An agent's context, cut to the budget of a model such as claude-sonnet; `-` stands for the server's agent."""
-        with _explained(ResourceError, _wrong_parameter):
-            return str(lab.theorex.boot_aware(model, agent=named(None if agent == "-" else agent)).text)
+        return context_of(None, agent, model)
+
+    @server.resource("theorex://project/{project}/context", title="A project's boot context", mime_type="text/markdown")
+    def context_of_project(project: str) -> str:
+        """What the next session of any agent in a project starts with."""
+        return context_of(project)
+
+    @server.resource(
+        "theorex://project/{project}/context/{agent}/{model}",
+        title="A project's boot context for a model",
+        mime_type="text/markdown",
+    )
+    def context_of_project_and_model(project: str, agent: str, model: str) -> str:
+        """An agent's context in a project, cut to the budget of a model; `-` stands for the server's agent."""
+        return context_of(project, agent, model)
 
 
 def _add_tool_of(server: MCPServer, tool: Tool, face: Callable[[], Any], named: Callable[[str | None], str]) -> None:

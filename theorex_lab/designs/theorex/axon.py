@@ -50,16 +50,17 @@ class Axon(View):
         it, and of those by anybody else; trust is the first of them that there is.  own_count, own_fix_count,
         own_first_seen, own_last_seen: over the affirming mentions alone.
     links: a < b (rows of concepts), count of texts that mention both (0 = dropped), last_seen (µs).
-    observations: seq, at (µs), agent, type, trust.  mentions: observation and concept rows.
+    observations: seq, at (µs), agent, type, trust, project ('' for none).  mentions: observation and concept rows.
+    entered: pairs of concept row and project, of what came in without an observation.
     """
 
     name = "axon"
-    code = 4
+    code = 5
     kinds = ("observation", "graduated", "scan", "prune", "imported", "imported_links")
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.types = Names(), Names()
+        self.agents, self.types, self.projects = Names(), Names(), Names()
         self.labels, self.surfaces = Strings(), Strings()
         self.concepts = Table(
             concept_id="i8", agent="i4", count="i8", fix_count="i8", first_seen="i8", last_seen="i8",
@@ -68,8 +69,9 @@ class Axon(View):
             own_fix_count="i8", own_first_seen="i8", own_last_seen="i8",
         )  # fmt: skip
         self.links = Table(a="i4", b="i4", count="i4", last_seen="i8")
-        self.observations = Table(seq="i8", at="i8", agent="i4", type="i4", trust="i1")
+        self.observations = Table(seq="i8", at="i8", agent="i4", type="i4", trust="i1", project="i4")
         self.mentions = Table(observation="i4", concept="i4")
+        self.entered = Table(concept="i4", project="i4")
         self._row_of: dict[tuple[int, int], int] | None = {}
         self._link_of: dict[int, int] | None = {}
 
@@ -115,13 +117,41 @@ class Axon(View):
         number = self.agents.find(agent)
         return None if number is None else self._rows().get((number, concept_id))
 
-    def rows_of(self, agents: Iterable[str] | None = None) -> NDArray[np.int64]:
-        """Rows of the living concepts of these agents, or of all."""
+    def rows_of(self, agents: Iterable[str] | None = None, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Rows of the living concepts of these agents, or of all; with a mask such as `within` gives, of those in it."""
         alive = self.concepts["alive"]
         if agents is not None:
             numbers = [number for name in agents if (number := self.agents.find(name)) is not None]
             alive = alive & np.isin(self.concepts["agent"], numbers)
-        return np.flatnonzero(alive)
+        return np.flatnonzero(alive if among is None else alive & among)
+
+    def within(self, projects: Iterable[str] | None, *, alone: bool = False) -> NDArray[np.bool_]:
+        """A mask of the concept rows that were mentioned in one of these projects or without one; None: of all.
+
+        `alone`: instead of those that were mentioned in no other project, and never without one.
+        """
+        mask = np.ones(len(self.concepts), bool)
+        if projects is None:
+            return mask
+        wanted = self._wanted(projects, alone=alone)
+        for table, project in (
+            (self.mentions, self.observations["project"][self.mentions["observation"]]),
+            (self.entered, self.entered["project"]),
+        ):
+            mask[table["concept"][~wanted[project] if alone else wanted[project]]] = False
+        return mask if alone else ~mask
+
+    def observed_within(self, projects: Iterable[str] | None) -> NDArray[np.bool_]:
+        """A mask of the observations that are of one of these projects or of none; None: of all."""
+        if projects is None:
+            return np.ones(len(self.observations), bool)
+        return np.asarray(self._wanted(projects)[self.observations["project"]])
+
+    def _wanted(self, projects: Iterable[str], *, alone: bool = False) -> NDArray[np.bool_]:
+        names = projects if alone else ("", *projects)
+        wanted = np.zeros(len(self.projects), bool)
+        wanted[[number for name in names if (number := self.projects.find(name)) is not None]] = True
+        return wanted
 
     def asleep(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows of the concepts that sleep or were pruned, and of the observations all of whose concepts are among them."""
@@ -138,7 +168,7 @@ class Axon(View):
         return {
             "agents": self.agents, "types": self.types, "labels": self.labels, "surfaces": self.surfaces,
             "concepts": self.concepts, "links": self.links, "observations": self.observations,
-            "mentions": self.mentions,
+            "mentions": self.mentions, "projects": self.projects, "entered": self.entered,
         }  # fmt: skip
 
     def _rows(self) -> dict[tuple[int, int], int]:
@@ -162,7 +192,7 @@ class Axon(View):
 
         What is not `counted` came with a file that states its concepts' numbers; its concepts that had `faded` are gone.
         """
-        facts: list[tuple[int, int, int, int]] = []  # seq, at, agent, type
+        facts: list[tuple[int, int, int, int, int]] = []  # seq, at, agent, type, project
         trusts: list[int] = []
         found: list[int] = []  # concept row of each mention
         refused: list[bool] = []
@@ -173,7 +203,8 @@ class Axon(View):
         for position, event in enumerate(events):
             body = event.body
             agent = self.agents.number(event.agent)
-            facts.append((event.seq, event.at, agent, self.types.number(body["type"])))
+            project = self.projects.number(body.get("project", ""))
+            facts.append((event.seq, event.at, agent, self.types.number(body["type"]), project))
             trusts.append(TRUST[body["source"]])
             mentioned_by += [position] * len(body["concepts"])
             denied = body.get("refused", ())
@@ -191,7 +222,7 @@ class Axon(View):
         first = len(self.observations)
         where = self.observations.grow(len(events))
         fact = np.array(facts, np.int64)
-        for column, name in enumerate(("seq", "at", "agent", "type")):
+        for column, name in enumerate(("seq", "at", "agent", "type", "project")):
             self.observations[name][where] = fact[:, column]
         self.observations["trust"][where] = trusts
         by = np.array(mentioned_by, np.int64)
@@ -305,6 +336,7 @@ class Axon(View):
         """A concept enters with every mention that short-term memory counted, each at its own time."""
         body = event.body
         row = self._find_row(self.agents.number(event.agent), [body["concept_id"], body["label"], body["surface"]])
+        self._enter([row], body.get("project", ""))
         n = len(body["times"])
         mentions = _Mentions(
             rows=np.full(n, row),
@@ -318,6 +350,10 @@ class Axon(View):
         )
         self._count_mentions(mentions)
 
+    def _enter(self, rows: Sequence[int], project: str) -> None:
+        where = self.entered.grow(len(rows))
+        self.entered["concept"][where], self.entered["project"][where] = rows, self.projects.number(project)
+
     def _fold_imported(self, events: Sequence[Event]) -> None:
         """Distinct concepts as a file stated them; of what was known already the larger number stays."""
         bodies = [event.body for event in events]
@@ -325,6 +361,7 @@ class Axon(View):
         rows = np.array(
             [self._find_row(agent, body["concepts"][0]) for agent, body in zip(agents, bodies, strict=True)], np.int64
         )
+        self._enter(rows.tolist(), "")
         table = self.concepts
         stated = {name: np.array([body[name] for body in bodies]) for name in _STATED}
         stated["count"] = np.array([body["concepts"][0][3] for body in bodies])

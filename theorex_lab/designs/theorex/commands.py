@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from theorex_lab.console import command as declared
-from theorex_lab.console import emit, keeps_secrets, one_row, open_lab
+from theorex_lab.console import emit, keeps_secrets, one_row, open_lab, reads_project, tends_project
 from theorex_lab.console.agents import agent_option, nearest, note, own_agent
 from theorex_lab.console.number import CONCEPT_ID, PERCENT, RESULTS
 from theorex_lab.designs.theorex.command_names import COMMANDS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.console import Command
     from theorex_lab.designs.theorex.face import Theorex
+    from theorex_lab.memory.context import Context
 
 _AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
 _ANY_AGENT = agent_option("The agent's id; default: all agents.")
@@ -39,6 +40,7 @@ def _theorex() -> Theorex:
 
 
 @command("scan")
+@tends_project
 @_ANY_AGENT
 def scan(agent: str | None) -> None:
     """Running it twice at one time changes nothing."""
@@ -49,6 +51,7 @@ def scan(agent: str | None) -> None:
 
 
 @command("prune")
+@tends_project
 @_ANY_AGENT
 def prune(agent: str | None) -> None:
     """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were stays in the journal."""
@@ -57,6 +60,7 @@ def prune(agent: str | None) -> None:
 
 
 @command("flush")
+@tends_project
 @_AGENT
 @click.option("--session", default=None, help="The session; default: all of the agent's.")
 @click.option(
@@ -80,6 +84,7 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
 
 
 @command("graduate")
+@tends_project
 @_AGENT
 def graduate(agent: str | None) -> None:
     """Seven UTC days in a row with a best score of at least graduationThreshold, within the last fourteen."""
@@ -88,6 +93,7 @@ def graduate(agent: str | None) -> None:
 
 
 @command("promote")
+@tends_project
 @_AGENT
 @click.option(
     "--force", "forced", type=CONCEPT_ID, multiple=True, metavar="ID", help="Promote this concept_id in any case."
@@ -110,23 +116,28 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
 
 
 @command("flash-inject")
+@reads_project
 @_AGENT
 @click.option("--session", required=True, help="The running session.")
 def flash_inject(agent: str | None, session: str) -> None:
     """Up to ten ACTIVE concepts and the five that flushes kept last."""
-    text = _theorex().flash_inject(check_session(session), agent=own_agent(agent))
-    emit({"text": text}, text.rstrip("\n"))
+    theorex, name = _theorex(), own_agent(agent)
+    context = theorex.flash_context(check_session(session), agent=name)
+    _note_given(theorex, "flash_inject", context, name, session)
+    emit({"text": context.text}, context.text.rstrip("\n"))
 
 
 @command("boot-aware")
+@reads_project
 @_AGENT
 @click.option("--model", default="default", show_default=True, help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
 def boot_aware(agent: str | None, model: str) -> None:
     """A model without a budget of its own gets the default's."""
     from theorex_lab.designs.theorex.context import BUDGETS
 
-    theorex = _theorex()
-    context = theorex.boot_aware(model, agent=own_agent(agent))
+    theorex, name = _theorex(), own_agent(agent)
+    context = theorex.boot_aware(model, agent=name)
+    _note_given(theorex, "boot_aware", context, name)
     known = [*BUDGETS, *theorex.home.settings.models]
     if model not in known:
         note(
@@ -184,3 +195,11 @@ def context_monitor(agent: str | None, session: str, context_pct: float) -> None
     found = _theorex().check_context(session, context_pct, agent=own_agent(agent))
     done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
     emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
+
+
+def _note_given(theorex: Theorex, how: str, context: Context, agent: str, session: str = "") -> None:
+    from theorex_lab.memory.given import note_recalled
+
+    problem = note_recalled(theorex.home, how, items=context.items, tokens=context.tokens, agent=agent, session=session)
+    if problem:
+        note(problem)

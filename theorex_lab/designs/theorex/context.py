@@ -15,7 +15,7 @@ from theorex_lab.designs.theorex.sentences import sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
-from theorex_lab.memory.context import NOTICE, Context, escape, fence, listed, marked_up
+from theorex_lab.memory.context import NOTICE, Context, escape, fence, items_of, listed, marked_up
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, shortened, trusted_first
 from theorex_lab.memory.observation import TRUST
@@ -38,61 +38,84 @@ _REFS_SHOWN = 5
 
 
 def sentence_lines(home: Home, now: int) -> list[Line]:
-    """Fixes, then what to avoid."""
+    """Fixes, then what to avoid: of the home's project, or of none."""
     axon = home.views.get(Axon)
     with axon.lock:
-        return sentences(axon, home.journal, now, home.settings)
+        return sentences(axon, home.journal, now, home.settings, home.projects)
 
 
 def concept_lines(home: Home, now: int) -> list[Line]:
-    """The concepts of each agent, hottest first."""
+    """The concepts of each agent that were mentioned in the home's project, or in none, hottest first."""
     axon = home.views.get(Axon)
     with axon.lock:
-        return _concepts(axon, now, home.settings)
+        return _concepts(axon, now, home.settings, projects=home.projects)
 
 
 def _concepts(
-    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, lowest: Tier = Tier.MILD
+    axon: Axon,
+    now: int,
+    settings: Settings,
+    *,
+    agents: Sequence[str] | None = None,
+    projects: Sequence[str] | None = None,
+    lowest: Tier = Tier.MILD,
 ) -> list[Line]:
     """A line a concept: ACTIVE ones, then MILD ones, hottest first."""
-    current = scores_of(axon, now, settings, agents=agents)
+    current = scores_of(axon, now, settings, agents=agents, among=axon.within(projects))
     lines: list[Line] = []
     for tier in (Tier.ACTIVE, Tier.MILD):
         if tier < lowest:
             continue
         for position in current.order[current.tier[current.order] == tier].tolist():
             row = int(current.rows[position])
-            numbers = {name: int(axon.concepts[name][row]) for name in ("count", "last_seen", "trust")}
+            numbers = {name: int(axon.concepts[name][row]) for name in ("concept_id", "count", "last_seen", "trust")}
             lines.append(_line(axon.agents[int(axon.concepts["agent"][row])], axon.surfaces[row], now, **numbers))
     return lines
 
 
-def _line(agent: str, label: str, now: int, *, count: int, last_seen: int, trust: int) -> Line:
+def _line(agent: str, label: str, now: int, *, concept_id: int, count: int, last_seen: int, trust: int) -> Line:
     """`label _(age, xN)_`, the times above 3 only; what is not trusted goes into a fence and needs no mark-up."""
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
-    return marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust)
+    return marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
 
 
-def render_for_model(axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, model: str, agent: str) -> Context:
-    """The agent's own and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
+def render_for_model(
+    axon: Axon,
+    shared: SharedWeb,
+    now: int,
+    settings: Settings,
+    *,
+    model: str,
+    agent: str,
+    projects: Sequence[str] | None = None,
+) -> Context:
+    """The agent's own (of these projects or of none) and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
 
     Budgets (tokens, items) are those of BUDGETS; a model that is not in it has the default's. Hearsay is left out first
     (at most a quarter of the tokens is for it), then the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
-    lines = _concepts(axon, now, settings, agents=[agent])
-    own = {axon.surfaces[row] for row in axon.rows_of([agent]).tolist()}
+    lines = _concepts(axon, now, settings, agents=[agent], projects=projects)
+    own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(projects)).tolist()}
     for each in shared_concepts(axon, shared, now, settings):
         if each.text not in own and Tier[each.tier] >= Tier.MILD:
             lines.append(
-                _line(each.agent, each.text, now, count=each.count, last_seen=each.last_seen, trust=each.trust)
+                _line(
+                    each.agent,
+                    each.text,
+                    now,
+                    concept_id=each.concept_id,
+                    count=each.count,
+                    last_seen=each.last_seen,
+                    trust=each.trust,
+                )
             )
     name = escape(model)
     room = Room(budget, used=count_tokens(f"[Boot: {name} | budget: {budget}t | concepts: {most}]\n{NOTICE}\n") + 16)
     kept = room.take(lines, headings=False, most=most)
     kept += room.take_hearsay(lines, headings=False, most=most - len(kept))
     text = "\n".join([f"[Boot: {name} | budget: {budget}t | concepts: {len(kept)}]", NOTICE, *listed(kept)]) + "\n"
-    return Context(text, len(kept), 0, len({line.owner for line in kept}), count_tokens(text))
+    return Context(text, len(kept), 0, len({line.owner for line in kept}), count_tokens(text), items_of(kept))
 
 
 def render_flash(
@@ -105,19 +128,24 @@ def render_flash(
     agent: str,
     session: str,
     moments: Sequence[Moment] = (),
-) -> str:
+    projects: Sequence[str] | None = None,
+) -> Context:
     """What a running session knows: up to ten ACTIVE concepts, the last five that flushes kept, and these moments.
 
+    Concepts and what flushes kept are of these projects or of none.
     How much of the session itself waits to be flushed stands in the first line. All of it is data.
     """
     table = short_term.records
-    rows = short_term.window(now, agent=agent)[::-1]
-    trust: dict[str, int] = {}
+    rows = short_term.window(now, agent=agent, projects=projects)[::-1]
+    trust: dict[str, tuple[int, str]] = {}
     for row in rows.tolist():
         label = short_term.labels[int(table["surface"][row])]
-        trust[label] = max(trust.get(label, 0), int(table["trust"][row]))
-    recent = [Line(_RECENT, agent, *_heard_label(agent, *each)) for each in trust.items()]
-    active = _concepts(axon, now, settings, agents=[agent], lowest=Tier.ACTIVE)
+        highest, item = trust.get(label, (0, str(table["concept_id"][row])))
+        trust[label] = max(highest, int(table["trust"][row])), item
+    recent = [
+        Line(_RECENT, agent, *_heard_label(agent, label, highest), (item,)) for label, (highest, item) in trust.items()
+    ]
+    active = _concepts(axon, now, settings, agents=[agent], projects=projects, lowest=Tier.ACTIVE)
     said = [
         *trusted_first(active)[:_FLASH_ACTIVE],
         *trusted_first(recent)[:_FLASH_RECENT],
@@ -136,7 +164,9 @@ def render_flash(
         lines += ["## Lately", *fence([line.text for line in kept[_RECENT]], "short-term")]
     if kept[_MOMENT]:
         lines += ["## Moments", *listed(kept[_MOMENT])]
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    shown = [line for of_kind in kept.values() for line in of_kind]
+    return Context(text, len(kept[CONCEPT]), 0, 1, count_tokens(text), items_of(shown))
 
 
 def _heard_label(agent: str, label: str, trust: int) -> tuple[str, tuple[str, int] | None]:
@@ -152,4 +182,4 @@ def _moment_line(agent: str, moment: Moment, now: int) -> Line:
     age = age_in_words((now - moment.at) / MICROSECONDS_PER_DAY)
     trusted = TRUST[moment.source] >= TRUST["agent"]
     heard_from = None if trusted else (agent, TRUST[moment.source])
-    return Line(_MOMENT, agent, f"{escape(text)} _({age})_" if trusted else f"{text} ({age})", heard_from)
+    return Line(_MOMENT, agent, f"{escape(text)} _({age})_" if trusted else f"{text} ({age})", heard_from, (moment.id,))

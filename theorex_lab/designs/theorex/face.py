@@ -54,12 +54,17 @@ class Theorex(Face):
         return query_shared(self.searcher, query, limit=limit)
 
     def sessions(self, *, agent: str = "main") -> list[str]:
-        """The agent's sessions that have events which were not flushed."""
+        """The agent's sessions that have events which were not flushed; in a project those with events of it."""
         from theorex_lab.designs.theorex.flash import Flash
 
         flash = self.home.views.get(Flash)
         with flash.lock:
-            return flash.sessions_of(check_agent(agent))
+            pending = {name: flash.pending(agent, name) for name in flash.sessions_of(check_agent(agent))}
+        return [name for name, seqs in pending.items() if self._has_own(seqs)]
+
+    def _has_own(self, seqs: Sequence[int]) -> bool:
+        project, journal = self.home.project, self.home.journal
+        return not project or any(event.body.get("project") == project for event in journal.read(seqs=seqs))
 
     def flush(self, session: str, *, agent: str = "main") -> Flushed:
         """Move what mattered in a session to short-term memory; see `lifecycle.flush`."""
@@ -90,11 +95,16 @@ class Theorex(Face):
         shared = home.views.get(SharedWeb)
         with axon.lock, shared.lock:
             return render_for_model(
-                axon, shared, home.clock.now(), home.settings, model=model, agent=check_agent(agent)
-            )
+                axon, shared, home.clock.now(), home.settings, model=model, agent=check_agent(agent),
+                projects=home.projects,
+            )  # fmt: skip
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
         """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
+        return self.flash_context(session, agent=agent).text
+
+    def flash_context(self, session: str, *, agent: str = "main") -> Context:
+        """As `flash_inject`, with the ids of what it shows."""
         from theorex_lab.designs.theorex.context import render_flash
         from theorex_lab.designs.theorex.flash import Flash
         from theorex_lab.designs.theorex.moments import recent_moments
@@ -103,10 +113,11 @@ class Theorex(Face):
         home, axon = self.home, self._axon()
         flash, short_term = home.views.get(Flash), home.views.get(ShortTerm)
         with axon.lock, flash.lock, short_term.lock:
-            moments = recent_moments(axon, home.journal, agent=check_agent(agent))
+            moments = recent_moments(axon, home.journal, agent=check_agent(agent), projects=home.projects)
             return render_flash(
-                axon, flash, short_term, home.clock.now(), home.settings, agent=agent, session=session, moments=moments
-            )
+                axon, flash, short_term, home.clock.now(), home.settings, agent=agent, session=session, moments=moments,
+                projects=home.projects,
+            )  # fmt: skip
 
     def moment(self, story: str, *, agent: str = "main", refs: Sequence[str] = (), session: str = "") -> Written:
         """Write a story worth keeping, with the places it tells of; see `moments.write_moment`."""

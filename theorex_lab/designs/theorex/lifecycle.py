@@ -15,6 +15,7 @@ from theorex_lab.errors import AlreadyThere
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.observation import project_in
 
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.designs.theorex.axon import Axon
@@ -68,29 +69,34 @@ def flush(home: Home, *, agent: str, session: str) -> Flushed:
 
 
 def graduate(home: Home, *, agent: str) -> list[str]:
-    """Concepts that were kept on seven UTC days in a row enter the agent's axon; returns their labels."""
+    """Concepts that were kept on seven UTC days in a row enter the agent's axon; returns their labels.
+
+    In a project those alone that were kept in no other.
+    """
     from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
 
     def decide(view: ShortTerm) -> list[Event]:
         found, now = graduates(view, home.clock.now(), home.settings, agent=agent), home.clock.now()
         seqs = [sorted(set(view.records["seq"][each.rows].tolist())) for each in found]
-        ids = [[event.id for event in home.journal.read(seqs=rested_on)] for rested_on in seqs]
+        kept = [home.journal.read(seqs=rested_on) for rested_on in seqs]
         return [
-            graduation_event(view, each, lineage, home.settings, agent=agent, at=now)
-            for each, lineage in zip(found, ids, strict=True)
+            graduation_event(view, each, events, home.settings, agent=agent, at=now)
+            for each, events in zip(found, kept, strict=True)
+            if home.project in ("", project_in(events))
         ]
 
     return [str(event.body["label"]) for event in _decided(home.views, ShortTerm, decide)]
 
 
 def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
-    """Give the agent's concepts above promotionThreshold, and the forced ones, to the shared web."""
+    """Give the agent's concepts above promotionThreshold, and the forced ones, to the shared web; as `scan` by project."""
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.shared import SharedWeb, promotion
 
     axon, shared = home.views.get(Axon), home.views.get(SharedWeb)
     with axon.lock, shared.lock:
-        event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force)
+        among = axon.within(home.projects, alone=True)
+        event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force, among=among)
     done = event is not None and _append_once(home.views, [event])
     home.views.snapshot_after_step(SharedWeb)
     if event is None or not done:
@@ -113,29 +119,35 @@ def _append_once(views: Views, events: Sequence[Event]) -> bool:
 
 
 def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
-    """Set tiers anew, put to sleep what is LESS and long unseen, drop links that faded. Repeating changes nothing."""
+    """Set tiers anew, put to sleep what is LESS and long unseen, drop links that faded. Repeating changes nothing.
+
+    In a project this is done to the concepts that were mentioned there and nowhere else.
+    """
     from theorex_lab.designs.theorex import scores
     from theorex_lab.designs.theorex.axon import Axon
 
     def decide(axon: Axon) -> list[Event]:
-        event = scores.scan(axon, home.clock.now(), home.settings, agents=agents)
+        among = axon.within(home.projects, alone=True)
+        event = scores.scan(axon, home.clock.now(), home.settings, agents=agents, among=among)
         return [] if event is None else [event]
 
     done = _decided(home.views, Axon, decide)
     home.views.snapshot_after_step(Axon)
     axon = home.views.get(Axon)
     with axon.lock:
-        counts = scores.scores_of(axon, home.clock.now(), home.settings, agents=agents).counts()
+        among = axon.within(home.projects, alone=True)
+        counts = scores.scores_of(axon, home.clock.now(), home.settings, agents=agents, among=among).counts()
     return scores.Scanned(counts, *scores.changes(done[0] if done else None))
 
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
-    """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon; returns how many."""
+    """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon; returns how many. As `scan` by project."""
     from theorex_lab.designs.theorex import scores
     from theorex_lab.designs.theorex.axon import Axon
 
     def decide(axon: Axon) -> list[Event]:
-        event = scores.prune(axon, home.clock.now(), home.settings, agents=agents)
+        among = axon.within(home.projects, alone=True)
+        event = scores.prune(axon, home.clock.now(), home.settings, agents=agents, among=among)
         return [] if event is None else [event]
 
     done = _decided(home.views, Axon, decide)

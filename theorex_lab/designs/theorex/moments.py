@@ -48,7 +48,7 @@ def write_moment(
 
     Raises InvalidInput for anything outside the rules, and then nothing was written.
     """
-    entry = Entry(story, agent, None, MOMENT_TYPE, source, (), session)
+    entry = Entry(story, agent, None, MOMENT_TYPE, source, (), session, home.project)
     with door(keep_secrets=keep_secrets) as here:
         event, mentions = new_observation(entry, home.settings, home.clock.now())
         places = [kept_text(ref) for ref in check_refs(refs)]
@@ -73,13 +73,18 @@ def check_refs(refs: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(map(visible, refs)))
 
 
-def recent_moments(axon: Axon, journal: Journal, *, agent: str, limit: int = 5) -> list[Moment]:
-    """The agent's newest moments, newest first, whatever became of their concepts; hearsay after its own."""
+def recent_moments(
+    axon: Axon, journal: Journal, *, agent: str, limit: int = 5, projects: Sequence[str] | None = None
+) -> list[Moment]:
+    """The agent's newest moments, newest first, whatever became of their concepts; hearsay after its own.
+
+    `projects`: of these or of none; None: of all.
+    """
     import numpy as np
 
     table = axon.observations
     mine = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == axon.agents.find(agent))
-    rows = np.flatnonzero(mine)
+    rows = np.flatnonzero(mine & axon.observed_within(projects))
     own = table["trust"][rows] >= TRUST["agent"]
     newest = rows[np.lexsort((rows, table["at"][rows], own))][::-1][:limit]
     events = {event.seq: event for event in journal.read(seqs=table["seq"][newest].tolist())}

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.cases import one_line
@@ -77,7 +76,7 @@ def _check(home: Home, now: int, agent: str, session: str, context_pct: float) -
     calls = max(checks, sum(event.kind == "tool_used" for event in events))
     due = fired_before is None or calls >= home.settings.context_cooldown_calls
     fired = context_pct >= home.settings.context_alert_pct and due
-    summary = _summary(events, home.settings, now, agent, session, context_pct) if fired and events else None
+    summary = _summary(home, events, now, agent, session, context_pct) if fired and events else None
     body = {
         "context_pct": context_pct,
         "calls": calls,
@@ -85,6 +84,7 @@ def _check(home: Home, now: int, agent: str, session: str, context_pct: float) -
         "written": None if summary is None else summary.id,
         "checks": 0 if fired else checks,
         "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
+        "project": home.project,
     }
     event_id = _check_id(agent, session, number)
     done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
@@ -113,9 +113,7 @@ def _check_id(agent: str, session: str, number: int) -> str:
     return derived_event_id("context checked", agent, session, number)
 
 
-def _summary(
-    events: Sequence[Event], settings: Settings, now: int, agent: str, session: str, context_pct: float
-) -> Event:
+def _summary(home: Home, events: Sequence[Event], now: int, agent: str, session: str, context_pct: float) -> Event:
     """What the session was about, by counting: its tools, its concepts, and what was asked last."""
     newest = events[-_MOST_EVENTS:]
     tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
@@ -131,8 +129,8 @@ def _summary(
         parts.append("about: " + ", ".join(named))
     if prompts:
         parts.append(f"asked last: {one_line(prompts[-1].replace(chr(0), ' '), _PROMPT_CHARACTERS)}")
-    entry = Entry("; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session)
-    event, _ = new_observation(entry, settings, now)
+    entry = Entry("; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project)
+    event, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
     own = [each for each in event.body["concepts"] if each[0] in concepts]
     lineage = tuple(each.id for each in events)

@@ -16,7 +16,7 @@ from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.observation import AVOID_TYPE, TRUST, Entry, new_observation
+from theorex_lab.memory.observation import AVOID_TYPE, TRUST, Entry, new_observation, project_in
 
 WON_TYPE = "feature"
 WORDS_CHARACTERS = 300  # of a decision, and of a result, as they are quoted
@@ -127,7 +127,8 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
         text = f"Avoid for {name} ({tag.n - won} of {tag.n} failed): {decision}. It ended with: {result}"
     # A summary is trusted no further than a model, and than the least of what it was made from.
     source = min(("model", *(event.body["source"] for event in outcomes.values())), key=lambda name: TRUST[name])
-    entry = Entry(text, agent, at, WON_TYPE if choice.won else AVOID_TYPE, source, [tag.tag])
+    entry = Entry(text, agent, at, WON_TYPE if choice.won else AVOID_TYPE, source, [tag.tag],
+                  project=project_in(outcomes.values()))  # fmt: skip
     event, _ = new_observation(entry, home.settings, at)
     lineage = tuple(each.id for each in outcomes.values())
     return event._replace(id=choice.event_id(agent), lineage=lineage)

@@ -31,6 +31,8 @@ from theorex_lab.memory.decay import (
 )
 from theorex_lab.memory.needed_next import Standing
 
+Mask = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -141,14 +143,19 @@ def _items(
     )
 
 
-def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Scores:
-    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs)."""
-    return _scores_of(axon, now, settings, agents, axon.link_counts.strengths(now, settings.half_life_days))
+def scores_of(
+    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
+) -> Scores:
+    """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs); of those in the mask `among`."""
+    strengths = axon.link_counts.strengths(now, settings.half_life_days)
+    return _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
 
 
-def scores_by_agent(axon: Axon, now: int, settings: Settings, agents: Sequence[str]) -> Iterator[tuple[str, Scores]]:
+def scores_by_agent(
+    axon: Axon, now: int, settings: Settings, agents: Sequence[str], among: Mask | None = None
+) -> Iterator[tuple[str, Scores]]:
     """Each of these agents with its concepts as `scores_of` gives them; what they share is computed once for all."""
-    together = scores_of(axon, now, settings, agents=agents)
+    together = scores_of(axon, now, settings, agents=agents, among=among)
     owner = axon.concepts["agent"][together.rows]
     for name in agents:
         number = axon.agents.find(name)
@@ -156,10 +163,9 @@ def scores_by_agent(axon: Axon, now: int, settings: Settings, agents: Sequence[s
 
 
 def _scores_of(
-    axon: Axon, now: int, settings: Settings, agents: Sequence[str] | None, strengths: NDArray[np.float64]
+    axon: Axon, now: int, settings: Settings, rows: NDArray[np.int64], strengths: NDArray[np.float64]
 ) -> Scores:
     law = law_of(settings)
-    rows = axon.rows_of(agents)
     items = _scored_items(axon, now, settings, law, strengths)
     if len(rows) < len(items):
         items = items.take(rows)
@@ -238,13 +244,15 @@ def changes(event: Event | None) -> tuple[int, int, int]:
     return moved, slept, sum(len(pairs) for pairs in event.body["dropped_links"].values())
 
 
-def scan(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:
+def scan(
+    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
+) -> Event | None:
     """The event of one scan: tier changes, and links grown too weak; None where nothing changes.
 
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
     """
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
-    current = _scores_of(axon, now, settings, agents, strengths)
+    current = _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
     rows, tier = current.rows, current.tier.copy()
     age = axon.concept_counts.age_days(now, rows)
     tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
@@ -263,12 +271,14 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | No
     return new_event("scan", body, agent=SCANNER, at=now)
 
 
-def prune(axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None) -> Event | None:
+def prune(
+    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
+) -> Event | None:
     """The event of one prune: the LESS concepts unseen for more than `prune_threshold_days`; None where there are none.
 
     The event is their archive: it holds what each of them was, and the texts that mention them stay in the journal.
     """
-    current = scores_of(axon, now, settings, agents=agents)
+    current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
     rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
     by_agent: dict[str, list[dict[str, Any]]] = {}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
@@ -20,20 +21,25 @@ from theorex_lab.memory.filling import age_in_words, shortened
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 
 
-def sentences(axon: Axon, journal: Journal, now: int, settings: Settings) -> list[Line]:
-    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first, each once.
+def sentences(
+    axon: Axon, journal: Journal, now: int, settings: Settings, projects: Sequence[str] | None = None
+) -> list[Line]:
+    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first, each once; of these projects or of none.
 
     Of what to avoid the newest of an agent's tag. What was heard ends with the id by which a person confirms it.
     """
-    return [line for wanted in (FIX_TYPE, AVOID_TYPE) for line in _of_type(axon, journal, now, settings, wanted)]
+    among = axon.observed_within(projects)
+    return [line for wanted in (FIX_TYPE, AVOID_TYPE) for line in _of_type(axon, journal, now, settings, wanted, among)]
 
 
-def _of_type(axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str) -> list[Line]:
+def _of_type(
+    axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: NDArray[np.bool_]
+) -> list[Line]:
     kind = axon.types.find(wanted)
     if kind is None:
         return []
     table = axon.observations
-    rows = np.flatnonzero(table["type"] == kind)
+    rows = np.flatnonzero((table["type"] == kind) & among)
     law = law_of(settings)
     age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
     items = Items.of(age, half_life_cap_days=settings.fix_half_life_days if wanted == FIX_TYPE else math.inf)
@@ -56,7 +62,7 @@ def _line(event: Event, now: int, is_confirmed: bool) -> Line:
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     told = f"{age}, id {short_id(event.id)}" if heard else age
     heard_from = (event.agent, TRUST[event.body["source"]]) if heard else None
-    return Line(event.body["type"], owner, f"{shortened(event.body['text'])} ({told})", heard_from)
+    return Line(event.body["type"], owner, f"{shortened(event.body['text'])} ({told})", heard_from, (event.id,))
 
 
 def is_heard(event: Event) -> bool:

@@ -110,7 +110,14 @@ class SharedWeb(View):
 
 
 def promotion(
-    axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, agent: str, force: Collection[int] = ()
+    axon: Axon,
+    shared: SharedWeb,
+    now: int,
+    settings: Settings,
+    *,
+    agent: str,
+    force: Collection[int] = (),
+    among: NDArray[np.bool_] | None = None,
 ) -> Event | None:
     """The event of one agent's promotion; None where nothing changed since the last.
 
@@ -118,7 +125,7 @@ def promotion(
     asleep; of what somebody below the trust of an agent said too, only what the agent affirmed, with the numbers of that. Links between two that were promoted now or before come along. Work grows with the agent's concepts and links.
     Raises InvalidInput where one that is forced is no concept of the agent.
     """
-    current = scores_of(axon, now, settings, agents=[agent])
+    current = scores_of(axon, now, settings, agents=[agent], among=among)
     forced = np.isin(axon.concepts["concept_id"][current.rows], list(force))
     if unknown := set(force).difference(axon.concepts["concept_id"][current.rows][forced].tolist()):
         raise InvalidInput(

@@ -16,7 +16,7 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.observation import TRUST, project_in
 from theorex_lab.text.corroboration import refused_concepts
 
 RETENTION_DAYS = 14
@@ -27,20 +27,20 @@ class ShortTerm(View):
     """Records: one row an event kept and a concept in it.
 
     records: seq (of the short_term event), at (µs, of the event it came from), agent, session, concept_id, label and
-    surface (numbers of texts), count, score (0..1), trust.  graduated: agent, concept_id, upto (µs): records up to
+    surface (numbers of texts), count, score (0..1), trust, project ('' for none).  graduated: agent, concept_id, upto (µs): records up to
     there were counted when the concept graduated.
     """
 
     name = "short_term"
-    code = 3
+    code = 4
     kinds = ("short_term", "graduated", "imported_links")
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.sessions, self.labels = Names(), Names(), Names()
+        self.agents, self.sessions, self.labels, self.projects = Names(), Names(), Names(), Names()
         self.records = Table(
             seq="i8", at="i8", agent="i4", session="i4", concept_id="i8", label="i4", surface="i4", count="i8",
-            score="f8", trust="i1",
+            score="f8", trust="i1", project="i4",
         )  # fmt: skip
         self.graduated = Table(agent="i4", concept_id="i8", upto="i8")
 
@@ -58,6 +58,7 @@ class ShortTerm(View):
                 done += [(agent, concept, upto) for concept, upto in body["graduated"]]
                 continue
             session, trust = self.sessions.number(event.session), TRUST[body["source"]]
+            project = self.projects.number(body.get("project", ""))
             # What was only said to be refused is believed no more than what a model says.
             refused, doubted = body.get("refused", ()), min(trust, TRUST["model"])
             for concept, label, surface, count in body["concepts"]:
@@ -72,10 +73,11 @@ class ShortTerm(View):
                         *texts,
                         count,
                         doubted if concept in refused else trust,
+                        project,
                     )
                 )
                 scores.append(body["score"])
-        names = ("seq", "at", "agent", "session", "concept_id", "label", "surface", "count", "trust")
+        names = ("seq", "at", "agent", "session", "concept_id", "label", "surface", "count", "trust", "project")
         where = _append(self.records, names, rows)
         self.records["score"][where] = scores
         _append(self.graduated, ("agent", "concept_id", "upto"), done)
@@ -89,17 +91,24 @@ class ShortTerm(View):
         for key, part in self._parts().items():
             part.load(key, columns)
 
-    def window(self, now: int, *, agent: str) -> NDArray[np.int64]:
-        """Rows of the agent's records that are not older than fourteen days, in order; exactly fourteen stays."""
+    def window(self, now: int, *, agent: str, projects: Sequence[str] | None = None) -> NDArray[np.int64]:
+        """Rows of the agent's records that are not older than fourteen days, in order; exactly fourteen stays.
+
+        `projects`: of these or of none; None: of all.
+        """
         table = self.records
         recent = table["at"] >= now - RETENTION_DAYS * MICROSECONDS_PER_DAY
+        if projects is not None:
+            recent &= np.isin(
+                table["project"], [n for name in ("", *projects) if (n := self.projects.find(name)) is not None]
+            )
         rows = np.flatnonzero(recent & (table["at"] <= now) & (table["agent"] == self.agents.find(agent)))
         return rows[np.argsort(table["at"][rows], kind="stable")]
 
     def _parts(self) -> dict[str, Table | Names]:
         return {
             "agents": self.agents, "sessions": self.sessions, "labels": self.labels, "records": self.records,
-            "graduated": self.graduated,
+            "graduated": self.graduated, "projects": self.projects,
         }  # fmt: skip
 
 
@@ -124,6 +133,7 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
             "score": round(scored.score, 6),
             "source": source,
             "weight": weight,
+            "project": origin.body.get("project", ""),
         }
         if TRUST[source] >= TRUST["agent"]:
             refused = refused_concepts(texts[source], concepts)
@@ -200,9 +210,9 @@ def _first_run(days: Sequence[int]) -> tuple[int, ...]:
 
 
 def graduation_event(
-    view: ShortTerm, graduate: Graduate, ids: Sequence[str], settings: Settings, *, agent: str, at: int
+    view: ShortTerm, graduate: Graduate, kept: Sequence[Event], settings: Settings, *, agent: str, at: int
 ) -> Event:
-    """The event of one graduation. `ids` are those of the short_term events it rests on."""
+    """The event of one graduation. `kept` are the short_term events it rests on."""
     table, rows = view.records, graduate.rows
     upto = int(table["at"][rows].max())
     names = {number: name for name, number in TRUST.items()}
@@ -216,5 +226,6 @@ def graduation_event(
         "upto": upto,
         "source": names[int(table["trust"][rows].min())],
         "weight": settings.source_weight(agent),
+        "project": project_in(kept),
     }
-    return new_event("graduated", body, agent=agent, at=at, lineage=ids)
+    return new_event("graduated", body, agent=agent, at=at, lineage=[event.id for event in kept])

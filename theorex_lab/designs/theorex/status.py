@@ -10,7 +10,10 @@ from theorex_lab.home import Home
 
 
 def status(home: Home, agent: str | None) -> dict[str, Any]:
-    """Agents with their concepts by tier and hottest concepts, how many concepts and observations, and the decay law."""
+    """Agents with their concepts by tier and hottest concepts, how many concepts and observations, and the decay law.
+
+    Counted is what is of the home's project or of none.
+    """
     axon = home.views.get(Axon)
     names = [agent] if agent is not None else list(axon.agents)
     with axon.lock:
@@ -21,9 +24,11 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
                 "tiers": current.counts(),
                 "top": [axon.surfaces[row] for row in current.best(5).tolist()],
             }
-            for name, current in scores_by_agent(axon, home.clock.now(), home.settings, names)
+            for name, current in scores_by_agent(
+                axon, home.clock.now(), home.settings, names, axon.within(home.projects)
+            )
         ]
-        observations = len(axon.observations)
+        observations = int(axon.observed_within(home.projects).sum())
     return {
         "concepts": sum(row["concepts"] for row in rows),
         "observations": observations,

@@ -6,8 +6,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from theorex_lab.design import Tool
+from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.face import Theorex
 from theorex_lab.errors import InvalidInput
+from theorex_lab.ids import check_agent
 
 _LONGEST_ID = 16
 
@@ -30,7 +32,8 @@ def promote(
     for text in force:
         if not (text.isascii() and text.isdecimal()) or len(text) > _LONGEST_ID:
             raise InvalidInput(f"got the concept id {text[:64]!r}; allowed is a whole number, as search gives it")
-    done = theorex.promote(agent=agent_id or "main", force=[int(text) for text in force])
+    everywhere = theorex.home.in_project("")  # an agent gives what it knows, wherever it is asked to
+    done = lifecycle.promote(everywhere, agent=check_agent(agent_id or "main"), force=[int(text) for text in force])
     return PromotedConcepts(**done._asdict())
 
 

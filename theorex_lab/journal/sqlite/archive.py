@@ -27,12 +27,19 @@ class Archiving(NamedTuple):
 
 
 def archive(
-    journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[str, str], int], agent: str, at: int
+    journal: SqliteJournal,
+    before: int,
+    *,
+    consolidated: Mapping[tuple[str, str], int],
+    agent: str,
+    at: int,
+    project: str | None = None,
 ) -> Archiving:
     """Move the bodies of raw events dated before `before` (µs) into segments, and note it as an event.
 
     Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of sessions that are over, and of others up to
-    the seq that `consolidated` names for an agent and session, whose events no design waits for any more.
+    the seq that `consolidated` names for an agent and session, whose events no design waits for any more. With a
+    project only its own.
     Segments are on disk before the journal, in one transaction, refers to them; after a crash in between, repeating
     ends in the same state. Reading gives the events back whole. Raises StorageError on a full disk.
     """
@@ -41,7 +48,7 @@ def archive(
         connection = connect(journal.path)
     try:
         with journal.explained(), transaction(connection):
-            due = _due(connection, before, consolidated)
+            due = _due(connection, before, consolidated, project)
             notes = [
                 _move(connection, folder, due[start : start + SEGMENT_EVENTS])
                 for start in range(0, len(due), SEGMENT_EVENTS)
@@ -84,7 +91,9 @@ def erase_from_segments(journal: SqliteJournal) -> list[str]:
     return gone
 
 
-def _due(connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, str], int]) -> list[int]:
+def _due(
+    connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, str], int], project: str | None
+) -> list[int]:
     """Seqs of the events to archive."""
     # What was erased has no session any more; that of other events without one is not over.
     ended = set(
@@ -93,9 +102,10 @@ def _due(connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, s
         )
     )
     raw = connection.execute(
-        f"SELECT seq, agent, session FROM events WHERE kind IN ({_RAW}) AND at < ? "
+        f"SELECT seq, agent, session FROM events WHERE kind IN ({_RAW}) AND at < :before "
+        "AND (:project IS NULL OR json_extract(body, '$.project') = :project) "
         "AND json_extract(body, '$.erased') IS NULL AND json_extract(body, '$.archived') IS NULL ORDER BY seq",
-        [before],
+        {"before": before, "project": project},
     )
     return [seq for seq, agent, session in raw if (agent, session) in ended or seq <= upto.get((agent, session), 0)]
 

@@ -26,24 +26,33 @@ _HAS_PLAIN_HASH = """substr(body, 1, 21) = '{"erased":1,"sha256":'"""
 
 
 class Chosen(NamedTuple):
-    """What to erase by: event ids, an agent, and a text that stands in the body or in the session's id."""
+    """What to erase by: event ids, an agent, and a text that stands in the body or in the session's id.
+
+    project: then what is of it alone, and only where all else holds too that is chosen by.
+    """
 
     ids: Sequence[str] = ()
     agent: str | None = None
     match: str | None = None
+    project: str | None = None
 
 
 def select(
-    journal: SqliteJournal, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None
+    journal: SqliteJournal,
+    *,
+    ids: Sequence[str] = (),
+    agent: str | None = None,
+    match: str | None = None,
+    project: str | None = None,
 ) -> list[str]:
     """Ids of the events that an erasure would reach, in journal order: the chosen ones and all derived from them.
 
     Chosen by id, by agent, or by a text that stands somewhere in the body or the session's id (exactly, upper and lower
-    case told apart). Events that are erased already are left out. Raises InvalidInput for an unknown id or when nothing
-    was chosen by.
+    case told apart). With a project, those of its events to which each of these applies that is given. Events that are
+    erased already are left out. Raises InvalidInput for an unknown id or when nothing was chosen by.
     """
     with journal.explained():
-        return _reached(journal, journal.connection(), Chosen(ids, agent, match))
+        return _reached(journal, journal.connection(), Chosen(ids, agent, match, project))
 
 
 def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) -> None:
@@ -81,21 +90,21 @@ def wipe(journal: SqliteJournal) -> None:
 
 def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Chosen) -> list[str]:
     """As `select`, within the transaction of the caller where it has one."""
-    if not chosen.ids and chosen.agent is None and not chosen.match:
-        raise InvalidInput("got nothing to erase by; give event ids, an agent, or a text to match")
+    if not chosen.ids and chosen.agent is None and not chosen.match and not chosen.project:
+        raise InvalidInput("got nothing to erase by; give event ids, an agent, a text to match, or a project")
     known = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events) ORDER BY value LIMIT 1"
     for (missing,) in connection.execute(known, [json.dumps(list(chosen.ids))]):
         raise InvalidInput(f"got the event id {missing!r}, which is not in the journal; nothing was erased")
     needle = encode(chosen.match)[1:-1] if chosen.match else None
-    archived = _ArchivedHits(Segments(journal.path.parent / ARCHIVE_FOLDER), needle)
+    archived = _ArchivedHits(Segments(journal.path.parent / ARCHIVE_FOLDER), needle, chosen.project)
     reached: list[str] = []
     seen: set[str] = set()
-    for event_id, lineage, hit, over, stub in _candidates(connection, chosen, needle):
+    for event_id, lineage, hit, over, stub, session in _candidates(connection, chosen, needle):
         # Parents stand before their children, so that one pass reaches the whole tree.
         if (
             hit
             or (lineage != "[]" and seen and not seen.isdisjoint(json.loads(lineage)))
-            or (stub and archived.hit(event_id, stub))
+            or (stub and archived.hit(event_id, stub, session))
         ):
             seen.add(event_id)
             if not over:
@@ -105,43 +114,55 @@ def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Cho
 
 def _candidates(
     connection: sqlite3.Connection, chosen: Chosen, needle: str | None
-) -> Iterator[tuple[str, str, int, int, str | None]]:
-    """(id, lineage, whether it is chosen, whether nothing is left to erase, its stub) of what may be reached, in order.
+) -> Iterator[tuple[str, str, int, int, str | None, str]]:
+    """(id, lineage, whether it is chosen, whether nothing is left to erase, its stub, session) of what may be reached, in order.
 
     SQLite looks through the bodies; of a long journal only these few rows come out of it, one by one.
     """
-    hit, stub = "(id IN (SELECT value FROM json_each(:ids)) OR agent IS :agent)", "NULL"
-    if needle is not None:
-        archived = f"""kind IN ({_RAW}) AND instr(substr(body, 1, 24), '"archived":') > 0"""
-        stub = f"CASE WHEN {archived} THEN body END"
-        # A text of hexadecimal digits must not be found in a hash.
-        said = f"CASE WHEN {IS_ERASED} OR ({archived}) THEN '' ELSE body END"
-        hit = f"({hit} OR instr({said}, :needle) > 0 OR instr(session, :needle) > 0)"
+    archived = f"""kind IN ({_RAW}) AND instr(substr(body, 1, 24), '"archived":') > 0"""
+    # A text of hexadecimal digits must not be found in a hash.
+    said = f"CASE WHEN {IS_ERASED} OR ({archived}) THEN '{{}}' ELSE body END"
+    named = [
+        *(["id IN (SELECT value FROM json_each(:ids))"] if chosen.ids else []),
+        *(["agent IS :agent"] if chosen.agent is not None else []),
+    ]
+    read = [f"(instr({said}, :needle) > 0 OR instr(session, :needle) > 0)"] if needle is not None else []
+    if chosen.project:
+        hit = " AND ".join([*named, *read, f"json_extract({said}, '$.project') IS :project"])
+        stub = f"CASE WHEN {' AND '.join([archived, *named])} THEN body END"
+    else:
+        hit = f"({' OR '.join([*named, *read])})"
+        stub = f"CASE WHEN {archived} THEN body END" if read else "NULL"
     # A release that left the session of an erased event alone may have erased it.
     over = f"({IS_ERASED} AND session = '')"
     return connection.execute(
-        f"SELECT id, lineage, {hit}, {over}, {stub} FROM events "
+        f"SELECT id, lineage, {hit}, {over}, {stub}, session FROM events "
         f"WHERE {hit} OR lineage != '[]' OR ({stub}) IS NOT NULL ORDER BY seq",
-        {"ids": json.dumps(list(chosen.ids)), "agent": chosen.agent, "needle": needle},
+        {"ids": json.dumps(list(chosen.ids)), "agent": chosen.agent, "needle": needle, "project": chosen.project},
     )
 
 
 class _ArchivedHits:
-    """Looks for a text in the bodies that lie in segments; each segment is read once."""
+    """Looks for a text and a project in the bodies that lie in segments; each segment is read once."""
 
-    def __init__(self, segments: Segments, needle: str | None) -> None:
-        self._segments, self._needle = segments, needle
-        self._hits: dict[str, set[str]] = {}
+    def __init__(self, segments: Segments, needle: str | None, project: str | None) -> None:
+        self._segments, self._needle, self._project = segments, needle, project
+        self._found: dict[str, dict[str, bool]] = {}
 
-    def hit(self, event_id: str, stub: str) -> bool:
-        """Whether the text stands in the body that the stub is for."""
+    def hit(self, event_id: str, stub: str, session: str) -> bool:
+        """Whether the text stands in the body that the stub is for, or in the session, and the body is of the project."""
         segment = segment_of(json.loads(stub))
-        if segment is None or self._needle is None:
+        if segment is None:
             return False
-        if segment not in self._hits:
-            bodies = self._segments.bodies(segment)
-            self._hits[segment] = {each for each, body in bodies if self._needle in encode(body)}
-        return event_id in self._hits[segment]
+        if segment not in self._found:
+            needle = self._needle or ""
+            self._found[segment] = {
+                each: needle in encode(body)
+                for each, body in self._segments.bodies(segment)
+                if not self._project or body.get("project", "") == self._project
+            }
+        in_body = self._found[segment].get(event_id)
+        return in_body is not None and (in_body or str(self._needle) in session)
 
 
 def _in_transaction(journal: SqliteJournal, run: Callable[[sqlite3.Connection], None]) -> None:

@@ -1,0 +1,67 @@
+"""Of which agent and project a call to the server is, and the note of what it was given."""
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import Field
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.ids import check_agent
+from theorex_lab.lab import Lab
+from theorex_lab.memory.context import Context
+from theorex_lab.memory.given import Given, note_recalled
+from theorex_lab.memory.projects import find_project
+
+_WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
+
+AgentId = Annotated[
+    str | None,
+    Field(
+        description="Whose memory; leave it out for the agent that the server was started for. Another is refused unless the server is for any agent.",
+        max_length=64,
+    ),
+]
+
+ProjectName = Annotated[
+    str | None,
+    Field(
+        description="The project's name; leave it out for the one that the server was started for, else all.",
+        max_length=64,
+    ),
+]
+
+Tag = Annotated[str, Field(max_length=64)]
+
+
+def naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
+    """Whom a call speaks of, by the name in it: `own` without one; raises InvalidInput for another's that is not open."""
+
+    def named(agent_id: str | None) -> str:
+        name = own if agent_id is None else check_agent(agent_id)
+        if name != own and not any_agent:
+            raise InvalidInput(
+                f"got the agent {name!r}; allowed is {own!r}, for whom this server was started: start one for {name!r}, "
+                "or this one with --any-agent"
+            )
+        return name
+
+    return named
+
+
+def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
+    """The lab for the project that a call names, by a name that is known; `new`: or by a whole one that is not yet."""
+    if project is None:
+        return lab
+    whole = new and _WHOLE_PROJECT.fullmatch(project)
+    return lab.in_project(project if whole else find_project(lab.home, project))
+
+
+def noted(lab: Lab, how: str, agent: str, given: Given | Context, query: str = "") -> list[str]:
+    """Note what is given to the agent; what stood in the way."""
+    told: Given = given if isinstance(given, dict) else {"items": list(given.items), "tokens": given.tokens}
+    problem = note_recalled(lab.home, how, query=query, agent=agent, **told)
+    if problem:
+        print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
+    return [problem] if problem else []
