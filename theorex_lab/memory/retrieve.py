@@ -44,11 +44,15 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True)
 class Hits(Sequence[Hit]):
-    """Results, best first; `notes` says what was left out and why (an embedder that did not answer, for instance)."""
+    """Results, best first; `notes` says what was left out and why (an embedder that did not answer, for instance).
+
+    events: for each of them the id of the event that holds its text.
+    """
 
     query: str
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -103,9 +107,10 @@ class Searcher:
     ) -> Hits:
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
-        Only items of these `kinds`, or of all; only those of these `projects` or of none, and what is shared, or of all. Sleeping ones are found only when `cold`. With `spread`, what belongs to
-        those found is found too, as each design says: Theorex lets activation run from the concepts over their links (two
-        hops, weaker by each link's strength); nothing of it is stored.
+        Only items of these `kinds`, or of all; only those of these `projects` or of none, and what is shared, or of all.
+        Sleeping ones are found only when `cold`. With `spread`, what belongs to those found is found too, as each design
+        says: Theorex lets activation run from the concepts over their links (two hops, weaker by each link's strength);
+        nothing of it is stored.
         Where the embedder does not answer in time, the order is that of the words alone, and `notes` says so.
         Raises InvalidInput for a blank query, a limit outside 1..1000, or a kind of item that no design here has.
         """
@@ -132,7 +137,7 @@ class Searcher:
         with index.lock:
             allowed = among(index) & ~index.documents["hidden"]
             hits = self._search(index, query, vector, allowed, limit, now=self.home.clock.now() if spread else None)
-        return Hits(query, hits, notes)
+        return Hits(query, tuple(hit for hit, _ in hits), notes, tuple(event_id for _, event_id in hits))
 
     def _search(
         self,
@@ -143,7 +148,7 @@ class Searcher:
         limit: int,
         *,
         now: int | None = None,
-    ) -> tuple[Hit, ...]:
+    ) -> list[tuple[Hit, str]]:
         wanted = max(_CANDIDATES, 2 * limit)
         lists = [index.lexical.search(tokenize(query), allowed, wanted)]
         if vector is not None:
@@ -154,7 +159,7 @@ class Searcher:
             found = documents[:limit]
             reached = [part.related(self.home, index, found, allowed, now) for part in self._parts if part.related]
             documents, scores = self._fuse([(documents, scores), *reached])
-        return tuple(self._hits(index, documents[:limit], scores[:limit]))
+        return list(self._hits(index, documents[:limit], scores[:limit]))
 
     @property
     def _parts(self) -> list[SearchPart]:
@@ -371,7 +376,7 @@ class Searcher:
             return fuse_reciprocal_rank(lists, k=int(self.home.settings.reciprocal_rank_k))
         return fuse_standardised(lists)
 
-    def _hits(self, index: ItemIndex, documents: NDArray[Any], scores: NDArray[Any]) -> Iterator[Hit]:
+    def _hits(self, index: ItemIndex, documents: NDArray[Any], scores: NDArray[Any]) -> Iterator[tuple[Hit, str]]:
         seqs = index.documents["seq"][documents]
         events = {event.seq: event for event in self.home.journal.read(seqs=seqs.tolist())}
         for document, seq, score in zip(documents.tolist(), seqs.tolist(), scores.tolist(), strict=True):
@@ -379,7 +384,7 @@ class Searcher:
             item = index.item_of(document, event) if event is not None else None
             if event is None or item is None:  # erased since the index was looked into
                 continue
-            yield Hit(item.item_id, index.kind_of(document), item.text, event.agent, float(score))
+            yield Hit(item.item_id, index.kind_of(document), item.text, event.agent, float(score)), event.id
 
     def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
         """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
