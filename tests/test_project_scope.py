@@ -23,7 +23,7 @@ from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event, upcast
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal, in_file
-from theorex_lab.memory.given import note_recalled
+from theorex_lab.memory.giving import note_recalled
 from theorex_lab.memory.projects import find_project, known_projects
 from theorex_lab.project import project_of
 from theorex_lab.serve.mcp import build_server

@@ -198,7 +198,7 @@ def context_monitor(agent: str | None, session: str, context_pct: float) -> None
 
 
 def _note_given(theorex: Theorex, how: str, context: Context, agent: str, session: str = "") -> None:
-    from theorex_lab.memory.given import note_recalled
+    from theorex_lab.memory.giving import note_recalled
 
     problem = note_recalled(theorex.home, how, items=context.items, tokens=context.tokens, agent=agent, session=session)
     if problem:
