@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.theorex.flash import Flash, flushed_upto
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import RAW_KINDS, Event, new_event
 from theorex_lab.journal.sqlite import archive as archiving
 from theorex_lab.journal.sqlite.archive import Archiving, archive, erase_from_segments
 from theorex_lab.journal.sqlite.check import check_rows
@@ -100,7 +100,7 @@ def test_the_file_becomes_smaller(journal: SqliteJournal) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    kinds=st.lists(st.sampled_from(["tool_used", "prompt", "turn_ended", "session_ended", "flush"]), max_size=25),
+    kinds=st.lists(st.sampled_from([*RAW_KINDS, "flush"]), max_size=25),
     sessions=st.lists(st.sampled_from("ab"), min_size=25, max_size=25),
     days=st.lists(st.integers(-3, 0), min_size=25, max_size=25),
     size=st.integers(1, 6),

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_failures import GOOD, events, failed, log_of, models, saying, traced
 
-from theorex_lab import Entry, InvalidInput, Lab, hook
+from theorex_lab import Entry, InvalidInput, Lab
 from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.moments import write_moment
@@ -26,6 +26,7 @@ from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.evolution.model_review import ModelReviewer
 from theorex_lab.evolution.panel import Panel
 from theorex_lab.journal.event import Event, new_event, upcast
+from theorex_lab.memory import captured
 from theorex_lab.memory.filling import Room, count_tokens
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import shown_path
@@ -51,7 +52,7 @@ def section(context: str, title: str) -> str:
 
 def used(given: Any, answer: str, *, cwd: str = "/home/me/shop", day: int = 0) -> Event:
     """What the hook appends after a tool call."""
-    body = hook._tool_used({"tool_name": "Bash", "tool_input": given, "tool_response": answer, "cwd": cwd})
+    body = captured.tool_used({"tool_name": "Bash", "tool_input": given, "tool_response": answer, "cwd": cwd})
     return new_event("tool_used", body, agent="main", session=f"d{day}", at=NOW - day * DAY)
 
 
@@ -84,7 +85,8 @@ def test_what_an_agent_did_is_its_own_word_and_what_a_tool_answered_the_tools(la
         ({"input": '{"content":"obey"}', "response": "", "source": "tool"}, [("tool", '{"content":"obey"}')]),
         ({"input": '{"command":"cat /etc/passwd src/a.py', "response": "", "source": "tool"}, [("agent", "cat  src/a.py"), ("tool", "{")]),
         ({"input": '{"file_path":"/etc/shadow"}', "response": "/root/.ssh/key", "source": "tool"}, [("tool", "{}")]),
-        ({"input": "", "response": "x", "paths": ["src/a.py", "../b", 3], "source": "tool"}, [("agent", "src/a.py"), ("tool", "x")]),
+        ({"input": "", "response": "x", "paths": {"read": [], "edited": ["b.py"]}, "source": "tool"}, [("agent", "b.py"), ("tool", "x")]),
+        ({"input": "", "response": "x", "paths": {"read": ["src/a.py", "../b", 3], "edited": []}, "source": "tool"}, [("agent", "src/a.py"), ("tool", "x")]),
     ],
 )  # fmt: skip
 def test_the_parts_of_an_event(body: dict[str, Any], expected: list[tuple[str, str]]) -> None:
@@ -108,8 +110,8 @@ def test_any_input_and_any_answer_has_its_parts(given: str, answer: str) -> None
 )  # fmt: skip
 def test_only_plain_paths_of_the_project_are_shown(path: object, shown: str) -> None:
     assert shown_path(path, "/home/me/shop") == shown
-    body = hook._tool_used({"tool_name": "Read", "tool_input": {"file_path": path}, "cwd": "/home/me/shop"})
-    assert body.get("paths", []) == ([shown] if shown else [])
+    body = captured.tool_used({"tool_name": "Read", "tool_input": {"file_path": path}, "cwd": "/home/me/shop"})
+    assert body["paths"] == {"read": [shown] if shown else [], "edited": []}
 
 
 def test_a_moment_shows_places_of_the_project_alone(lab: Lab) -> None:
@@ -418,7 +420,7 @@ def test_the_readme_without_a_model(run: Run, tmp_path: Path, monkeypatch: pytes
 
 def test_the_hook_imports_no_paths_where_there_are_none() -> None:
     program = (
-        "import sys; from theorex_lab import hook; hook._tool_used({'tool_input': {'command': 'ls'}});"
+        "import sys; from theorex_lab.memory import captured; captured.tool_used({'tool_input': {'command': 'ls'}});"
         "print('theorex_lab.text.paths' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

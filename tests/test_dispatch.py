@@ -170,8 +170,8 @@ def test_tools_of_a_call_are_written_with_its_trace(journal: SqliteJournal) -> N
         ("main", "s1", (derived_event_id("trace started", "a"),))
     ]
     assert found[0].body == {
-        "v": 1, "tool": "Bash", "input": "x" * 299 + "…", "response": "y??", "source": "tool", "trace_id": "a",
-        "project": "",
+        "v": 2, "tool": "Bash", "input": "x" * 299 + "…", "response": "y??", "source": "tool", "trace_id": "a",
+        "ok": None, "paths": {"read": [], "edited": []}, "command": "", "project": "",
     }  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def live(lab: Lab) -> Lab:
             raw("session_ended", "deep-session", clock.now()),
         ]
     )  # fmt: skip
-    lab.flush("deep-session")
+    lab.theorex.flush("deep-session")
     good = lab.outcomes.record("main", "use copper", "it holds", success=True, tags=["metal"])
     bad = lab.outcomes.record("main", "use pepper", "it burst", success=False, tags=["metal"])
     lab.outcomes.correct(good.outcome_id, judge_score=0.9, reason="neat work")
@@ -87,8 +87,8 @@ def live(lab: Lab) -> Lab:
     lab.nightly(reviewer="heuristic")
     snapshot(lab.journal, {"halfLifeDays": 7.0}, at=clock.now(), reason="by hand")
     clock.microseconds = NOW
-    lab.scan()
-    lab.prune()
+    lab.theorex.scan()
+    lab.theorex.prune()
     lab.archive(NOW - DAY)
     return lab
 
@@ -220,7 +220,7 @@ def test_beside_other_events_seqs_are_told_anew(tmp_path: Path) -> None:
     file = tmp_path / "all.jsonl"
     with lab_at(tmp_path / "one") as one:
         one.journal.append([raw("prompt", "s", NOW, text="mend the violet lock", source="user")])
-        one.flush("s")
+        one.theorex.flush("s")
         own = one.agent("main").write("the walrus").event_id
         one.erase(ids=[own])
         one.export_events(file)
@@ -230,7 +230,7 @@ def test_beside_other_events_seqs_are_told_anew(tmp_path: Path) -> None:
             two.journal.append([raw("prompt", "t", NOW, text=f"mend the engine {number}", source="user")])
         report = take(two, file, trust_own=True)
         assert report.problems == []
-        assert two.sessions() == ["t"], "what was flushed there waits for no flush"
+        assert two.theorex.sessions() == ["t"], "what was flushed there waits for no flush"
         (flushed,) = two.journal.tail(0, kinds=["flushed"])
         assert flushed.body["upto"] == 4
         assert flushed.id != derived_event_id("flushed", 1), "an own flush up to seq 1 would find its id taken"
@@ -240,7 +240,7 @@ def test_beside_other_events_seqs_are_told_anew(tmp_path: Path) -> None:
         last = two.journal.last_seq()
         report = take(two, file, trust_own=True)
         assert (report.imported, report.problems, two.journal.last_seq()) == (0, [], last)
-        assert two.flush("t").kept == 3
+        assert two.theorex.flush("t").kept == 3
         assert two.verify().ok
 
 

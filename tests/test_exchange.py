@@ -141,6 +141,10 @@ def recorded(stream: list[Event]) -> list[Event]:
             body["outcome_id"] = derived_event_id("outcome", body["outcome_id"])
         if event.kind == "outcome":
             event = event._replace(id=derived_event_id("outcome", event.id))
+        elif event.kind == "reviewed":
+            body = {"v": 1, "outcome_id": derived_event_id("outcome", body["outcome_id"]), "trace_id": None, "score": 0.5,
+                    "fix_description": "Retry.", "decisive_step": None, "failure_class": "other", "model_used": "small",
+                    "observation_id": derived_event_id("fix", event.id)}  # fmt: skip
         elif event.kind == "trace_started":
             if body["trace_id"] in started:
                 continue
@@ -253,9 +257,10 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 def test_the_layout_and_the_fields(team: Path) -> None:
     assert sorted(contents(team)) == [
-        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl", "observations.jsonl",
-        "shared-axon.json", "short-term/2026-02-14.jsonl", "short-term/2026-02-15.jsonl",
-        "short-term/2026-02-28.jsonl", "stm.jsonl",
+        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl", "moments.jsonl",
+        "observations.jsonl", "outcomes.jsonl", "policies.jsonl", "reviews.jsonl", "shared-axon.json",
+        "short-term/2026-02-14.jsonl", "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
+        "tasks.jsonl",
     ]  # fmt: skip
     axon = json.loads((team / "agents/main/axon.json").read_text())
     assert axon["options"] == {"type": "undirected", "multi": False, "allowSelfLoops": False}
@@ -519,6 +524,7 @@ def test_the_commands(team: Path, tmp_path: Path) -> None:
     code, result = run(tmp_path, "import", str(team), "--strict")
     assert code == 1
     assert result["error"].startswith("stm.jsonl:1: not JSON")
-    assert result["files"][-2]["problems"] == [result["error"].partition("; ")[0]]
+    problems = {each["file"]: each["problems"] for each in result["files"] if each["problems"]}
+    assert problems["stm.jsonl"] == [result["error"].partition("; ")[0]]
     assert run(tmp_path, "archive", "--before", "2026-02-01") == (0, {"events": 0, "segments": []})
     assert run(tmp_path, "archive", "--before", "soon")[0] == 1

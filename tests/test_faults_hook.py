@@ -22,6 +22,7 @@ from test_hook import TOOL, events, start
 
 from theorex_lab import hook
 from theorex_lab.journal.sqlite.check import check_rows
+from theorex_lab.memory.captured import BODIES
 
 CANARY = "c4n4ry-7f3a"
 DEEP = b'{"hook_event_name":"PostToolUse","tool_input":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -62,15 +63,21 @@ def test_what_is_no_event_is_refused_and_noted(data: bytes, home: Path, monkeypa
     assert not (home / "theorex.db").exists()
 
 
+FIELDS = (
+    "session_id", "cwd", "tool_name", "tool_input", "tool_response", "prompt", "source", "reason", "error", "trigger",
+    "last_assistant_message", "transcript_path",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "value", [7, 1.5, True, [], {}, [None], "x", "\ud800", "\u0000", {"\ud800": "\udfff"}, float("nan"), float("inf")]
 )
 def test_wrong_types_are_taken_as_far_as_they_go(value: object, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fields = ("session_id", "cwd", "tool_name", "tool_input", "tool_response", "prompt", "source", "reason")
     for name in ("PostToolUse", "UserPromptSubmit", "Stop", "SessionEnd", "SessionStart"):
-        feed(json.dumps({"hook_event_name": name, **dict.fromkeys(fields, value)}).encode(), monkeypatch)
+        feed(json.dumps({"hook_event_name": name, **dict.fromkeys(FIELDS, value)}).encode(), monkeypatch)
     assert [event.kind for event in events(home)] == ["tool_used", "prompt", "turn_ended", "session_ended"]
-    assert all(isinstance(part, str) for event in events(home) for key, part in event.body.items() if key != "v")
+    others = {"v": int, "ok": bool | None, "paths": dict, "subagent": bool}
+    assert all(isinstance(part, others.get(key, str)) for event in events(home) for key, part in event.body.items())
     assert log(home) == []
     assert check_rows(home / "theorex.db")[0] == []
 
@@ -99,13 +106,12 @@ def test_an_event_of_ten_megabytes_is_taken_and_a_larger_one_refused(tmp_path: P
     assert "more than 16777216 bytes" in log(tmp_path)[0]
 
 
-NAMES = st.sampled_from(["PostToolUse", "UserPromptSubmit", "Stop", "SessionEnd", "SessionStart", "Other", ""])
+NAMES = st.sampled_from([*BODIES, "SessionStart", "Other", ""])
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
     max_leaves=12,
 )
-FIELDS = ("session_id", "tool_name", "tool_input", "tool_response", "prompt", "reason")
 EVENTS = st.fixed_dictionaries({"hook_event_name": NAMES | ANYTHING}, optional=dict.fromkeys(FIELDS, ANYTHING))
 
 

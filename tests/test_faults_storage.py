@@ -32,7 +32,7 @@ from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, transaction
 from theorex_lab.journal.sqlite.salvage import salvage
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.memory.recalled import note_recalled
+from theorex_lab.memory.giving import note_recalled
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 EVENTS = 1_000

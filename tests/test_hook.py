@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,8 +22,12 @@ from theorex_lab import hook
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.lab import DEFAULT_HOME
-from theorex_lab.memory.context_file import CONTEXT_FILE
+from theorex_lab.memory.captured import INPUT_CHARACTERS, RESPONSE_CHARACTERS
+from theorex_lab.memory.context import Context
+from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context, write_context
+from theorex_lab.project import project_of
 from theorex_lab.text.masking import MASK, mask
+from theorex_lab.text.preview import preview
 
 Run = Callable[[object], None]
 TOOL = {
@@ -81,31 +86,39 @@ def test_a_tool_call_is_appended_by_a_process_of_its_own(tmp_path: Path) -> None
     assert (event.kind, event.agent, event.session) == ("tool_used", "qwen-sage", "session-1")
     assert before <= event.at <= time.time_ns() // 1000
     assert event.body == {
-        "v": 1,
+        "v": 2,
         "tool": "Bash",
         "input": '{"command":"ls","description":"lists"}',
         "response": '{"stdout":"a.py\\nb.py","stderr":"","interrupted":false}',
         "source": "tool",
+        "ok": True,
+        "paths": {"read": [], "edited": []},
+        "command": "ls",
+        "project": project_of("/work"),
     }
 
 
 def test_a_prompt_and_the_end_of_a_turn_are_appended(run: Run, home: Path) -> None:
-    run({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "password=hunter2 " + "x" * 3_000})
+    run({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "password=hunter2 " + "x" * 7_000})
     run({"hook_event_name": "Stop", "session_id": "s", "stop_hook_active": False})
     prompt, turn = events(home)
     assert (prompt.kind, prompt.agent, prompt.body["source"]) == ("prompt", "main", "user")
-    assert prompt.body["text"] == "password=[masked] " + "x" * (2_000 - 19) + "…"
-    assert (turn.kind, turn.body) == ("turn_ended", {"v": 1})
+    assert prompt.body["text"] == "password=[masked] " + "x" * (6_000 - 19) + "…"
+    assert turn.kind == "turn_ended"
+    assert turn.body == {"v": 2, "message": "", "source": "agent", "subagent": False, "project": ""}
     assert not (home / "hook.log").exists()
 
 
 def test_the_end_of_a_session_starts_a_flush(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[tuple[str, str, str]] = []
+    started: list[tuple[str, ...]] = []
     monkeypatch.setattr(hook, "start_flush", lambda *arguments: started.append(arguments))
     run({"hook_event_name": "SessionEnd", "session_id": "s", "reason": "logout"})
+    run({"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": "/logs/s.jsonl"})
+    run({"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": "logs/\0s.jsonl"})
     run({"hook_event_name": "SessionEnd"})
-    assert started == [(str(home), "main", "s")]
-    assert [event.kind for event in events(home)] == ["session_ended", "session_ended"]
+    assert started == [(str(home), "main", "s", path) for path in ("", "/logs/s.jsonl", "")]
+    assert [event.kind for event in events(home)] == ["session_ended"] * 4
+    assert b"/logs" not in (home / "theorex.db").read_bytes()
 
 
 def test_the_flush_is_started_apart_from_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +128,8 @@ def test_the_flush_is_started_apart_from_the_agent(tmp_path: Path, monkeypatch: 
     assert seen["command"] == [
         sys.executable, "-m", "theorex_lab", "flush", "--session", "s 1", "--agent", "main", "--home", str(tmp_path),
     ]  # fmt: skip
+    hook.start_flush(str(tmp_path), "main", "s 1", "/logs/s.jsonl")
+    assert seen["command"][-2:] == ["--transcript", "/logs/s.jsonl"]
     assert seen["start_new_session"] is True
     assert seen["cwd"] == str(tmp_path)
     assert seen["stdin"] == subprocess.DEVNULL
@@ -135,13 +150,121 @@ def test_the_started_process_outlives_the_hook_and_writes_to_the_log(tmp_path: P
     assert log.read_text() == f"-m theorex_lab flush --session s --agent main --home {tmp_path}\n"
 
 
-def test_a_session_start_prints_the_context_and_appends_nothing(tmp_path: Path) -> None:
-    event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
-    assert start(event, tmp_path).stdout == b""
+def test_a_session_start_prints_the_context_and_notes_that_it_did(tmp_path: Path) -> None:
+    begin = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+    assert start(begin, tmp_path).stdout == b""
+    assert list(tmp_path.iterdir()) == []
     (tmp_path / "SHARED_CONTEXT.md").write_text("# Größe\n")
-    done = start(event, tmp_path)
+    done = start(begin, tmp_path)
     assert (done.returncode, done.stdout.decode()) == (0, "# Größe\n")
-    assert {path.name for path in tmp_path.iterdir()} == {"SHARED_CONTEXT.md"}
+    (event,) = events(tmp_path)
+    assert (event.kind, event.session) == ("recalled", "s")
+    assert event.body == {"v": 1, "how": "session_start", "query": "", "items": [], "tokens": 3, "project": ""}
+
+
+def shown(home: Path, file: str, text: str, *items: str) -> None:
+    """A rendered context in the home, with the note beside it."""
+    write_context(home / file, home / "views", lambda: Context(text, 0, 0, 0, 17, items))
+
+
+def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_noted(
+    run: Run, home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEOREX_AGENT", "qwen-sage")
+    project, begin = project_of(str(tmp_path)), {"hook_event_name": "SessionStart", "session_id": "s"}
+    shown(home, "SHARED_CONTEXT.md", "for all\n", "1", "2")
+    shown(home, f"contexts/{project}.md", "of the shop\n", "3")
+    for cwd in (str(tmp_path), "/srv/elsewhere", None):
+        run({**begin, "cwd": cwd})
+    assert capfd.readouterr().out == "of the shop\nfor all\nfor all\n"
+    found = events(home)
+    assert {(event.kind, event.agent, event.session) for event in found} == {("recalled", "qwen-sage", "s")}
+    assert [event.body["items"] for event in found] == [["3"], ["1", "2"], ["1", "2"]]
+    assert {event.body["tokens"] for event in found} == {17}
+    assert [event.body["project"] for event in found] == [project, project_of("/srv/elsewhere"), ""]
+
+
+INFINITE = b'{"bytes":8,"crc32":%d,"tokens":Infinity,"items":["x"]}' % zlib.crc32(b"for all\n")
+
+
+@pytest.mark.parametrize(
+    "note",
+    [b"", b"[]", b"{", b'{"bytes":3,"crc32":1,"tokens":9,"items":["x"]}', b"\xff", b"[" * 100_000, INFINITE, None],
+)
+def test_a_note_of_another_text_is_not_believed(run: Run, home: Path, note: bytes | None) -> None:
+    shown(home, "SHARED_CONTEXT.md", "for all\n", "1")
+    file = home / ".SHARED_CONTEXT.md.items.json"
+    if note is None:
+        (home / "SHARED_CONTEXT.md").write_text("for you\n")
+    else:
+        file.write_bytes(note)
+    run({"hook_event_name": "SessionStart"})
+    (event,) = events(home)
+    assert (event.body["items"], event.body["tokens"]) == ([], 2)
+    remove_context(home / "SHARED_CONTEXT.md", home / "views")
+    assert not list(home.glob("*CONTEXT*"))
+    assert not file.exists()
+
+
+def test_a_context_outside_the_home_has_no_note_beside_it(home: Path, tmp_path: Path) -> None:
+    shown(home, "../out/AGENTS.md", "for all\n", "1")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["AGENTS.md"]
+
+
+def test_a_context_is_shown_where_nothing_can_be_noted(
+    run: Run, home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    (home / "SHARED_CONTEXT.md").write_text("for all\n")
+    (home / "theorex.db").write_bytes(b"no journal " * 1_000)
+    run({"hook_event_name": "SessionStart"})
+    monkeypatch.setenv("THEOREX_AGENT", "../x")
+    run({"hook_event_name": "SessionStart"})
+    assert capfd.readouterr().out == "for all\n" * 2
+    assert len((home / "hook.log").read_text().splitlines()) == 2
+
+
+MESSAGE = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "The TTL was wrong"}
+
+
+@pytest.mark.parametrize(
+    ("config", "kept"),
+    [
+        (None, True), ("{}", True), ('{"keepMessages": true}', True), ('{"keepMessages": false}', False),
+        ('{"keep_messages": false}', False), ("{", False), ("[]", False), ('{"keepMessages": 0}', False),
+    ],
+)  # fmt: skip
+def test_a_message_is_kept_unless_the_settings_say_no(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, config: str | None, kept: bool
+) -> None:
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(hook, "start_flush", lambda *arguments: started.append(arguments))
+    if config is not None:
+        home.mkdir()
+        (home / "config.json").write_text(config)
+    run(MESSAGE)
+    run({"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": "/logs/s.jsonl"})
+    assert events(home)[0].body["message"] == ("The TTL was wrong" if kept else "")
+    assert started == [(str(home), "main", "s", "/logs/s.jsonl" if kept else "")]
+
+
+def test_a_helpers_turn_a_failed_call_and_a_compacting_are_captured(run: Run, home: Path) -> None:
+    run({**MESSAGE, "hook_event_name": "SubagentStop", "agent_id": "a1"})
+    run({**TOOL, "hook_event_name": "PostToolUseFailure", "tool_response": None, "error": "Exit code 1"})
+    run(
+        {
+            "hook_event_name": "PreCompact",
+            "session_id": "s",
+            "trigger": "auto",
+            "custom_instructions": "x",
+            "cwd": "/work",
+        }
+    )
+    turn, tool, compacting = events(home)
+    assert (turn.kind, turn.body["subagent"], turn.body["message"]) == ("turn_ended", True, "The TTL was wrong")
+    assert (tool.kind, tool.body["ok"], tool.body["response"]) == ("tool_used", False, "Exit code 1")
+    assert compacting.kind == "compacting"
+    assert compacting.body == {"v": 1, "trigger": "auto", "project": project_of("/work")}
 
 
 def test_a_long_context_is_cut_between_two_lines(run: Run, home: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -175,7 +298,8 @@ def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert roots - sys.stdlib_module_names == {"theorex_lab"}
     assert not roots & {"asyncio", "subprocess", "logging", "tempfile", "email", "http"}
     floors = {name.split(".")[1] for name in modules if name.startswith("theorex_lab.")}
-    assert floors <= {"hook", "ids", "clock", "errors", "journal", "text"}
+    assert floors <= {"hook", "ids", "clock", "errors", "journal", "text", "memory", "project"}
+    assert "hashlib" not in modules
 
 
 @pytest.mark.parametrize(
@@ -194,7 +318,8 @@ def test_missing_fields_are_empty(run: Run, home: Path) -> None:
     run({"hook_event_name": "PostToolUse"})
     run({"hook_event_name": "UserPromptSubmit", "prompt": None, "session_id": None})
     tool, prompt = events(home)
-    assert tool.body == {"v": 1, "tool": "", "input": "", "response": "", "source": "tool"}
+    nothing = {"paths": {"read": [], "edited": []}, "command": "", "project": ""}
+    assert tool.body == {"v": 2, "tool": "", "input": "", "response": "", "source": "tool", "ok": True, **nothing}
     assert (prompt.body["text"], prompt.session) == ("", "")
 
 
@@ -300,24 +425,22 @@ def test_no_part_of_a_secret_survives_the_cut(before: int, secret: str, repeated
         "list": ["." * before, *[secret] * repeated],
         "name": {secret: {text: secret}},
     }
-    for limit in (hook.INPUT_CHARACTERS, hook.RESPONSE_CHARACTERS):
-        preview = hook._preview(value[shape], limit)
-        assert len(preview) <= limit
-        assert all(secret[start : start + 6] not in preview for start in range(len(secret) - 5))
+    for limit in (INPUT_CHARACTERS, RESPONSE_CHARACTERS):
+        shown = preview(value[shape], limit)
+        assert len(shown) <= limit
+        assert all(secret[start : start + 6] not in shown for start in range(len(secret) - 5))
 
 
 def test_a_private_key_longer_than_every_window_is_masked() -> None:
     text = "x\n" + f"-----BEGIN PRIVATE KEY-----\n{'MIIEow' * 5_000}\n-----END PRIVATE KEY-----\n" * 3
-    assert hook._preview(text, 300) == f"x\n{MASK}\n{MASK}\n{MASK}\n"
+    assert preview(text, 300) == f"x\n{MASK}\n{MASK}\n{MASK}\n"
 
 
 @pytest.mark.parametrize(
     "key", ["password", "DB_PASSWORD", "apiKey", "client-secret", "Authorization", "access_token", "password2"]
 )
 def test_members_are_masked_by_their_names(key: str) -> None:
-    assert (
-        hook._preview({key: 'hunter"2', "other": [1, None, True]}, 300) == f'{{"{key}":"{MASK}","other":[1,null,true]}}'
-    )
+    assert preview({key: 'hunter"2', "other": [1, None, True]}, 300) == f'{{"{key}":"{MASK}","other":[1,null,true]}}'
 
 
 def test_members_that_only_sound_secret_stay() -> None:
@@ -330,7 +453,7 @@ def test_members_that_only_sound_secret_stay() -> None:
         "secret": {"a": 1},
         "token_type": "x",
     }
-    assert hook._preview(value, 300) == json.dumps(value, separators=(",", ":"))
+    assert preview(value, 300) == json.dumps(value, separators=(",", ":"))
 
 
 N = 1_000_000

@@ -36,7 +36,8 @@ def ours(text: str) -> dict[str, list[str]]:
 def test_the_form_of_the_entries() -> None:
     command = {"type": "command", "command": HOOK, "timeout": 30}
     expected = {event: [{"hooks": [command]}] for event in EVENTS}
-    expected["PostToolUse"] = [{"matcher": "*", "hooks": [command]}]
+    for event in ("PostToolUse", "PostToolUseFailure"):
+        expected[event] = [{"matcher": "*", "hooks": [command]}]
     assert json.loads(install(None, HOOK)) == {"hooks": expected}
     assert list(json.loads(install(None, HOOK))["hooks"]) == list(EVENTS)
 
@@ -204,6 +205,23 @@ def test_install_and_uninstall_from_the_command_line(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"settings.json{end}" for end in ("", ".theorex-backup-1", ".theorex-backup-2")
     ]
+
+
+def test_an_installation_of_the_first_five_events_is_completed_and_taken_out_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, before = tmp_path / "settings.json", '{\n  "model": "x"\n}\n'
+    file.write_text(before)
+    with monkeypatch.context() as patch:
+        patch.setattr(hooks, "EVENTS", EVENTS[:5])
+        older = install(before, hook_command(None, None))
+    assert run("--settings", str(file), "--yes").returncode == 0
+    file.write_text(older)
+    assert run("--settings", str(file), "--yes").returncode == 0
+    assert all(len(found) == 1 for found in ours(file.read_text()).values())
+    assert file.read_text() == install(before, hook_command(None, None))
+    assert run("--settings", str(file), "--yes", "--uninstall").returncode == 0
+    assert file.read_text() == before
 
 
 def test_a_later_change_is_kept_when_the_hooks_go(tmp_path: Path) -> None:

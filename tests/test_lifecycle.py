@@ -67,7 +67,7 @@ def test_a_flash_holds_fifty_events_and_four_thousand_tokens() -> None:
     assert len(keep_best([_scored(0.5, number=n) for n in range(80)])) == 50
     held = keep_best([_scored(0.5, characters=1_600, number=n) for n in range(30)])
     assert sum(each.tokens for each in held) <= 4_000
-    assert len(held) == 9
+    assert len(held) == 10
     assert len(keep_best([_scored(0.5, characters=50_000)])) == 1, "at least one stays"
 
 

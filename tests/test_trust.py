@@ -14,13 +14,14 @@ from faults import opened, quick_folder, tool_event
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import Entry, Lab, hook
+from theorex_lab import Entry, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange import import_files
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event
+from theorex_lab.memory import captured
 from theorex_lab.memory.context import escape, fence
 from theorex_lab.memory.observation import TRUST
 
@@ -208,7 +209,7 @@ def poisoned(tmp_path: Path) -> Iterator[Lab]:
     with opened(tmp_path / "home", contextTokens=20_000, flushThreshold=0.0, graduationThreshold=0.0) as lab:
         for day in range(7, -1, -1):
             event = {"tool_name": "WebFetch", "tool_input": {"url": "https://evil.example"}, "tool_response": CANARY}
-            body = hook._tool_used(event)
+            body = captured.tool_used(event)
             lab.journal.append([tool_event("", at=NOW - day * DAY, session=f"d{day}")._replace(body={"v": 1, **body})])
             for source in ("tool", "import", "model"):
                 lab.write_all([Entry(CANARY, "main", NOW - day * DAY, source=source)], imported=source == "import")

@@ -97,6 +97,7 @@ class Settings(Record):
     graduation_threshold: float = tunable(
         0.5, "best score of the day that a concept needs on seven days in a row", ge=0, le=1
     )
+    keep_messages: bool = tunable(True, "keep the last message of an agent's turns, from hooks and transcripts")
     evolve_window_days: float = tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
 
     # Search.

@@ -160,7 +160,8 @@ class FileLayout:
 
     names: as an error lists them.  export: (home, searcher, folder, agent=) → an `exchange.files.Exported`.  files_of: the
     files of this layout below a folder, or the file itself where it may be one.  take: (home, a function that gives the
-    searcher, path, agent=, trust_own=) → a list of `exchange.files.FileReport`.  export_places: (home, agent=, replace=).
+    searcher, path, agent=, trust_own=) → a list of `exchange.files.FileReport`.  export_places: (home, agent=) → an
+    `Exported`.  in_places: (home, agent=) → the files that this would write, there already or not.
     """
 
     names: str
@@ -169,6 +170,7 @@ class FileLayout:
     take: Callable[..., list[Any]]
     places: Callable[[Settings], list[Path]] | None = None
     export_places: Callable[..., Any] | None = None
+    in_places: Callable[..., Iterable[Path]] = lambda _home, **_chosen: ()
 
 
 class Run(NamedTuple):

@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, BinaryIO, NoReturn
 
+    from theorex_lab.journal.event import Event
+
 DEFAULT_HOME = "~/.theorex"
 DEFAULT_AGENT = "main"
 CONTEXT_FILE = "SHARED_CONTEXT.md"
+CONTEXTS_FOLDER = "contexts"
+CONFIG_FILE = "config.json"
 LOG_FILE = "hook.log"
 LARGEST_EVENT_BYTES = 16 << 20
 LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_LOG_BYTES = 1 << 20
-TOOL_CHARACTERS = 128
-INPUT_CHARACTERS = 300
-RESPONSE_CHARACTERS = 500
-PROMPT_CHARACTERS = 2_000
-_PATH_MEMBERS = ("file_path", "path", "notebook_path")
-_DEEPEST_PREVIEW = 32
-# How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
-_LOOKAHEAD_CHARACTERS = 4_096
+LARGEST_CONFIG_BYTES = 1 << 20
+LONGEST_PATH = 4_096
 
 
 def main() -> NoReturn:
     """Take the event on standard input and end with 0."""
+    import gc
+
+    gc.disable()  # all that a hook makes it needs to its end; looking for what is left costs every start 1 ms
     run()
     # All is on disk; without tearing down the interpreter the process needs a tenth less time, and ends with 0 always.
     os._exit(0)
@@ -70,31 +71,82 @@ def take(payload: bytes | None, home: str) -> str:
         return "what came in is not a JSON object; it was refused"
     name = event.get("hook_event_name")
     if name == "SessionStart":
-        return _show_context(home)
-    if not isinstance(name, str) or name not in _BODIES:
+        return _show_context(home, event)
+    from theorex_lab.memory.captured import BODIES
+
+    if not isinstance(name, str) or name not in BODIES:
         return "an event with an unknown name was ignored"
+    agent, problem = _agent()
+    return problem or _capture(home, *BODIES[name], event, agent)
+
+
+def _agent() -> tuple[str, str]:
+    """Who the agent is, or what is wrong with its name."""
     from theorex_lab.errors import InvalidInput
     from theorex_lab.ids import check_agent
 
     try:
-        agent = check_agent(os.environ.get("THEOREX_AGENT") or DEFAULT_AGENT)
+        return check_agent(os.environ.get("THEOREX_AGENT") or DEFAULT_AGENT), ""
     except InvalidInput as error:
-        return f"THEOREX_AGENT: {error}"
-    session = _session(event.get("session_id"))
-    kind, body = _BODIES[name]
-    _append(home, kind, body(event), agent, session)
-    if name == "SessionEnd" and session:
-        start_flush(home, agent, session)
+        return "", f"THEOREX_AGENT: {error}"
+
+
+def _capture(
+    home: str,
+    kind: str,
+    body_of: Callable[[Mapping[str, Any]], dict[str, Any]],
+    event: Mapping[str, Any],
+    agent: str,
+) -> str:
+    """Append what the event says; at the end of a session, see to what it leaves."""
+    session, body = _session(event.get("session_id")), body_of(event)
+    keeps_messages = kind not in ("turn_ended", "session_ended") or _keeps_messages(home)
+    if not keeps_messages and body.get("message"):
+        body["message"] = ""
+    from theorex_lab.journal.event import new_event
+
+    _append(home, lambda at: new_event(kind, body, agent=agent, session=session, at=at))
+    if kind == "session_ended" and session:
+        start_flush(home, agent, session, _transcript(event) if keeps_messages else "")
     return ""
 
 
-def start_flush(home: str, agent: str, session: str) -> None:
+def _keeps_messages(home: str) -> bool:
+    """The setting keepMessages; off too where the file of settings cannot be read, since what was wished is not known."""
+    path = os.path.join(home, CONFIG_FILE)
+    if not os.path.lexists(path):
+        return True
+    import json
+
+    try:
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            settings = json.loads(file.read(LARGEST_CONFIG_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(settings, dict):
+        return False
+    return settings.get("keepMessages", settings.get("keep_messages", True)) is True
+
+
+def _transcript(event: Mapping[str, Any]) -> str:
+    """The file that the agent's program writes the session to, '' where the event names none that could be one."""
+    path = event.get("transcript_path")
+    if not isinstance(path, str) or "\0" in path or len(path) > LONGEST_PATH:
+        return ""
+    path = os.path.expanduser(path)
+    return path if os.path.isabs(path) and path.isprintable() else ""
+
+
+def start_flush(home: str, agent: str, session: str, transcript: str = "") -> None:
     """Start `theorex flush` for the session in a process of its own, which outlives this one and writes to the log."""
     import subprocess
 
     from theorex_lab.journal.private import open_private
 
     command = [sys.executable, "-m", "theorex_lab", "flush", "--session", session, "--agent", agent, "--home", home]
+    command += ["--transcript", transcript] if transcript else []
     with open(_log_path(home), "ab", opener=open_private) as log:
         # In the home, not in the agent's folder: `python -m` would import modules that lie there.
         subprocess.Popen(
@@ -118,14 +170,13 @@ def _read(stream: BinaryIO) -> bytes | None:
     return None
 
 
-def _append(home: str, kind: str, body: dict[str, Any], agent: str, session: str) -> None:
-    """Append one event to the home's journal, dated now."""
-    from theorex_lab.journal.event import new_event
+def _append(home: str, made: Callable[[int], Event]) -> None:
+    """Append one event to the home's journal; `made` makes it of the present time, in µs."""
     from theorex_lab.journal.sqlite.store import open_journal
 
     journal = open_journal(home)
     try:
-        journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
+        journal.append([made(journal.clock.now())])
     finally:
         journal.close()
     if journal.notice:
@@ -148,128 +199,41 @@ def _session(given: object) -> str:
         return "hash-" + hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _show_context(home: str) -> str:
-    path = os.path.join(home, CONTEXT_FILE)
+def _show_context(home: str, event: Mapping[str, Any]) -> str:
+    """Print the context of the agent's project, else the one for all, and note in the journal that it was given."""
+    from theorex_lab.memory.captured import project as project_of
+
+    project = project_of(event)
+    own = os.path.join(home, CONTEXTS_FOLDER, f"{project}.md")
+    path = own if project and os.path.isfile(own) else os.path.join(home, CONTEXT_FILE)
     if not os.path.isfile(path):
         return ""
     with open(path, "rb") as file:
         text = file.read(LARGEST_CONTEXT_BYTES + 1)
-    problem = ""
     if len(text) > LARGEST_CONTEXT_BYTES:
         text = text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
-        problem = f"{CONTEXT_FILE} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut"
+        _log(home, f"{os.path.basename(path)} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut")
     # Straight to the file: what Python buffers, it writes when it ends, and a closed pipe then changes the exit code.
-    while text:
-        text = text[os.write(1, text) :]
-    return problem
+    rest = text
+    while rest:
+        rest = rest[os.write(1, rest) :]
+    return _note_recalled(home, event, path, text, project) if text else ""
 
 
-def _tool_used(event: Mapping[str, Any]) -> dict[str, Any]:
-    body = {
-        "tool": _preview(event.get("tool_name"), TOOL_CHARACTERS),
-        "input": _preview(event.get("tool_input"), INPUT_CHARACTERS),
-        "response": _preview(event.get("tool_response"), RESPONSE_CHARACTERS),
-        "source": "tool",
-    }
-    paths, trace_id = _paths(event.get("tool_input"), event.get("cwd")), _trace_id()
-    return {**body, **({"paths": paths} if paths else {}), **({"trace_id": trace_id} if trace_id else {})}
+def _note_recalled(home: str, event: Mapping[str, Any], path: str, text: bytes, project: str) -> str:
+    from theorex_lab.memory.recalled import given_of, recalled_event
 
-
-def _paths(given: object, folder: object) -> list[str]:
-    """Paths of a tool's input that lie in the agent's working folder, relative to it."""
-    if not isinstance(given, dict) or not any(name in given for name in _PATH_MEMBERS):
-        return []
-    from theorex_lab.text.masking import mask
-    from theorex_lab.text.paths import shown_path
-
-    found = [shown_path(given.get(name), folder) for name in _PATH_MEMBERS]
-    return [path for path in dict.fromkeys(found) if path and mask(path) == path]
-
-
-def _trace_id() -> str:
-    """The trace that the agent was started for, '' where there is none or its id is outside the rule."""
-    from theorex_lab.errors import InvalidInput
-    from theorex_lab.ids import check_session
-
-    try:
-        return check_session(os.environ.get("THEOREX_TRACE_ID", ""))
-    except InvalidInput:
-        return ""
-
-
-def _prompt(event: Mapping[str, Any]) -> dict[str, Any]:
-    return {"text": _preview(event.get("prompt"), PROMPT_CHARACTERS), "source": "user"}
-
-
-def _nothing(event: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
-    return {}
-
-
-_BODIES: dict[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
-    "PostToolUse": ("tool_used", _tool_used),
-    "UserPromptSubmit": ("prompt", _prompt),
-    "Stop": ("turn_ended", _nothing),
-    "SessionEnd": ("session_ended", _nothing),
-}
-
-
-def _preview(value: object, limit: int) -> str:
-    """At most `limit` characters of a text or, of any other value, of its compact JSON; masked before it is cut."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        text = _masked_start(value, limit)
-    else:
-        import json
-
-        text = json.dumps(_trimmed(value, [limit], 0), ensure_ascii=False, separators=(",", ":"))
-    if len(text) > limit:
-        text = text[: limit - 1] + "…"
-    return text.encode("utf-8", "replace").decode()  # a lone surrogate, which the journal refuses, becomes ?
-
-
-def _trimmed(value: object, budget: list[int], depth: int) -> object:
-    """The value masked, with no more of it than the characters in `budget[0]` can show."""
-    budget[0] -= 1
-    if depth > _DEEPEST_PREVIEW:
-        return "…"
-    if isinstance(value, str):
-        text = _masked_start(value, max(budget[0], 1))
-        budget[0] -= len(text)
-        return text
-    if isinstance(value, list):
-        items: list[object] = []
-        for item in value:
-            if budget[0] <= 0:
-                break
-            items.append(_trimmed(item, budget, depth + 1))
-        return items
-    if isinstance(value, dict):
-        from theorex_lab.text.masking import MASK, is_secret_member
-
-        members: dict[str, object] = {}
-        for key, item in value.items():
-            if budget[0] <= 0:
-                break
-            name = str(_trimmed(key, budget, depth))
-            members[name] = MASK if is_secret_member(key, item) else _trimmed(item, budget, depth + 1)
-        return members
-    return value
-
-
-def _masked_start(text: str, limit: int) -> str:
-    """The masked text, or a start of it longer than `limit` that no secret at its end can reach into."""
-    from theorex_lab.text.masking import mask
-    from theorex_lab.text.visible import visible  # first, so that no hidden character splits a secret's name
-
-    size = limit + 2 * _LOOKAHEAD_CHARACTERS
-    while True:
-        masked = mask(visible(text[:size]))
-        if size >= len(text):
-            return masked
-        if len(masked) >= limit + _LOOKAHEAD_CHARACTERS:
-            return masked[: limit + 1]
-        size *= 4
+    agent, problem = _agent()
+    if problem:
+        return problem
+    session, (items, tokens) = _session(event.get("session_id")), given_of(path, text)
+    _append(
+        home,
+        lambda at: recalled_event(
+            "session_start", items=items, tokens=tokens, agent=agent, session=session, project=project, at=at
+        ),
+    )
+    return ""
 
 
 def _describe(error: BaseException) -> str:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 from theorex_lab.errors import InvalidInput
 
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NAME = r"[A-Za-z0-9._-]{1,64}"  # compiled where it is used: the hook does without it
 _NAME_CHARACTERS = 40
 _LARGEST_GIT_FILE_BYTES = 8_192
 _WORKTREES = "/.git/worktrees/"
@@ -18,18 +19,23 @@ _WORKTREES = "/.git/worktrees/"
 
 def project_root(folder: str) -> str:
     """The nearest git root at or above a folder, of a worktree its main repository's; the folder itself without one."""
-    folder = os.path.realpath(folder)
-    place = folder
-    while True:
-        git = os.path.join(place, ".git")
-        if os.path.isdir(git):
-            return place
-        if os.path.isfile(git):
-            return _main_repository(git) or place
+    place = checkout_root(folder)
+    git = os.path.join(place, ".git")
+    return (_main_repository(git) if os.path.isfile(git) else "") or place
+
+
+def checkout_root(folder: str) -> str:
+    """The nearest git root at or above a folder, of a worktree its own; the folder itself without one.
+
+    Paths from here are the same in every worktree of a project.
+    """
+    folder = place = os.path.realpath(folder)
+    while not os.path.exists(os.path.join(place, ".git")):
         above = os.path.dirname(place)
         if above == place:
             return folder
         place = above
+    return place
 
 
 def project_of(folder: object) -> str:
@@ -45,20 +51,30 @@ def project_of(folder: object) -> str:
     """
     if not isinstance(folder, str) or not os.path.isabs(folder) or "\0" in folder:
         return ""
-    import hashlib
-
     root = project_root(folder)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(root))[:_NAME_CHARACTERS].strip("-") or "root"
-    return f"{name}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:8]}"
+    return f"{name}-{_sha256(os.fsencode(root))[:8]}"
 
 
 def check_project(project: str) -> str:
     """Return `project`, '' for none, or raise InvalidInput where it is outside the rule."""
-    if not isinstance(project, str) or (project and not _NAME.fullmatch(project)):
+    if not isinstance(project, str) or (project and not re.fullmatch(_NAME, project)):
         raise InvalidInput(
             f"got the project {project!r}; allowed are up to 64 of A-Z a-z 0-9 . _ -, or an existing folder"
         )
     return project
+
+
+def _sha256(content: bytes) -> str:
+    """The hash in hexadecimal digits, from the C module alone: importing `hashlib` would cost every hook 5 ms."""
+    from importlib import import_module
+
+    try:
+        sha256 = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+    except ImportError:  # another Python than CPython
+        from hashlib import sha256
+    digits: str = sha256(content).hexdigest()
+    return digits
 
 
 def _main_repository(git_file: str) -> str:

@@ -24,8 +24,12 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically
 
-EVENTS = ("PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "SessionEnd")
-_WITH_MATCHER = frozenset({"PostToolUse"})
+# Newer ones stand last: installed over older ones they come out where a first installation puts them.
+EVENTS = (
+    "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "SessionEnd",
+    "PostToolUseFailure", "PreCompact", "SubagentStop",
+)  # fmt: skip
+_WITH_MATCHER = frozenset({"PostToolUse", "PostToolUseFailure"})
 _TIMEOUT_SECONDS = 30
 _SERVERS, _SERVER = "mcpServers", "theorex"
 _OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")

@@ -50,7 +50,7 @@ def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: t
     """Several words are one query. An agent's own items and the shared web are searched, never what another keeps; of this
     folder's project, or of none.
     """
-    from theorex_lab.memory.recalled import given, note_recalled
+    from theorex_lab.memory.giving import given, note_recalled
 
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")

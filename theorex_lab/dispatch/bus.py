@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_session, derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.event import Body, Event, new_event, paths_by_use
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.visible import visible
 
@@ -96,8 +96,11 @@ class Tool:
             "input": preview(self.input, TOOL_INPUT_CHARACTERS),
             "response": preview(self.response, TOOL_RESPONSE_CHARACTERS),
             "source": "tool",
-            "trace_id": self.trace_id,
+            "ok": None,
+            "paths": paths_by_use(self.tool, ()),
+            "command": "",
             "project": start.project,
+            "trace_id": self.trace_id,
         }
         return new_event(
             "tool_used", body, agent=start.agent, session=start.session, at=self.at, lineage=[start.event_id]

@@ -225,10 +225,7 @@ class TaskBoard:
         What looks like a secret is masked, unless `keep_secrets` is given. Raises InvalidInput for anything outside the
         rules, and then nothing was written.
         """
-        if not isinstance(task_type, str) or not _TYPE.fullmatch(task_type):
-            raise InvalidInput(
-                f"got the task type {task_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
-            )
+        check_type(task_type)
         self._check_json(payload, "payload")
         with door(keep_secrets=keep_secrets):
             payload = kept_value(payload)
@@ -261,7 +258,7 @@ class TaskBoard:
         may finish what another holds.  lease_seconds: above 0 up to 864,000, by default the setting taskLeaseSeconds;
         when it is over the task may be claimed again.  Raises InvalidInput for anything outside the rules.
         """
-        name = check_agent(agent) if worker is None else _check_worker(worker)
+        name = check_agent(agent) if worker is None else check_worker(worker)
         lease = _lease_microseconds(self.home.settings.task_lease_seconds if lease_seconds is None else lease_seconds)
         lost: set[str] = set()  # steps that others took, or that were erased
         while True:
@@ -346,7 +343,7 @@ class TaskBoard:
         if not found:
             raise _unknown(task_id)
         claim = found[0]
-        name = claim.agent if worker is None else _check_worker(worker)
+        name = claim.agent if worker is None else check_worker(worker)
         if claim.body["worker"] != name:
             what = "claim it first" if standing.state == SUBMITTED else "leave it to that worker"
             raise InvalidInput(
@@ -390,18 +387,37 @@ class TaskBoard:
         return True
 
     def _check_json(self, value: Any, what: str) -> None:
-        size, allowed = len(encode(value).encode()), self.home.settings.max_text_bytes
-        if size > allowed:
-            raise InvalidInput(
-                f"got a {what} of {size} bytes as JSON; allowed are up to {allowed} (setting maxTextBytes): shorten it, or "
-                "name a file in it"
-            )
-        level = [value]
-        for _ in range(_MAX_NESTING + 1):
-            level = [each for held in level if isinstance(held, dict | list | tuple) for each in _inside(held)]
-            if not level:
-                return
-        raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")
+        check_json(value, what, self.home.settings.max_text_bytes)
+
+
+def check_json(value: Any, what: str, allowed: int) -> None:
+    """Raise InvalidInput for what is no JSON, has more than `allowed` bytes, or is nested too deeply to be read everywhere.
+
+    >>> check_json({"of": "the week"}, "payload", 100)
+    """
+    size = len(encode(value).encode())
+    if size > allowed:
+        raise InvalidInput(
+            f"got a {what} of {size} bytes as JSON; allowed are up to {allowed} (setting maxTextBytes): shorten it, or "
+            "name a file in it"
+        )
+    level = [value]
+    for _ in range(_MAX_NESTING + 1):
+        level = [each for held in level if isinstance(held, dict | list | tuple) for each in _inside(held)]
+        if not level:
+            return
+    raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")
+
+
+def check_type(task_type: str) -> str:
+    """Return the type of a task, or raise InvalidInput where it is outside the rule.
+
+    >>> check_type("summary")
+    'summary'
+    """
+    if not isinstance(task_type, str) or not _TYPE.fullmatch(task_type):
+        raise InvalidInput(f"got the task type {task_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter")
+    return task_type
 
 
 def _inside(held: dict[str, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
@@ -436,7 +452,12 @@ def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
     )
 
 
-def _check_worker(worker: str) -> str:
+def check_worker(worker: str) -> str:
+    """Return the name of a worker, or raise InvalidInput where it is outside the rule.
+
+    >>> check_worker("sage-1")
+    'sage-1'
+    """
     if not isinstance(worker, str) or not _WORKER.fullmatch(worker):
         raise InvalidInput(f"got the worker {worker!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
     return worker

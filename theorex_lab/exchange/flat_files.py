@@ -21,6 +21,7 @@ from theorex_lab.journal.private import make_file, make_folder, open_private
 
 Record = dict[str, Any]
 _LOOKED_UP_AT_ONCE = 500
+_LOOKED_INTO = 100  # lines of a file under another name
 
 
 class Appended(NamedTuple):
@@ -103,6 +104,19 @@ def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
                     yield number, _parse(line.strip())
                 except InvalidInput as error:
                     yield number, error
+
+
+def first_record(path: Path) -> Record:
+    """The first object among the lines of a file, by which it is known; empty where the beginning holds none."""
+    lines = () if path.suffix in (".json", ".db") else islice(read_lines(path), _LOOKED_INTO)
+    return next((record for _, record in lines if not isinstance(record, InvalidInput)), {})
+
+
+def without_nulls(value: Any) -> Record:
+    """A JSON object without its members that are null: they say no more than missing ones. Raises InvalidInput for none."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
+    return {key: each for key, each in value.items() if each is not None}
 
 
 def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:

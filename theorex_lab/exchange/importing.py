@@ -7,7 +7,6 @@ from typing import Any
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.fields import text_of
 from theorex_lab.exchange.flat_files import Record
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
@@ -35,8 +34,8 @@ class Importing:
 
     def source(self, record: Record, key: str, default: str = "import") -> str:
         """The source to be noted; `default` where one's own file names none. Raises InvalidInput for one that does not exist."""
-        stated = text_of(record, key, default)
-        if stated not in TRUST:
+        stated = record.get(key, default)
+        if not isinstance(stated, str) or stated not in TRUST:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
         return stated if self.trust_own else "import"
 

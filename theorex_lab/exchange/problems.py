@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+from theorex_lab.errors import InvalidInput
 
 MOST_SHOWN = 100
 _PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def noted(problems: list[str], where: int | str, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What `read` returns, or None where it refuses; the reason is noted with its place."""
+    try:
+        return read(*args, **kwargs)
+    except InvalidInput as error:
+        problems.append(f":{where}: {error}" if isinstance(where, int) else f": {where}: {error}")
+        return None
 
 
 def merged(problems: Iterable[str]) -> list[str]:

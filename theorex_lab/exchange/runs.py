@@ -2,11 +2,12 @@
 
 traces/<name>.json      a call of a model from its START to its END, with its tool events
 outcomes/<name>.json    how a decision went, with the scores as they stand now
+outcomes.jsonl          the same outcomes, a line each
 
 A name is the id, or a hash of it where the id is no plain file name; reading takes nothing from it. Whatever is
 imported keeps its times and has the source `import`; traces of that source are evidence that is shown, by which nothing
 is routed: that takes `trust_own`. What the journal holds already stays
-as it is. Whether a failure was reviewed is not in the files: in a new home it waits for its review again.
+as it is. Whether a failure was reviewed stands in reviews.jsonl, see `history`.
 """
 
 from __future__ import annotations
@@ -19,44 +20,58 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from theorex_lab.clock import to_iso
-from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
-from theorex_lab.dispatch.llm import Attempt
+from theorex_lab.config import Settings
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.evolution.outcomes import Outcome, check_score, outcome_event
-from theorex_lab.exchange.fields import (
-    EVENT_ID,
-    LARGEST,
-    concept_ids_of,
-    integer_of,
-    list_of,
-    number_of,
-    object_of,
-    text_of,
-    time_of,
-    truth_of,
-)
+from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
-from theorex_lab.exchange.flat_files import Record, append_new, write_lines
+from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, without_nulls, write_lines
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import merged
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Event, encode, new_event, tells_no_answer
+from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.text.doors import kept_value
 
-TRACES, OUTCOMES = "traces", "outcomes"
+TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
 # Neither what begins with a dot or differs only in case from another.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
-_TOOL_SESSION = "import:traces"
-_MODEL_BYTES = 1_024
+TOOL_SESSION = "import:traces"
 T = TypeVar("T")
 
 
-def write_runs(folder: Path, records: Iterator[Record], name: str, done: Exported) -> None:
+def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+    """Write a file a trace and an outcome into `folder`, and the outcomes as lines. Raises StorageError."""
+    done = Exported(folder)
+    _write_runs(folder / TRACES, _trace_records(home.views, agent), f"{TRACES}/*.json", done)
+    _write_runs(folder / OUTCOMES, _outcome_records(home, agent), f"{OUTCOMES}/*.json", done)
+    done.files[OUTCOME_LINES] = write_lines(folder / OUTCOME_LINES, map(encode, _outcome_records(home, agent)))
+    return done
+
+
+def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
+    """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
+    (own,) = places(home.settings)
+    done = Exported(own)
+    _write_runs(own, _outcome_records(home, agent), f"{own}/*.json", done)
+    return done
+
+
+def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
+    """The files that `export_outcomes` writes."""
+    (own,) = places(home.settings)
+    return [own / file_name(each.outcome_id) for each in OutcomeLog(home).outcomes(agent=agent)]
+
+
+def places(settings: Settings) -> list[Path]:
+    """Where outcomes are kept beside the home, by the settings; also where nothing is."""
+    return [settings.path("outcomes_dir")]
+
+
+def _write_runs(folder: Path, records: Iterator[Record], name: str, done: Exported) -> None:
     for record in records:
         write_lines(folder / file_name(record["id"]), [encode(record)])
         done.files[name] = done.files.get(name, 0) + 1
@@ -74,7 +89,7 @@ def file_name(run_id: str) -> str:
     return f"{sha256(run_id.encode()).hexdigest()[:32]}.id.json"
 
 
-def trace_records(views: Views, agent: str | None) -> Iterator[Record]:
+def _trace_records(views: Views, agent: str | None) -> Iterator[Record]:
     view = views.get(Traces)
     with view.lock:
         owners = view.traces["agent"].tolist()
@@ -120,7 +135,12 @@ def _tool_record(event: Event) -> Record:
     }
 
 
-def outcome_record(journal: Journal, outcome: Outcome) -> Record:
+def _outcome_records(home: Home, agent: str | None) -> Iterator[Record]:
+    for outcome in OutcomeLog(home).outcomes(agent=agent):
+        yield _outcome_record(home.journal, outcome)
+
+
+def _outcome_record(journal: Journal, outcome: Outcome) -> Record:
     record = outcome.to_dict()
     (event,) = journal.read(ids=[outcome.outcome_id])
     named = {"id": record.pop("outcome_id"), "timestamp": record.pop("at"), "session_id": record.pop("session")}
@@ -129,18 +149,39 @@ def outcome_record(journal: Journal, outcome: Outcome) -> Record:
     return {**named, **stated, "source": event.body.get("source", "agent")}
 
 
-def run_files(path: Path) -> tuple[list[Path], list[Path]]:
-    """Files of outcomes and of traces, in a folder or the one that is given."""
+def run_files(path: Path) -> list[Path]:
+    """Files of outcomes, then of traces, in a folder or the one that is given; a folder of outcomes alone is one too."""
     if path.is_file():
-        kind = _kind(path)
-        return [path] * (kind == OUTCOMES), [path] * (kind == TRACES)
-    return sorted(path.glob(f"{OUTCOMES}/*.json")), sorted(path.glob(f"{TRACES}/*.json"))
+        return [path] * (_kind(path) is not None)
+    named = [*sorted(path.glob(f"{OUTCOMES}/*.json")), path / OUTCOME_LINES, *sorted(path.glob(f"{TRACES}/*.json"))]
+    return [file for file in named if file.name != OUTCOME_LINES or file.exists()]
+
+
+def import_runs(
+    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
+) -> list[FileReport]:
+    """Import outcomes, and then traces, each in one transaction; a damaged file is reported. Raises StorageError.
+
+    Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the outcome that
+    names it, where the two are imported together.
+    """
+    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
+    by_kind: dict[str | None, list[Path]] = {}
+    if path in places(home.settings):
+        by_kind[OUTCOMES] = sorted(path.glob("*.json"))
+    for file in run_files(path):
+        by_kind.setdefault(_kind(file), []).append(file)
+    # A call names its outcome at its start; so the outcomes are read first, and first the lines, which have an order.
+    links: dict[str, str] = {}
+    takers = {OUTCOME_LINES: _import_outcomes, OUTCOMES: _import_outcomes, TRACES: _import_traces}
+    return [take(home.journal, by_kind[kind], how, links, path) for kind, take in takers.items() if by_kind.get(kind)]
 
 
 def _kind(file: Path) -> str | None:
-    """Whether a single file is an outcome or a trace, by its folder, else by what is in it."""
+    """Whether a single file is an outcome, outcomes as lines, or a trace, by its place, else by what is in it."""
     if file.suffix != ".json":
-        return None
+        known = file.name == OUTCOME_LINES or {"decision", "success"} <= first_record(file).keys()
+        return OUTCOME_LINES if known else None
     if file.parent.name in (TRACES, OUTCOMES):
         return file.parent.name
     try:
@@ -148,15 +189,17 @@ def _kind(file: Path) -> str | None:
     except InvalidInput:
         return None  # what is wrong with it is told by who reads it
     kinds = {"nodes": None, "decision": OUTCOMES, "start_time": TRACES}
-    return next((kind for key, kind in kinds.items() if key in record), None)
+    return next((kind for key, kind in kinds.items() if isinstance(record, dict) and key in record), None)
 
 
-def import_outcomes(
-    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
+def _import_outcomes(
+    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
 ) -> FileReport:
+    from theorex_lab.exchange.run_records import outcome_of
+
     report = FileReport(_place(files))
     events = []
-    for record, event in _read(files, lambda record: _outcome(record, how), report, path):
+    for record, event in _read(files, lambda record: outcome_of(record, how), report, path):
         events.append((event, 1))
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
@@ -165,11 +208,13 @@ def import_outcomes(
     return report
 
 
-def import_traces(
-    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path | None
+def _import_traces(
+    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
 ) -> FileReport:
+    from theorex_lab.exchange.run_records import trace_of
+
     report = FileReport(_place(files))
-    read = [steps for _, steps in _read(files, lambda record: _trace(record, how, links), report, path)]
+    read = [steps for _, steps in _read(files, lambda record: trace_of(record, how, links), report, path)]
     # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
     read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
     events = [
@@ -181,129 +226,48 @@ def import_traces(
 
 
 def _place(files: list[Path]) -> str:
-    return f"{files[0].parent.name}/*.json" if len(files) > 1 else f"{files[0].parent.name}/{files[0].name}"
+    return f"{files[0].parent.name}/*.json" if len(files) > 1 else _named(files[0])
 
 
-def _read(
-    files: list[Path], read: Callable[[Record], T], report: FileReport, path: Path | None
-) -> Iterator[tuple[Record, T]]:
-    """The record of each file and what `read` makes of it; what is refused is noted with its file."""
+def _named(file: Path) -> str:
+    return f"{file.parent.name}/{file.name}" if file.suffix == ".json" else file.name
+
+
+def _read(files: list[Path], read: Callable[[Record], T], report: FileReport, path: Path) -> Iterator[tuple[Record, T]]:
+    """Each record of the files and what `read` makes of it; what is refused is noted with its place."""
     for file in files:
-        try:
-            if path is not None and path.is_dir():
-                check_inside(path, file)
-            record = _document(file)
-            yield record, read(record)
-        except InvalidInput as error:
-            report.problems.append(f"{file.parent.name}/{file.name}: {error}")
+        for place, document in _documents(file, path):
+            try:
+                if isinstance(document, InvalidInput):
+                    raise document
+                encode(document)  # refuses numbers and texts that no event can hold
+                record = without_nulls(kept_value(document))
+                yield record, read(record)
+            except InvalidInput as error:
+                report.problems.append(f"{place}: {error}")
 
 
-def _document(file: Path) -> Record:
-    """The JSON object in a file, without its members that are null. Raises InvalidInput for what is none."""
+def _documents(file: Path, path: Path) -> Iterator[tuple[str, Any]]:
+    """Each JSON value of a file with its place, or what is wrong with it."""
     try:
-        record = json.loads(read_file(file))
+        if path.is_dir() and (path != file.parent or file.name == OUTCOME_LINES):
+            check_inside(path, file)
+        if file.suffix == ".json":
+            yield _named(file), _document(file)
+        else:
+            yield from ((f"{file.name}:{number}", record) for number, record in read_lines(file))
+    except InvalidInput as error:
+        yield _named(file), error
+
+
+def _document(file: Path) -> Any:
+    """The JSON value in a file. Raises InvalidInput for what is none."""
+    try:
+        return json.loads(read_file(file))
     except StorageError as error:
         raise InvalidInput(str(error)) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
-    encode(record)  # refuses numbers and texts that no event can hold
-    return object_of(kept_value(record))
-
-
-def _outcome(record: Record, how: Importing) -> Event:
-    agent = check_agent(record.get("agent_id", how.agent))
-    event = outcome_event(
-        agent=agent,
-        decision=text_of(record, "decision", ""),
-        result=text_of(record, "result", ""),
-        success=truth_of(record, "success"),
-        settings=how.settings,
-        at=time_of(record, "timestamp") if "timestamp" in record else how.now,
-        tags=list_of(record, "tags"),
-        explicit_score=record.get("explicit_score"),
-        thumbs_up=truth_of(record, "thumbs_up") if "thumbs_up" in record else None,
-        session=text_of(record, "session_id", ""),
-        source=how.source(record, "source"),
-    )
-    judge = check_score(record.get("judge_score"), "judge's score")
-    body = {**event.body, "judge": judge, "concepts": _concepts(record, event.body["concepts"])}
-    if "decided_at" in record:
-        body["decided_at"] = to_iso(time_of(record, "decided_at"))
-    stated = record.get("id", encode(record))
-    return event._replace(id=_outcome_id(stated), body=body)
-
-
-def _outcome_id(stated: Any) -> str:
-    """The id of an outcome's event: what the file says where that is an event's id, else one made of it."""
-    return str(stated) if EVENT_ID.fullmatch(str(stated)) else derived_event_id("outcome", stated)
-
-
-def _concepts(record: Record, found: list[int]) -> list[int]:
-    """The concepts that a file of ours states; ids of another kind mean nothing here, so those `found` in the texts."""
-    stated = list_of(record, "concept_ids")
-    try:
-        return list(dict.fromkeys(concept_ids_of(stated))) if "concept_ids" in record else found
-    except InvalidInput:
-        return found
-
-
-def _trace(record: Record, how: Importing, links: dict[str, str]) -> list[Event]:
-    """START, tool events and END of a trace; those of an open one without END."""
-    start, source = _start(record, how, links), {"source": how.source(record, "source", "model")}
-    steps = [_with(start.event(), source)]
-    for position, each in enumerate(list_of(record, "events")):
-        steps.append(_tool(object_of(each), start, position, how))
-    if "end_time" in record or "success" in record:
-        steps.append(_with(_end(record, start).event(start), source))
-    return steps
-
-
-def _with(event: Event, more: Record) -> Event:
-    return event._replace(body={**event.body, **more})
-
-
-def _start(record: Record, how: Importing, links: dict[str, str]) -> Start:
-    trace_id, agent = check_trace_id(record.get("id", "")), check_agent(record.get("agent_id", how.agent))
-    tags = list_of(record, "tags")
-    (query_type,) = check_tags([record.get("query_type", tags[0] if tags else "general")])
-    outcome_id = _outcome_id(record["outcome_id"]) if "outcome_id" in record else None
-    return Start(
-        trace_id,
-        agent,
-        time_of(record, "start_time"),
-        text_of(record, "task", ""),
-        query_type,
-        _model(record),
-        text_of(record, "session_id", ""),
-        tuple(check_tags([tag for tag in tags if tag != query_type])),
-        tuple(clean(text_of({"reason": each}, "reason", "")) for each in list_of(record, "reasons")),
-        number_of(record, "context_pct", 0.0, 0, 100),
-        integer_of(record, "query_tokens", 0, 0),
-        links.get(trace_id, outcome_id),
-    )
-
-
-def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
-    """One tool event, under our names or those that a coding agent's hook gives."""
-    tool = Tool(
-        start.trace_id,
-        time_of(record, "at") if "at" in record else start.at,
-        text_of(record, "tool", text_of(record, "tool_name", "")),
-        _said(record, "input"),
-        _said(record, "response"),
-    )
-    own = str(record.get("id"))
-    event = tool.event(start)
-    return event._replace(
-        id=own if EVENT_ID.fullmatch(own) else derived_event_id("tool used", start.trace_id, position),
-        session=_TOOL_SESSION,
-        body={**event.body, "source": how.source(record, "source")},
-    )
-
-
-def _said(record: Record, key: str) -> str:
-    value = record.get(key, record.get(f"tool_{key}", ""))
-    return value if isinstance(value, str) else encode(value)
 
 
 def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
@@ -313,54 +277,5 @@ def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
         return []
     start = steps[0]
     made = derived_event_id("flushed", start.id, *tools)
-    body = {"upto": LARGEST}
-    return [new_event("flushed", body, agent=start.agent, session=_TOOL_SESSION, at=start.at, event_id=made)]
-
-
-def _end(record: Record, start: Start) -> End:
-    lost = truth_of({"lost": False, **record}, "lost")
-    how_it_went = _attempt(
-        {**record, "tokens": record.get("total_tokens"), "success": record.get("success")}, lost=lost
-    )
-    attempts = [_attempt(object_of(each)) for each in list_of(record, "attempts")]
-    if "attempts" not in record and start.model and not lost:
-        attempts = [how_it_went]
-    unavailable = all(each.unavailable for each in attempts or [how_it_went]) and not (how_it_went.success or lost)
-    return End(
-        start.trace_id,
-        time_of(record, "end_time"),
-        how_it_went.success,
-        start.model,
-        how_it_went.tokens,
-        how_it_went.latency_ms,
-        how_it_went.error,
-        text_of(record, "response", ""),
-        tuple(attempts),
-        lost,
-        unavailable=unavailable,
-    )
-
-
-def _attempt(record: Record, *, lost: bool = False) -> Attempt:
-    """How a model did. One that failed has no latency, whatever the file says: it would seem the fastest."""
-    success = truth_of(record, "success") and not lost
-    stated = object_of(record)
-    latency_ms, cost = (
-        number_of(stated, name, None, 0, LARGEST) if name in stated else None for name in ("latency_ms", "cost")
-    )
-    error = text_of(stated, "error", "") if "error" in stated else None
-    unavailable = truth_of({"unavailable": tells_no_answer(error), **stated}, "unavailable")
-    return Attempt(
-        _model(stated),
-        success,
-        latency_ms if success else None,
-        integer_of(stated, "tokens", None, 0) if "tokens" in stated else None,
-        cost,
-        error,
-        unavailable and not success,
-    )
-
-
-def _model(record: Record) -> str:
-    model = text_of(record, "model", "")
-    return check_text(model, _MODEL_BYTES) if model else ""
+    body = {"upto": 2**62}
+    return [new_event("flushed", body, agent=start.agent, session=TOOL_SESSION, at=start.at, event_id=made)]

@@ -34,10 +34,13 @@ else:
 # skipped by every view.
 VERSIONS: dict[str, int] = {
     "observation": 2,  # a text that was written, with the concepts extracted from it
-    "tool_used": 1,  # a tool call of an agent: its name, previews of input and response
-    "prompt": 1,  # what a person asked of an agent
-    "turn_ended": 1,  # the agent finished an answer
-    "session_ended": 1,  # the session is over; its tool events may be flushed
+    "tool_used": 2,  # a tool call of an agent: name, previews of input and response, ok, paths, command, project
+    "prompt": 2,  # what a person asked of an agent, in which project
+    "turn_ended": 2,  # the agent, or one that it had started, finished an answer; its last message
+    "turn_message": 1,  # the last message of a turn whose end did not hold it, as a transcript has it
+    "compacting": 1,  # the agent is about to summarize what it has in its context
+    "session_ended": 2,  # the session is over; its tool events may be flushed
+    "recalled": 1,  # what of the memory was given to an agent: how, for which query, which items, how many tokens
     "erasure": 2,  # ids of the events whose bodies were erased, and of each kind the lowest seq among them
     "lost": 1,  # stands where a salvage found no sound event
     "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs
@@ -53,11 +56,15 @@ VERSIONS: dict[str, int] = {
     "review_failed": 2,  # a reviewer did not answer, or said nothing that could be used; the failure waits for others
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
+    "heard": 1,  # what another home's file tells of its tasks, policies or reviews: history, which no view takes in
     "nightly": 1,  # the steps of one night and how each ended
-    "recalled": 1,  # what an agent was given: how, for which query, the ids of its items, tokens, project
 }
 # What hooks append as it happens; once flushed it may be archived.
-RAW_KINDS = ("tool_used", "prompt", "turn_ended", "session_ended")
+RAW_KINDS = ("tool_used", "prompt", "turn_ended", "turn_message", "compacting", "session_ended", "recalled")
+# The tools whose paths were written to; the names are folded as `tool_key` does.
+_EDITING = frozenset(
+    {"edit", "write", "multiedit", "notebookedit", "applypatch", "searchreplace", "writefile", "editfile", "createfile"}
+)
 
 
 def _owner_out_of_sight(body: Body) -> Body:
@@ -69,6 +76,31 @@ def _owner_out_of_sight(body: Body) -> Body:
 def _by_its_model(body: Body) -> Body:
     """Version 1 named the model alone, `unavailable` where none had answered: then nobody has tried."""
     return {**body, "reviewer": "" if body["model_used"] == "unavailable" else body["model_used"]}
+
+
+def tool_key(tool: str) -> str:
+    """A tool's name as agents' names for it have in common: without its server, signs between words, and capitals.
+
+    >>> tool_key("MultiEdit"), tool_key("apply_patch"), tool_key("mcp__files__write_file")
+    ('multiedit', 'applypatch', 'writefile')
+    """
+    return tool.rpartition("__")[2].replace("_", "").replace("-", "").lower()
+
+
+def paths_by_use(tool: str, paths: Sequence[str]) -> dict[str, list[str]]:
+    """The paths of a tool call under `read` or, where the tool writes to them, `edited`.
+
+    >>> paths_by_use("Write", ["a.py"])
+    {'read': [], 'edited': ['a.py']}
+    """
+    writes = tool_key(tool) in _EDITING
+    return {"read": [] if writes else list(paths), "edited": list(paths) if writes else []}
+
+
+def _tool_without_result(body: Body) -> Body:
+    """Version 1 did not say whether the tool did its work, nor which of its paths it wrote to."""
+    paths = paths_by_use(str(body.get("tool", "")), body.get("paths", ()))
+    return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
 
 
 # How this toolkit said, before attempts were marked, that no answer came from a language model.
@@ -109,6 +141,10 @@ def without_project(body: Body) -> Body:
 # (kind, v) -> the function that turns a body of version v into one of version v + 1.
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
+    ("tool_used", 1): _tool_without_result,
+    ("prompt", 1): lambda body: {**body, "project": ""},
+    ("turn_ended", 1): lambda body: {**body, "message": "", "source": "agent", "subagent": False, "project": ""},
+    ("session_ended", 1): lambda body: {**body, "project": ""},
     ("trace_started", 1): _owner_out_of_sight,
     ("trace_started", 2): without_project,
     **dict.fromkeys([(kind, 1) for kind in ("observation", "task_submitted", "outcome")], without_project),

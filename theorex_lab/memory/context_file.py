@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.files import exclusive, write_atomically
 from theorex_lab.journal.private import make_folder
+from theorex_lab.memory.recalled import note_of, note_text
 
 if TYPE_CHECKING:
     from theorex_lab.memory.context import Context
@@ -21,14 +22,18 @@ _LOCK = "context.lock"
 def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Context:
     """Render a context into the file, which is replaced as a whole. `locks`: the folder that holds the lock.
 
-    It is rendered under the lock, so that nothing from before an erasure is written after it. Raises StorageError where
-    the file cannot be written.
+    It is rendered under the lock, so that nothing from before an erasure is written after it. In the home, a note beside
+    it tells what it gives, see `recalled.given_of`. Raises StorageError where a file cannot be written.
     """
     try:
         make_folder(str(file.parent))
         with exclusive(locks / _LOCK, wait=True):
             rendered = render()
-            write_atomically(file, rendered.text.encode())
+            text = rendered.text.encode()
+            write_atomically(file, text)
+            if file.parent.resolve().is_relative_to(locks.resolve().parent):
+                # After the text: in between, the note is one of another text, and not believed.
+                write_atomically(Path(note_of(str(file))), note_text(text, rendered.items, rendered.tokens))
     except OSError as error:
         raise StorageError(
             f"cannot write {file}: {error.strerror}; the old file is untouched; choose another with --output"
@@ -49,13 +54,15 @@ def remove_contexts(folder: Path, locks: Path) -> None:
 
 
 def remove_context(file: Path, locks: Path) -> None:
-    """Remove a rendered context, one that is being written too, and the drafts of it that killed processes left.
+    """Remove a rendered context and the note beside it, those being written too, and drafts that killed processes left.
 
     Raises StorageError where that fails.
     """
     try:
         with exclusive(locks / _LOCK, wait=True):
-            for each in (file, *file.parent.glob(f".{file.name}.*")):
+            # With two dots: the drafts of the note.
+            drafts = (each for dots in ("", ".") for each in file.parent.glob(f"{dots}.{file.name}.*"))
+            for each in (file, *drafts):
                 each.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(f"cannot remove {file}: {error.strerror}; remove it by hand, and repeat") from error

@@ -1,37 +1,47 @@
-"""What an agent was given of its memory is an event too: by it one can see what was of use."""
+"""What of the memory was given to an agent, as an event. Standard library only: the hook says it too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypedDict
+import json
+import os
+import zlib
 
-from theorex_lab.errors import StorageError
-from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.filling import count_tokens
-from theorex_lab.text.doors import kept_text
 
+TYPE_CHECKING = False  # importing `typing` for it would cost every session's start 5 ms
 if TYPE_CHECKING:
-    from theorex_lab.memory.retrieve import Hit
+    from collections.abc import Sequence
 
-_QUERY_CHARACTERS = 1_000
+QUERY_CHARACTERS = 500
+_LARGEST_NOTE_BYTES = 1 << 20
+_BYTES_PER_TOKEN = 4  # as `filling.count_tokens` estimates
 
 
 def recalled_event(
     how: str,
     *,
     query: str = "",
-    items: Iterable[str] = (),
+    items: Sequence[str] = (),
     tokens: int = 0,
     agent: str,
     session: str = "",
     project: str = "",
     at: int,
 ) -> Event:
-    """The event of what was given to an agent: how (such as search, boot_aware), for which query, and the ids of its items."""
+    """An event `recalled`: what was given to an agent. It counts nowhere as a mention.
+
+    how: by which door, as "session_start".  query: what was asked, '' for nothing; masked and cut to 500 characters.
+    items: ids of what was given, as far as they are known.  tokens: how long it was.  at: µs.
+    Raises InvalidInput for an agent or session outside the rules.
+
+    >>> recalled_event("session_start", tokens=12, agent="main", at=0).body["how"]
+    'session_start'
+    """
+    from theorex_lab.text.preview import preview
+
     body = {
         "how": how,
-        "query": kept_text(query)[:_QUERY_CHARACTERS],
+        "query": preview(query, QUERY_CHARACTERS),
         "items": list(items),
         "tokens": tokens,
         "project": project,
@@ -39,40 +49,28 @@ def recalled_event(
     return new_event("recalled", body, agent=agent, session=session, at=at)
 
 
-class Given(TypedDict):
-    """What was given: ids of items, and tokens."""
+def note_of(file: str) -> str:
+    """The path of the note that tells what a rendered context gives."""
+    folder, name = os.path.split(file)
+    return os.path.join(folder, f".{name}.items.json")
 
-    items: list[str]
-    tokens: int
+
+def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
+    """The note for a context of this text: its size and checksum, its tokens and the ids of its items."""
+    known = {"bytes": len(text), "crc32": zlib.crc32(text), "tokens": tokens, "items": list(items)}
+    return json.dumps(known, separators=(",", ":")).encode()
 
 
-def given(hits: Iterable[Hit]) -> Given:
-    """What a search gave.
+def given_of(file: str, text: bytes) -> tuple[list[str], int]:
+    """Ids of the items in the text that a context's file holds, and its tokens, by the note beside it.
 
-    >>> given([])
-    {'items': [], 'tokens': 0}
+    Where the note is missing, broken or of another text: no ids, and the tokens estimated.
     """
-    found = list(hits)
-    return {"items": [hit.id for hit in found], "tokens": sum(count_tokens(hit.text) for hit in found)}
-
-
-def note_recalled(
-    home: Home,
-    how: str,
-    *,
-    query: str = "",
-    items: Iterable[str] = (),
-    tokens: int = 0,
-    agent: str,
-    session: str = "",
-) -> str:
-    """Append the event of what is given to an agent; where nothing can be written it says so, else ''."""
-    event = recalled_event(
-        how, query=query, items=items, tokens=tokens, agent=agent, session=session, project=home.project,
-        at=home.clock.now(),
-    )  # fmt: skip
     try:
-        home.journal.append([event])
-    except StorageError as error:
-        return f"what was given is not noted: {error}"
-    return ""
+        with open(note_of(file), "rb") as opened:
+            known = json.loads(opened.read(_LARGEST_NOTE_BYTES))
+        if (known["bytes"], known["crc32"]) == (len(text), zlib.crc32(text)):
+            return [item for item in known["items"] if isinstance(item, str)], int(known["tokens"])
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        pass  # the text was shown all the same
+    return [], -(-len(text) // _BYTES_PER_TOKEN)

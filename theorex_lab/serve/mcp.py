@@ -31,7 +31,7 @@ from theorex_lab.design import Tool
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
-from theorex_lab.memory.recalled import given
+from theorex_lab.memory.giving import given
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
 from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped

@@ -11,8 +11,8 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
+from theorex_lab.memory.giving import Given, note_recalled
 from theorex_lab.memory.projects import find_project
-from theorex_lab.memory.recalled import Given, note_recalled
 
 _WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
 

@@ -13,7 +13,9 @@ from theorex_lab.console import emit, keeps_secrets, one_row, open_lab, reads_pr
 from theorex_lab.console.agents import agent_option, nearest, note, own_agent
 from theorex_lab.console.number import CONCEPT_ID, PERCENT, RESULTS
 from theorex_lab.designs.theorex.command_names import COMMANDS
+from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_session
+from theorex_lab.memory.transcript import keep_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +63,16 @@ def prune(agent: str | None) -> None:
 @tends_project
 @_AGENT
 @click.option("--session", default=None, help="The session; default: all of the agent's.")
-def flush(agent: str | None, session: str | None) -> None:
+@click.option(
+    "--transcript", metavar="F", help="Keep last messages that its turns lack from this file; with --session."
+)
+def flush(agent: str | None, session: str | None, transcript: str | None) -> None:
     """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing."""
     theorex, name = _theorex(), own_agent(agent)
+    if transcript is not None:
+        if not session:
+            raise InvalidInput("got --transcript without --session; name the session that the transcript is of")
+        keep_messages(theorex.home, Path(transcript), agent=name, session=check_session(session))
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
     done = [theorex.flush(each, agent=name) for each in sessions]
     result = {
@@ -189,7 +198,7 @@ def context_monitor(agent: str | None, session: str, context_pct: float) -> None
 
 
 def _note_given(theorex: Theorex, how: str, context: Context, agent: str, session: str = "") -> None:
-    from theorex_lab.memory.recalled import note_recalled
+    from theorex_lab.memory.giving import note_recalled
 
     problem = note_recalled(theorex.home, how, items=context.items, tokens=context.tokens, agent=agent, session=session)
     if problem:

@@ -61,13 +61,14 @@ DESIGN = Design(
     ),
     files=(
         FileLayout(
-            names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, short-term/*.jsonl, stm.jsonl, "
-            "embeddings.jsonl, cold-store.db",
+            names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments.jsonl, short-term/*.jsonl, "
+            "stm.jsonl, embeddings.jsonl, cold-store.db",
             export=later(f"{_HERE}.exchange:export_files"),
             files_of=later(f"{_HERE}.exchange:files_of"),
             take=later(f"{_HERE}.exchange:import_files"),
             places=later(f"{_HERE}.exchange:places"),
             export_places=later(f"{_HERE}.exchange:export_places"),
+            in_places=later(f"{_HERE}.exchange:in_places"),
         ),
     ),
     agents=later(f"{_HERE}.steps:agents_of"),

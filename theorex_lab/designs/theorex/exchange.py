@@ -3,6 +3,7 @@
 agents/<agent>/axon.json      concepts and links of an agent, as Graphology exports a graph
 shared-axon.json              the shared web in the same shape, with what each agent contributed
 observations.jsonl            every sentence as it was written
+moments.jsonl                 those of them that are moments, with the places they tell of, under the same members
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
 embeddings.jsonl              vectors of the embedder in use
 SHARED_CONTEXT.md             the context as it is now; it is not read back
@@ -25,14 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex import exchange_read as reading
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.moments import MOMENT_TYPE
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
-from theorex_lab.exchange.files import Exported, FileReport, portable, refuse_to_replace
+from theorex_lab.exchange.files import Exported, FileReport, portable
 from theorex_lab.exchange.flat_files import (
     Appended,
     Record,
@@ -55,7 +56,8 @@ from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.vectors import KEY_BYTES
 
-AXON, SHARED, OBSERVATIONS, STM = "axon.json", "shared-axon.json", "observations.jsonl", "stm.jsonl"
+AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
+OBSERVATIONS, MOMENTS = "observations.jsonl", "moments.jsonl"
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 _VECTORS_AT_ONCE = 1_000
@@ -81,8 +83,9 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
                 axon, short_term, home.settings, now, name, path
             )
         done.files[SHARED] = _write_shared(axon, shared, home.settings, now, agents, folder / SHARED)
-        sentences = writing.observation_records(axon, home.journal, axon.seq, agents)
-        done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, sentences))
+        for file, only in ((OBSERVATIONS, None), (MOMENTS, MOMENT_TYPE)):
+            sentences = writing.observation_records(axon, home.journal, axon.seq, agents, only)
+            done.files[file] = write_lines(folder / file, map(encode, sentences))
         _export_short_term(home.views, short_term, now, agents, done)
     _export_vectors(searcher, agents, done)
     if agent is None:
@@ -91,25 +94,35 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
     return done
 
 
-def export_places(home: Home, *, agent: str | None = None, replace: bool = False) -> Exported:
+def export_places(home: Home, *, agent: str | None = None) -> Exported:
     """Write what the original system reads where it looks for it: axons, the shared axon, and what sleeps.
 
-    The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Raises FilesThere, with nothing
-    written, where a file is there already and `replace` is not given; StorageError where one cannot be written.
+    The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Each file is replaced; raises StorageError
+    where one cannot be written.
     """
     axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
     folder, web, cold = places(home.settings)
     now, done = home.clock.now(), Exported(folder)
     with axon.lock, shared.lock, short_term.lock:
         agents = _agents(axon, shared, short_term, agent)
-        axons = {name: folder / name / "theorex" / AXON for name in _with_axon(axon, agents)}
-        if not replace:
-            refuse_to_replace([*axons.values(), web, cold])
+        axons = {name: _place(folder, name) for name in _with_axon(axon, agents)}
         for name, path in axons.items():
             done.files[str(path)] = _write_axon(axon, short_term, home.settings, now, name, path)
         done.files[str(web)] = _write_shared(axon, shared, home.settings, now, agents, web)
         done.files[str(cold)] = write_cold(cold, writing.cold_nodes(axon, now, home.settings, axons))
     return done
+
+
+def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
+    """The files that `export_places` writes."""
+    axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
+    folder, *others = places(home.settings)
+    with axon.lock, shared.lock, short_term.lock:
+        return [*(_place(folder, each) for each in _with_axon(axon, _agents(axon, shared, short_term, agent))), *others]
+
+
+def _place(folder: Path, agent: str) -> Path:
+    return folder / agent / "theorex" / AXON
 
 
 def places(settings: Settings) -> list[Path]:
@@ -197,7 +210,7 @@ def files_of(path: Path) -> list[Path]:
         return [path]
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
-    named = [path / name for name in (OBSERVATIONS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
+    named = [path / name for name in (OBSERVATIONS, MOMENTS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
     return [file for file in [*axons, *named[0], *days, *named[1]] if file.exists()]
 
 
@@ -211,6 +224,8 @@ def _import_file(
     problems: list[str],
 ) -> Appended:
     """Import one file. What cannot be read is noted in `problems`, each from the place on: ":12: reason"."""
+    from theorex_lab.designs.theorex import exchange_read as reading
+
     kind = _kind(file)
     if kind == EMBEDDINGS:
         return _import_vectors(file, searcher(), problems)
@@ -235,8 +250,8 @@ def _kind(file: Path) -> str:
     """Which of the files it is, by its name, else by what is in it."""
     if file.parent.name == SHORT_TERM and file.suffix == ".jsonl":
         return STM
-    if file.name in (AXON, SHARED, OBSERVATIONS, STM, EMBEDDINGS):
-        return file.name
+    if file.name in (AXON, SHARED, OBSERVATIONS, MOMENTS, STM, EMBEDDINGS):
+        return OBSERVATIONS if file.name == MOMENTS else file.name
     if file.suffix == ".db":
         return COLD
     if file.suffix == ".json":

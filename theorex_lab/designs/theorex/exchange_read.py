@@ -7,31 +7,23 @@ twice imports it once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import AfterValidator, Field
 
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.fields import (
-    EVENT_ID,
-    LARGEST,
-    concept_id_of,
-    concept_ids_of,
-    integer_of,
-    noted,
-    number_of,
-    object_of,
-    text_of,
-    time_of,
-    time_or_earliest,
-)
-from theorex_lab.exchange.flat_files import Record
+from theorex_lab.exchange import schema
+from theorex_lab.exchange.flat_files import Record, without_nulls
 from theorex_lab.exchange.importing import Importing
+from theorex_lab.exchange.problems import noted
 from theorex_lab.ids import check_agent, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
@@ -43,6 +35,7 @@ LABEL_CHARACTERS = 128
 AT_ONCE = 1_000  # links, or contributions, of one event
 
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
+_MENTIONS = "a list of [id, canonical form, surface form, count]"
 Read = Iterator[tuple[Event, int]]
 Lines = Iterable[tuple[int, Record | InvalidInput]]
 
@@ -51,6 +44,114 @@ class _Concept(NamedTuple):
     id: int
     label: str
     surface: str
+
+
+@lru_cache(maxsize=64)
+def _checked_type(observation_type: str) -> str:
+    new_observation(Entry("-", "main", observation_type=observation_type), Settings(), 0)
+    return observation_type
+
+
+_Count = Annotated[int, schema.whole(1)]
+_Tone = Annotated[int | float, schema.within(-1, 1)]
+_Decayed = Annotated[int | float, schema.within(0, schema.LARGEST)]
+_SUM = Field(ge=-schema.LARGEST, le=schema.LARGEST, description="a number from -frequency_count to frequency_count")
+_HALF_LIVES = len(COUNT_HALF_LIVES_DAYS)
+
+
+class _Named(schema.FileRecord):
+    """What names a concept."""
+
+    canonical_form: schema.Text = ""
+    surface_form: schema.Text = ""
+
+
+class _Numbered(schema.FileRecord):
+    concept_id: schema.ConceptId
+
+
+class _Refused(schema.FileRecord):
+    refused: schema.ConceptIds
+
+
+class _Faded(schema.FileRecord):
+    faded: schema.ConceptIds = Field(default=[])
+
+
+class _Stated(schema.FileRecord):
+    """The numbers of a concept, in an axon, the shared web or a cold store."""
+
+    frequency_count: _Count = 1
+    last_seen: schema.TimeOrEarliest = EARLIEST
+    first_seen: schema.TimeOrEarliest = EARLIEST
+    fix_count: Annotated[int, schema.whole(0)] = 0
+    source_weight: schema.Share = 0
+    sentiment_tier: schema.Text = "neutral"
+    sentiment: _Tone = 0
+    sentiment_sum: Annotated[int | float, _SUM] = 0
+    observation_type: Annotated[schema.Text, AfterValidator(_checked_type)] = DEFAULT_TYPE
+    scanned_tier: schema.Text = Tier.NEUTRAL.name
+    relevance_tier: schema.Text = Tier.NEUTRAL.name
+    decayed_counts: list[_Decayed] = Field(
+        [], min_length=_HALF_LIVES, max_length=_HALF_LIVES, description=f"a list of {_HALF_LIVES} numbers from 0"
+    )
+
+
+class _Own(schema.FileRecord):
+    """The numbers of the owner's own mentions of a concept."""
+
+    count: Annotated[int, schema.whole(0)]
+    fix_count: Annotated[int, schema.whole(0)]
+    first_seen: schema.Time
+    last_seen: schema.Time
+
+
+class _Link(schema.FileRecord):
+    strength: schema.Share = LINK_FIRST
+    co_occurrence_count: _Count = 1
+    last_co_occurrence: schema.TimeOrEarliest = EARLIEST
+
+
+class _Attributes(schema.FileRecord):
+    """Attributes of an agent's graph."""
+
+    graduated: dict[schema.ConceptId, schema.Time] = Field(default={}, description="an object of concepts and times")
+
+
+class _Sentence(schema.FileRecord):
+    id: Any = None
+    text: Any = ""
+    timestamp: schema.Time
+    agent_id: schema.Agent = "main"
+    observation_type: schema.Text = DEFAULT_TYPE
+    tags: schema.Items
+    session_id: schema.Text = ""
+    source_weight: schema.Share = 0
+    lineage: schema.EventIds = Field(default=[])
+
+
+class _Extracted(schema.FileRecord):
+    """What was found in a sentence, where its concepts come along."""
+
+    concepts: Annotated[list[Annotated[list[Any], Field(min_length=4, max_length=4)]], Field(description=_MENTIONS)]
+    sentiment: _Tone = 0.0
+    extractor: _Count = 1
+
+
+class _Mention(schema.FileRecord):
+    count: _Count
+
+
+class _Kept(schema.FileRecord):
+    """A record of the short-term memory."""
+
+    id: Any = None
+    timestamp: schema.Time
+    agent_id: schema.Agent = "main"
+    session_id: schema.Session = ""
+    frequency_count: _Count = 1
+    composite_score: schema.Share
+    source_weight: schema.Share = 0
 
 
 def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) -> Read:
@@ -158,41 +259,40 @@ def _node_stated(node: Any, how: Importing) -> Body:
 
 def _stated(attributes: Record, how: Importing) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
-    concept = _concept(attributes, how)
-    last_seen = time_or_earliest(attributes, "last_seen")
-    count = integer_of(attributes, "frequency_count", 1, 1)
-    tone = _SENTIMENTS.get(text_of(attributes, "sentiment_tier", "neutral"), 0.0)
-    kind = _checked_type(text_of(attributes, "observation_type", DEFAULT_TYPE))
+    concept, stated = _concept(attributes, how), schema.checked(_Stated, attributes)
+    count, kind = stated.frequency_count, stated.observation_type
+    tone = _SENTIMENTS.get(stated.sentiment_tier, 0.0)
+    total = stated.given("sentiment_sum", stated.given("sentiment", tone) * count)
+    if not -count <= total <= count:
+        raise InvalidInput(f"sentiment_sum is {total!r}; allowed is {_SUM.description}, which is {count}")
     return {
         "concepts": [[*concept, count]],
         "type": kind,
         "source": how.source(attributes, "trust"),
-        "tier": _tier(attributes),
-        "last_seen": last_seen,
-        "first_seen": time_or_earliest(attributes, "first_seen") if "first_seen" in attributes else last_seen,
-        "fix_count": integer_of(attributes, "fix_count", count if kind == "trace_fix" else 0, 0),
-        "source_weight": number_of(attributes, "source_weight", how.settings.source_weight(how.agent), 0, 1),
-        "sentiment_sum": number_of(
-            attributes, "sentiment_sum", number_of(attributes, "sentiment", tone, -1, 1) * count, -count, count
-        ),
-        "decayed": _decayed(attributes, count),
-        **(_said(object_of(attributes["said"]), count) if how.trust_own and attributes.get("said") else {}),
+        "tier": _tier(stated),
+        "last_seen": stated.last_seen,
+        "first_seen": stated.given("first_seen", stated.last_seen),
+        "fix_count": stated.given("fix_count", count if kind == "trace_fix" else 0),
+        "source_weight": stated.given("source_weight", how.settings.source_weight(how.agent)),
+        "sentiment_sum": total,
+        # Where the file has none, every mention counts as the last one.
+        "decayed": stated.given("decayed_counts", [float(count)] * _HALF_LIVES),
+        **(_said(attributes["said"], count) if how.trust_own and attributes.get("said") else {}),
     }
 
 
-def _said(record: Record, count: int) -> Body:
+def _said(stated: Any, count: int) -> Body:
     """Levels of trust of who said a concept, and the numbers of the owner's own mentions, of `count` in all."""
+    record = without_nulls(stated)
     levels = {name: record.get(name) for name in ("affirmed", "refused", "heard")}
-    if wrong := [
-        name
-        for name, level in levels.items()
-        if level is not None and (not isinstance(level, str) or level not in TRUST)
-    ]:
-        raise InvalidInput(f"{wrong[0]} is {levels[wrong[0]]!r:.80}; allowed are {', '.join(TRUST)}")
+    for name, level in levels.items():
+        if level is not None and (not isinstance(level, str) or level not in TRUST):
+            raise InvalidInput(f"{name} is {level!r:.80}; allowed are {', '.join(TRUST)}")
     if levels["affirmed"] is None:
         return {"said": levels}
-    numbers = {name: min(integer_of(record, name, None, 0), count) for name in ("count", "fix_count")}
-    return {"said": {**levels, **numbers, **{name: time_of(record, name) for name in ("first_seen", "last_seen")}}}
+    own = schema.checked(_Own, record)
+    numbers = {"count": min(own.count, count), "fix_count": min(own.fix_count, count)}
+    return {"said": {**levels, **numbers, "first_seen": own.first_seen, "last_seen": own.last_seen}}
 
 
 def _cold(record: Record | InvalidInput, how: Importing) -> tuple[str, Body]:
@@ -201,22 +301,8 @@ def _cold(record: Record | InvalidInput, how: Importing) -> tuple[str, Body]:
     return agent, _stated({**attributes, "scanned_tier": Tier.SLEEPING.name}, replace(how, agent=agent))
 
 
-@lru_cache(maxsize=64)
-def _checked_type(observation_type: str) -> str:
-    new_observation(Entry("-", "main", observation_type=observation_type), Settings(), 0)
-    return observation_type
-
-
-def _decayed(attributes: Record, count: int) -> list[float]:
-    """Decayed counts at last_seen; where the file has none, every mention counts as the last one."""
-    stated = attributes.get("decayed_counts", [float(count)] * len(COUNT_HALF_LIVES_DAYS))
-    if not isinstance(stated, list) or len(stated) != len(COUNT_HALF_LIVES_DAYS):
-        raise InvalidInput(f"decayed_counts is {stated!r}; allowed are {len(COUNT_HALF_LIVES_DAYS)} numbers")
-    return [number_of({"decayed_counts": each}, "decayed_counts", None, 0, LARGEST) for each in stated]
-
-
-def _tier(attributes: Record) -> str:
-    tier = text_of(attributes, "scanned_tier", text_of(attributes, "relevance_tier", Tier.NEUTRAL.name))
+def _tier(stated: _Stated) -> str:
+    tier: str = stated.given("scanned_tier", stated.relevance_tier)
     if tier not in Tier.__members__:
         raise InvalidInput(f"the tier is {tier!r}; allowed are {', '.join(Tier.__members__)}")
     return tier
@@ -224,9 +310,9 @@ def _tier(attributes: Record) -> str:
 
 def _concept(record: Record, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
-    limit = how.settings.max_text_bytes
-    label = kept_text(text_of(record, "canonical_form", ""))
-    surface = check_text(kept_text(text_of(record, "surface_form", label)), limit)
+    limit, named = how.settings.max_text_bytes, schema.checked(_Named, record)
+    label = kept_text(named.canonical_form)
+    surface = check_text(kept_text(named.given("surface_form", label)), limit)
     _check_label(surface)
     label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
     _check_label(label)
@@ -272,26 +358,20 @@ def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
 
 def _weight(attributes: Record) -> list[int]:
     """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
-    strength = number_of(attributes, "strength", LINK_FIRST, 0, 1)
-    count = max(1, round((strength - LINK_FIRST) / LINK_STEP) + 1)
-    return [
-        integer_of(attributes, "co_occurrence_count", count, 1),
-        time_or_earliest(attributes, "last_co_occurrence"),
-    ]
+    link = schema.checked(_Link, attributes)
+    likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
+    return [link.given("co_occurrence_count", likely), link.last_co_occurrence]
 
 
 def _graduated(attributes: Record) -> list[list[int]]:
-    graduated = attributes.get("graduated", {})
-    if not isinstance(graduated, dict):
-        raise InvalidInput(f"got a {type(graduated).__name__}; allowed is an object of concepts and times")
-    return [[concept_id_of({"concept_id": concept}), time_of(graduated, concept)] for concept in graduated]
+    return [[concept, at] for concept, at in schema.checked(_Attributes, attributes).graduated.items()]
 
 
 def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
     """Per contribution of a node: its agent, its numbers, and the concept's body where the agent still holds it."""
     attributes = _attributes(node)
     named = "canonical_form" in attributes or "surface_form" in attributes
-    number = _concept(attributes, how).id if named else concept_id_of(attributes)
+    number = _concept(attributes, how).id if named else schema.checked(_Numbered, attributes).concept_id
     found: list[tuple[str, Body, Body | None]] = []
     for each in _contributions(attributes):
         agent = check_agent(each.get("agent_id", how.agent))
@@ -325,79 +405,67 @@ def _contributions(attributes: Record) -> list[Record]:
     return stated
 
 
-def _observation(line: Record | InvalidInput, stated: Collection[str], how: Importing) -> Event:
+def _observation(line: Record | InvalidInput, counted: Collection[str], how: Importing) -> Event:
     record = _sound(line)
     given = check_text(record.get("text", ""), how.settings.max_text_bytes)
     text = kept_text(given)
     if text != given:  # what was found in the text may be of its secrets
         record = {key: value for key, value in record.items() if key != "concepts"}
-    tags = record.get("tags", [])
-    if not isinstance(tags, list):
-        raise InvalidInput(f"tags is {tags!r}; allowed is a list of texts")
-    at, agent = time_of(record, "timestamp"), check_agent(record.get("agent_id", how.agent))
+    stated = schema.checked(_Sentence, record)
+    at, agent = stated.timestamp, stated.given("agent_id", how.agent)
     entry = Entry(
         # A text whose concepts come along is not searched for them again.
         "-" if "concepts" in record else text,
         agent,
         at=at,
-        observation_type=text_of(record, "observation_type", DEFAULT_TYPE),
+        observation_type=stated.observation_type,
         source=how.source(record, "source"),
-        tags=tags,
-        session=text_of(record, "session_id", ""),
+        tags=stated.tags,
+        session=stated.session_id,
     )
     made, _ = new_observation(entry, how.settings, how.now)
     body = {**made.body, "text": text}
-    body["weight"] = number_of(record, "source_weight", body["weight"], 0, 1)
+    body["weight"] = stated.given("source_weight", body["weight"])
     if "concepts" in record:
-        body["concepts"] = _mentions(record["concepts"], how)
-        body["sentiment"] = number_of(record, "sentiment", 0.0, -1, 1)
-        body["extractor"] = integer_of(record, "extractor", body["extractor"], 1)
+        found = schema.checked(_Extracted, record)
+        body["concepts"] = _mentions(found.concepts, how)
+        body["sentiment"] = found.sentiment
+        body["extractor"] = found.given("extractor", body["extractor"])
     if record.get("refused"):
-        body["refused"] = concept_ids_of(record["refused"])
+        body["refused"] = schema.checked(_Refused, record).refused
     if "refs" in record:
         body["refs"] = [kept_text(ref) for ref in check_refs(record["refs"])]
-    if agent in stated:
-        body |= {"counted": False, "faded": concept_ids_of(record.get("faded", []))}
-    own = str(record.get("id"))
-    event_id = own if EVENT_ID.fullmatch(own) else derived_event_id("observation", agent, at, encode(body))
-    return made._replace(body=body, id=event_id, lineage=_lineage(record))
+    if agent in counted:
+        body |= {"counted": False, "faded": schema.checked(_Faded, record).faded}
+    event_id = schema.event_id_of(stated.id, "observation", agent, at, encode(body))
+    return made._replace(body=body, id=event_id, lineage=tuple(stated.lineage))
 
 
-def _lineage(record: Record) -> tuple[str, ...]:
-    lineage = record.get("lineage", [])
-    if not isinstance(lineage, list) or not all(isinstance(each, str) and EVENT_ID.fullmatch(each) for each in lineage):
-        raise InvalidInput(f"lineage is {lineage!r}; allowed is a list of event ids")
-    return tuple(lineage)
-
-
-def _mentions(concepts: Any, how: Importing) -> list[list[Any]]:
+def _mentions(concepts: list[list[Any]], how: Importing) -> list[list[Any]]:
     """Concepts of a text; ids are made from the canonical forms. Raises InvalidInput."""
-    if not isinstance(concepts, list) or not all(isinstance(each, list) and len(each) == 4 for each in concepts):
-        raise InvalidInput("concepts is no list of [id, canonical form, surface form, count]")
     found: dict[int, list[Any]] = {}
     for _, label, surface, count in concepts:
         if any(isinstance(each, str) and len(each) > LABEL_CHARACTERS for each in (label, surface)):
             continue  # the sentence is kept, and found by its words
         concept = _concept({"canonical_form": label, "surface_form": surface}, how)
-        found[concept.id] = [*concept, integer_of({"count": count}, "count", None, 1)]
+        found[concept.id] = [*concept, schema.checked(_Mention, {"count": count}).count]
     return list(found.values())
 
 
 def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
     record = _sound(line)
-    concept = _concept(record, how)
-    own = str(record.get("id")).rpartition(":")[0]
-    agent = check_agent(record.get("agent_id", how.agent))
-    session = text_of(record, "session_id", "")
+    concept, stated = _concept(record, how), schema.checked(_Kept, record)
+    agent = stated.given("agent_id", how.agent)
     body = {
-        "concepts": [[*concept, integer_of(record, "frequency_count", 1, 1)]],
-        "score": number_of(record, "composite_score", None, 0, 1),
+        "concepts": [[*concept, stated.frequency_count]],
+        "score": stated.composite_score,
         "source": how.source(record, "source"),
-        "weight": number_of(record, "source_weight", how.settings.source_weight(agent), 0, 1),
+        "weight": stated.given("source_weight", how.settings.source_weight(agent)),
     }
-    event = new_event("short_term", body, agent=agent, session=session, at=time_of(record, "timestamp"))
-    return own if EVENT_ID.fullmatch(own) else "", event.body, agent, session, event.at
+    event = new_event("short_term", body, agent=agent, session=stated.session_id, at=stated.timestamp)
+    own = str(stated.id).rpartition(":")[0]
+    return own if re.fullmatch(schema.UUID, own) else "", event.body, agent, event.session, event.at
 
 
 def _attributes(item: Any) -> Record:

@@ -230,8 +230,10 @@ def _short_term_of(event: Event) -> Iterator[Record]:
         }
 
 
-def observation_records(axon: Axon, journal: Journal, upto: int, agents: Iterable[str]) -> Iterator[Record]:
-    """Whole sentences, in journal order up to this seq. `faded` are those of its concepts that were pruned."""
+def observation_records(
+    axon: Axon, journal: Journal, upto: int, agents: Iterable[str], only: str | None = None
+) -> Iterator[Record]:
+    """Whole sentences, of one type or of all, in journal order up to this seq. `faded` are those of its concepts that were pruned."""
     names = set(agents)
     gone = ~axon.concepts["alive"][axon.mentions["concept"]]
     seqs = axon.observations["seq"][axon.mentions["observation"][gone]].tolist()
@@ -239,7 +241,7 @@ def observation_records(axon: Axon, journal: Journal, upto: int, agents: Iterabl
     for seq, row in zip(seqs, axon.mentions["concept"][gone].tolist(), strict=True):
         faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
     for event in journal.tail(0, kinds=["observation"], upto=upto):
-        if event.agent in names:
+        if event.agent in names and only in (None, event.body["type"]):
             yield _observation_of(event, faded.get(event.seq, []))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -96,8 +95,8 @@ class Scored:
 
     @property
     def tokens(self) -> float:
-        """Length of the body as JSON, a token counted as four characters."""
-        return len(json.dumps(self.event.body, ensure_ascii=False)) / _CHARACTERS_PER_TOKEN
+        """Length of what the event says, a token counted as four characters."""
+        return len(text_of(self.event.body)) / _CHARACTERS_PER_TOKEN
 
 
 def text_of(body: Body) -> str:

@@ -31,7 +31,9 @@ def said(body: Body) -> list[Said]:
     if "text" in body:
         return [Said(source, str(body["text"]))]
     done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)
-    own = [*filter(shown_path, body.get("paths", ())), without_far_paths(done)]
+    uses = body.get("paths")
+    paths = [path for found in uses.values() for path in found] if isinstance(uses, dict) else []
+    own = [*filter(shown_path, paths), without_far_paths(done)]
     heard = without_far_paths(f"{rest}\n{answer}")
     if source != "tool":  # a whole event that came from elsewhere
         return [Said(source, "\n".join([*own, heard]).strip())]

@@ -37,9 +37,9 @@ def archive(
 ) -> Archiving:
     """Move the bodies of raw events dated before `before` (µs) into segments, and note it as an event.
 
-    Moved are tool events, prompts and ends of turns and sessions: those of sessions that are over, and of others up to
-    the seq that `consolidated` names for an agent and session, whose events no design waits for any more. With a project
-    only its own.
+    Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of sessions that are over, and of others up to
+    the seq that `consolidated` names for an agent and session, whose events no design waits for any more. With
+    a project only its own.
     Segments are on disk before the journal, in one transaction, refers to them; after a crash in between, repeating
     ends in the same state. Reading gives the events back whole. Raises StorageError on a full disk.
     """

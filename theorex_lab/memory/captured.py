@@ -1,0 +1,241 @@
+"""What an agent's hook event says, as the body of a raw event. Standard library only: each tool call waits for it.
+
+The events are those of Claude Code's public hook reference (https://code.claude.com/docs/en/hooks): PostToolUse "runs
+immediately after a tool completes successfully", PostToolUseFailure brings `error` and `is_interrupt` in place of a
+response, Stop and SubagentStop bring `last_assistant_message`, PreCompact `trigger`, and each `cwd` and `session_id`.
+"""
+
+# Paths are texts here: importing pathlib would cost every start 5 ms.
+from __future__ import annotations
+
+import os
+
+from theorex_lab.text.preview import masked_start, preview
+
+TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    HookEvent = Mapping[str, Any]
+    Body = dict[str, Any]
+
+FAILURE = "PostToolUseFailure"
+TOOL_CHARACTERS = 128
+INPUT_CHARACTERS = 300
+RESPONSE_CHARACTERS = 500
+COMMAND_CHARACTERS = 1_000
+PROMPT_CHARACTERS = 6_000
+MESSAGE_CHARACTERS = 4_000
+TRIGGER_CHARACTERS = 32
+_FOLDER_CHARACTERS = 4_096
+_PATCH_CHARACTERS = 1 << 18
+_PATH_MEMBERS = ("file_path", "path", "notebook_path")
+_COMMAND_MEMBERS = ("command", "cmd")
+# Tools that run a command, their names folded as `tool_key` does.
+_SHELLS = frozenset(
+    "bash bashtool exec execcommand executecommand localshell powershell runcommand runshellcommand runterminalcmd "
+    "runinterminal shell shellcommand terminal".split()
+)
+_EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
+_DONE = frozenset({"ok", "success", "succeeded", "completed", "complete", "done", "finished"})
+_FAILED = frozenset(
+    {"error", "failed", "failure", "cancelled", "canceled", "interrupted", "killed", "timeout", "timed_out"}
+)
+
+
+def folder_of(event: HookEvent) -> str:
+    """The folder that the agent works in; '' where the event names no absolute one that a system could have."""
+    folder = event.get("cwd")
+    if not isinstance(folder, str) or len(folder) > _FOLDER_CHARACTERS or "\0" in folder or not os.path.isabs(folder):
+        return ""
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        return ""
+    return folder
+
+
+def project(event: HookEvent) -> str:
+    """The project of the folder that the agent works in, '' where there is none or the folder cannot be looked at."""
+    from theorex_lab.project import project_of
+
+    try:
+        return project_of(folder_of(event))
+    except OSError:
+        return ""
+
+
+def tool_used(event: HookEvent) -> Body:
+    """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it read and edited, its command."""
+    given, folder = event.get("tool_input"), folder_of(event)
+    response = event.get("error") if event.get("tool_response") is None else event["tool_response"]
+    name = preview(event.get("tool_name"), TOOL_CHARACTERS)
+    trace_id = _trace_id()
+    return {
+        "tool": name,
+        "input": preview(given, INPUT_CHARACTERS),
+        "response": preview(response, RESPONSE_CHARACTERS),
+        "source": "tool",
+        "ok": succeeded(event),
+        "paths": _paths(name, given, folder),
+        "command": _command(name, given, folder),
+        "project": project(event),
+        **({"trace_id": trace_id} if trace_id else {}),
+    }
+
+
+def succeeded(event: HookEvent) -> bool | None:
+    """Whether the tool did its work, by what the event itself states; None where it leaves that open.
+
+    A failure stated anywhere counts. A response that states nothing is one of a tool that succeeded, since PostToolUse
+    is sent for no other; one that is still running in the background leaves it open. No prose is read.
+
+    >>> succeeded({"hook_event_name": "PostToolUse", "tool_response": {"stdout": "Error!", "exit_code": 0}})
+    True
+    >>> succeeded({"hook_event_name": "PostToolUse", "tool_response": {"success": True, "exitCode": 2}})
+    False
+    """
+    name = event.get("hook_event_name")
+    response = event.get("tool_response")
+    stated = [signs for signs in (event, response) if isinstance(signs, dict)]
+    if name == FAILURE or any(_states_failure(signs) for signs in stated):
+        return False
+    if isinstance(response, dict):
+        status = response.get("status")
+        running = response.get("backgroundTaskId") or (isinstance(status, str) and status.lower() not in _DONE)
+        return None if running else True
+    return True if name == "PostToolUse" else None
+
+
+def _states_failure(signs: HookEvent) -> bool:
+    status = signs.get("status")
+    codes = (signs.get(name) for name in _EXIT_CODES)
+    return (
+        signs.get("success") is False
+        or any(signs.get(name) is True for name in ("is_error", "isError", "interrupted"))
+        or any(isinstance(code, int) and code != 0 for code in codes)
+        or (isinstance(status, str) and status.lower() in _FAILED)
+    )
+
+
+def _paths(tool: str, given: object, folder: str) -> dict[str, list[str]]:
+    """The project's paths in a tool's input, from the root of the agent's checkout, by what the tool does to them."""
+    from theorex_lab.journal.event import paths_by_use
+
+    named = _named(tool, given)
+    if not named:
+        return paths_by_use(tool, ())
+    from theorex_lab.text.masking import mask
+
+    root = _root(folder)
+    found = [_shown(path, folder, root) for path in named]
+    return paths_by_use(tool, [path for path in dict.fromkeys(found) if path and mask(path) == path])
+
+
+def _named(tool: str, given: object) -> list[object]:
+    """Paths as a tool's input names them, in members of their own or in the lines of a patch that say what it is for."""
+    members = given if isinstance(given, dict) else {}
+    named = [members[name] for name in _PATH_MEMBERS if name in members]
+    from theorex_lab.journal.event import tool_key
+
+    if tool_key(tool) == "applypatch":
+        import re
+
+        for text in (given, *members.values()):
+            if isinstance(text, str):
+                lines = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$"
+                named += re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE)
+    return named
+
+
+def _root(folder: str) -> str:
+    from theorex_lab.project import checkout_root
+
+    try:
+        return checkout_root(folder) if folder else ""
+    except OSError:
+        return ""
+
+
+def _shown(path: object, folder: str, root: str) -> str:
+    """The path from the project's root: a relative one starts at the folder, which may itself be named through a link."""
+    from theorex_lab.text.paths import shown_path
+
+    if not isinstance(path, str) or "\0" in path or not root:
+        return shown_path(path)
+    if not path.startswith("/"):
+        return shown_path(os.path.join(os.path.realpath(folder), path), root)
+    inside = os.path.normpath(folder).rstrip("/") + "/"
+    if path.startswith(inside):
+        path = os.path.join(os.path.realpath(folder), path[len(inside) :])
+    return shown_path(path, root)
+
+
+def _command(tool: str, given: object, folder: str) -> str:
+    """The command that a tool ran, masked, with the project's paths from its root and without those that lead out of it."""
+    from theorex_lab.journal.event import tool_key
+
+    if not isinstance(given, dict) or tool_key(tool) not in _SHELLS:
+        return ""
+    command = next((given[name] for name in _COMMAND_MEMBERS if name in given), None)
+    if isinstance(command, list):
+        command = " ".join(word for word in command if isinstance(word, str))
+    if not isinstance(command, str):
+        return ""
+    from theorex_lab.text.paths import without_far_paths
+
+    text = masked_start(command, 4 * COMMAND_CHARACTERS)
+    if (root := _root(folder)) and f"{root}/" in text:
+        import re
+
+        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(root)}/", "", text)
+    return preview(without_far_paths(text), COMMAND_CHARACTERS)
+
+
+def _trace_id() -> str:
+    """The trace that the agent was started for, '' where there is none or its id is outside the rule."""
+    from theorex_lab.errors import InvalidInput
+    from theorex_lab.ids import check_session
+
+    try:
+        return check_session(os.environ.get("THEOREX_TRACE_ID", ""))
+    except InvalidInput:
+        return ""
+
+
+def prompt(event: HookEvent) -> Body:
+    """What a person asked."""
+    return {"text": preview(event.get("prompt"), PROMPT_CHARACTERS), "source": "user", "project": project(event)}
+
+
+def turn_ended(event: HookEvent) -> Body:
+    """The end of an answer, with the last message where the event has it; `subagent` tells a helper's from the agent's."""
+    return {
+        "message": preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS),
+        "source": "agent",
+        "subagent": event.get("hook_event_name") == "SubagentStop",
+        "project": project(event),
+    }
+
+
+def compacting(event: HookEvent) -> Body:
+    """That the context is about to be summarized, and what called for it."""
+    return {"trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS), "project": project(event)}
+
+
+def session_ended(event: HookEvent) -> Body:
+    """The end of a session."""
+    return {"project": project(event)}
+
+
+# Hook event -> the kind of event that it becomes, and its body. SessionStart becomes one only where something was shown.
+BODIES: dict[str, tuple[str, Callable[[HookEvent], Body]]] = {
+    "PostToolUse": ("tool_used", tool_used),
+    FAILURE: ("tool_used", tool_used),
+    "UserPromptSubmit": ("prompt", prompt),
+    "Stop": ("turn_ended", turn_ended),
+    "SubagentStop": ("turn_ended", turn_ended),
+    "PreCompact": ("compacting", compacting),
+    "SessionEnd": ("session_ended", session_ended),
+}

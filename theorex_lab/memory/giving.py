@@ -1,0 +1,53 @@
+"""What an agent was given of its memory is noted in the journal; nothing that is given depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypedDict
+
+from theorex_lab.errors import StorageError
+from theorex_lab.home import Home
+from theorex_lab.memory.filling import count_tokens
+from theorex_lab.memory.recalled import recalled_event
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.retrieve import Hit
+
+
+class Given(TypedDict):
+    """What was given: ids of items, and tokens."""
+
+    items: list[str]
+    tokens: int
+
+
+def given(hits: Iterable[Hit]) -> Given:
+    """What a search gave.
+
+    >>> given([])
+    {'items': [], 'tokens': 0}
+    """
+    found = list(hits)
+    return {"items": [hit.id for hit in found], "tokens": sum(count_tokens(hit.text) for hit in found)}
+
+
+def note_recalled(
+    home: Home,
+    how: str,
+    *,
+    query: str = "",
+    items: Iterable[str] = (),
+    tokens: int = 0,
+    agent: str,
+    session: str = "",
+) -> str:
+    """Append the event of what is given to an agent; where nothing can be written it says so, else ''."""
+    event = recalled_event(
+        how, query=query, items=list(items), tokens=tokens, agent=agent, session=session, project=home.project,
+        at=home.clock.now(),
+    )  # fmt: skip
+    try:
+        home.journal.append([event])
+    except StorageError as error:
+        return f"what was given is not noted: {error}"
+    return ""
