@@ -36,7 +36,7 @@ def newest(home, agent=None):
 
 def line(event):
     body = event.body
-    return marked_up("note", event.agent, body["text"], body["entity"], TRUST[body["source"]])
+    return marked_up("note", event.agent, body["text"], body["entity"], TRUST[body["source"]], (event.id,))
 
 
 @command("list", "Show the notes that hold.")

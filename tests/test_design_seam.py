@@ -17,11 +17,15 @@ import pytest
 from conftest import NOW
 
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.clock import MICROSECONDS_PER_DAY as DAY
+from theorex_lab.clock import to_iso
+from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
 from theorex_lab.exchange.home_files import export_home, import_home
+from theorex_lab.experiments.replay.drive import Driven, drive
 from theorex_lab.journal import event as events_module
+from theorex_lab.journal.event import Event, new_event, register_kinds
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.search.embed import HashedNgramEmbedder
 
@@ -45,7 +49,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
     labs: list[Lab] = []
 
     def open_lab(name: str = "home", *, days: float = 0.0) -> Lab:
-        clock = FixedClock(NOW + int(days * MICROSECONDS_PER_DAY))
+        clock = FixedClock(NOW + int(days * DAY))
         labs.append(Lab(tmp_path / name, clock=clock, embedder=HashedNgramEmbedder(), designs=[*installed(), NOTES]))
         return labs[-1]
 
@@ -156,6 +160,41 @@ def test_it_is_erased_and_verified(opened: Callable[..., Lab]) -> None:
 def test_an_unknown_design_is_refused_with_the_known(opened: Callable[..., Lab]) -> None:
     with pytest.raises(InvalidInput, match="got the design 'facts'; allowed are theorex, notes"):
         opened().design("facts")
+
+
+def _noted(entity: str, text: str, day: int) -> Event:
+    return new_event("note", {"entity": entity, "text": text, "source": "agent"}, agent="main", at=NOW + day * DAY)
+
+
+def test_it_is_driven_over_a_log(tmp_path: Path) -> None:
+    register_kinds(NOTES.kinds)
+    events = [_noted("cache", "The cache lives for an hour", 0), _noted("queue", "The queue holds ten jobs", 1),
+              _noted("cache", "The cache lives for a day", 2), _noted("cache", "No cache any more", 300)]  # fmt: skip
+    ids = [event.id for event in events]
+    probes = [Probe(NOW + DAY // 2, "how long does the cache live", frozenset(ids[:1]), ("hour",)),
+              Probe(NOW + 3 * DAY, "how long does the cache live", frozenset(ids[2:3]), ("day",)),
+              Probe(NOW + 200 * DAY, "how long does the cache live")]  # fmt: skip
+    log = Log("notes", events, probes)
+    with Driven([NOTES], tmp_path / "driven", embedder=HashedNgramEmbedder()) as memory:
+        answers = drive(log, memory, tokens=500)
+    retrieved = [[item.events for item in each.retrieved if "cache" in item.text] for each in answers]
+    assert retrieved == [[(ids[0],)], [(ids[2],)], []], "superseded on day 2, asleep after ninety days"
+    injected = [{event for item in each.injected for event in item.events} for each in answers]
+    assert injected[:2] == [{ids[0]}, {ids[1], ids[2]}]
+    assert all(each.probe.words[0] in str(each.retrieved) for each in answers[:2])
+
+
+def test_a_budget_bounds_what_is_retrieved(tmp_path: Path) -> None:
+    register_kinds(NOTES.kinds)
+    log = Log(
+        "notes",
+        [_noted(f"cache {n}", f"Cache number {n} lives for an hour", 0) for n in range(20)],
+        [Probe(NOW + DAY, "cache")],
+    )
+    for tokens, most in ((0, 0), (20, 2), (10_000, 20)):
+        with Driven([NOTES], tmp_path / str(tokens), embedder=HashedNgramEmbedder()) as memory:
+            (answer,) = drive(log, memory, tokens=tokens)
+        assert len(answer.retrieved) == most
 
 
 # In a package of its own, found by its entry point.

@@ -165,10 +165,10 @@ def register_kinds(
     upcasters: by kind and version, as in UPCASTERS. Raises InvalidInput, and then knows none of them, where a kind is known
     with another version, or where an older version of it could not be read.
 
-    >>> register_kinds({"observation": 1})
-    >>> register_kinds({"observation": 2})
+    >>> register_kinds({"nightly": 1})
+    >>> register_kinds({"nightly": 2})
     Traceback (most recent call last):
-    theorex_lab.errors.InvalidInput: got version 2 of the event kind 'observation'; allowed is 1, which is known already
+    theorex_lab.errors.InvalidInput: got version 2 of the event kind 'nightly'; allowed is 1, which is known already
     """
     readable = {**(upcasters or {}), **UPCASTERS}
     for kind, version in kinds.items():

@@ -17,4 +17,5 @@ KINDS = {
     "refined": 1,  # what a look at many outcomes reinforced, and what it wrote to avoid
     "context_checked": 2,  # how full an agent's context was, and whether that called for a summary
 }
-register_kinds(KINDS, {(kind, 1): without_project for kind in ("short_term", "graduated", "context_checked")})
+UPCASTERS = {(kind, 1): without_project for kind in ("short_term", "graduated", "context_checked")}
+register_kinds(KINDS, UPCASTERS)

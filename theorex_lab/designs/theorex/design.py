@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, FileLayout, PolicyPart, SearchPart, Section, Step, later
-from theorex_lab.designs.theorex import KINDS
+from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 
@@ -42,6 +42,7 @@ DESIGN = Design(
     face=later(f"{_HERE}.face:Theorex"),
     tools=later(f"{_HERE}.tools:tools"),
     kinds=KINDS,
+    upcasters=UPCASTERS,
     views=_views,
     items=(OBSERVATION, CONCEPT),
     search=SearchPart(

@@ -1,0 +1,116 @@
+"""Designs driven through the four methods by which whatever remembers is compared: observe, consolidate, inject, retrieve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.config import Settings
+from theorex_lab.design import Design, Item, Log, MemoryDesign, Probe
+from theorex_lab.evolution.what_failed import WHAT_FAILED
+from theorex_lab.journal.event import Event
+from theorex_lab.lab import Lab
+from theorex_lab.memory.context import choose
+from theorex_lab.memory.filling import count_tokens
+from theorex_lab.search.embed import Embedder
+
+_MOST_HITS = 100
+
+
+class Driven:
+    """Designs in a home of their own, on a clock that stands where the log does; a `MemoryDesign`.
+
+    It remembers what it observes as a home does: the night is the steps of the designs, what it injects are the lines of
+    the context, what it retrieves are the finds of a search.
+    """
+
+    def __init__(
+        self,
+        designs: Sequence[Design],
+        folder: str | Path,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Opens the home at `folder`, an empty folder. Raises as `Lab` does."""
+        self._clock = FixedClock(0)
+        self.lab = Lab(folder, clock=self._clock, settings=settings, embedder=embedder, designs=designs)
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Append what happened, in journal order. Raises InvalidInput for an event that cannot be stored."""
+        self.lab.journal.append(events, allow_future=True)
+
+    def consolidate(self, now: int) -> None:
+        """Run the steps of the designs for all agents; `now` in µs UTC."""
+        self._clock.microseconds = now
+        for design in self.lab.home.designs:
+            for step in design.steps:
+                step.run(self.lab.home, None)
+
+    def inject(self, now: int, tokens: int) -> list[Item]:
+        """The lines of the context at `now` (µs UTC) within `tokens`."""
+        self._clock.microseconds = now
+        chosen = choose(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens)
+        return [Item(line.text, line.items) for line in chosen.lines]
+
+    def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
+        """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
+        self._clock.microseconds = now
+        hits = self.lab.search(query, limit=_MOST_HITS)
+        found = (Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))
+        return [*_within(found, tokens)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.lab.close()
+
+
+class Answer(NamedTuple):
+    """What a probe got: unasked, and for its query."""
+
+    probe: Probe
+    injected: Sequence[Item]
+    retrieved: Sequence[Item]
+
+
+def drive(log: Log, memory: MemoryDesign, *, tokens: int, every_days: float = 1.0) -> list[Answer]:
+    """Let `memory` live through the log and ask it every probe at its time, with a budget of `tokens` each.
+
+    It observes what happened before it is asked, and consolidates each `every_days` from the log's first event on.
+    """
+    answers, asked = [], sorted(log.probes, key=lambda probe: probe.at)
+    events, taken, night = log.events, 0, int(every_days * MICROSECONDS_PER_DAY)
+    last_night = events[0].at if events else 0
+    for probe in asked:
+        while (upto := min(probe.at, last_night + night)) < probe.at:
+            taken = _observe(memory, events, taken, upto)
+            memory.consolidate(upto)
+            last_night = upto
+        taken = _observe(memory, events, taken, probe.at)
+        answers.append(Answer(probe, memory.inject(probe.at, tokens), memory.retrieve(probe.query, probe.at, tokens)))
+    return answers
+
+
+def _observe(memory: MemoryDesign, events: Sequence[Event], taken: int, upto: int) -> int:
+    """Show the events up to a time (µs UTC), in journal order; returns how many were shown by then."""
+    end = taken
+    while end < len(events) and events[end].at <= upto:
+        end += 1
+    if end > taken:
+        memory.observe(events[taken:end])
+    return end
+
+
+def _within(items: Iterator[Item], tokens: int) -> Iterator[Item]:
+    for item in items:
+        tokens -= count_tokens(item.text)
+        if tokens < 0:
+            return
+        yield item
