@@ -22,7 +22,6 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
-from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.experiments.replay.drive import Driven, drive
 from theorex_lab.journal import event as events_module
 from theorex_lab.journal.event import Event, new_event, register_kinds
@@ -116,11 +115,11 @@ def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(open
 def test_it_is_exported_and_taken_in_again_without_trust(opened: Callable[..., Lab], tmp_path: Path) -> None:
     lab, other, own = opened(), opened("other"), opened("own")
     lab.design("notes").write("cache", "The cache lives for an hour")
-    done = export_home(lab.home, lab.searcher, tmp_path / "out")
+    done = lab.export_files(tmp_path / "out")
     assert done.files["notes.jsonl"] == 1
     file = tmp_path / "out" / "notes.jsonl"
     for home, trust_own in ((other, False), (own, True)):
-        reports = [import_home(home.home, lambda: home.searcher, file, trust_own=trust_own) for _ in range(2)]  # noqa: B023
+        reports = [home.import_files(file, trust_own=trust_own) for _ in range(2)]
         assert [(each.imported, each.skipped) for (each,) in reports] == [(1, 0), (0, 1)]
         assert found(home) == ["The cache lives for an hour"]
     assert "Heard, not verified" in other.context().text
@@ -143,7 +142,7 @@ def test_a_broken_line_is_named_and_left_out(
 ) -> None:
     lab, file = opened(), tmp_path / "notes.jsonl"
     file.write_text(line + "\n")
-    (report,) = import_home(lab.home, lambda: lab.searcher, file)
+    (report,) = lab.import_files(file)
     assert (report.imported, len(report.problems)) == (0, 1)
     assert reason in report.problems[0]
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.exchange.events import EventsReport
     from theorex_lab.exchange.events_file import Header
+    from theorex_lab.exchange.files import Exported, FileReport
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import Verification, View, Views
@@ -446,6 +447,29 @@ class Lab:
 
         return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
 
+    def export_files(
+        self, folder: str | Path | None = None, *, agent: str | None = None, replace: bool = False
+    ) -> Exported:
+        """Write the memory, of all agents or of one, as files for other programs; see `exchange.home_files.export_home`."""
+        from theorex_lab.exchange.home_files import export_home
+
+        return export_home(self.home, self.searcher, _path(folder), agent=agent, replace=replace)
+
+    def import_files(
+        self,
+        path: str | Path | None = None,
+        *,
+        agent: str = "main",
+        trust_own: bool = False,
+        keep_secrets: bool = False,
+    ) -> list[FileReport]:
+        """Take in a folder or a file that was exported; see `exchange.home_files.import_home`."""
+        from theorex_lab.exchange.home_files import import_home
+
+        return import_home(
+            self.home, lambda: self.searcher, _path(path), agent=agent, trust_own=trust_own, keep_secrets=keep_secrets
+        )
+
     def export_events(self, file: str | Path, **how: Any) -> Header:
         """Write the journal, or an agent's events, into one file of lines, redacted or not; see `exchange.events.export_events`."""
         from theorex_lab.exchange.events import export_events
@@ -489,6 +513,10 @@ class Lab:
         from theorex_lab.search.sweep import sweep_forgotten
 
         sweep_forgotten(self.folder / "vectors", self.views, self.home.item_view)
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given).expanduser()
 
 
 def _installed() -> tuple[Design, ...]:

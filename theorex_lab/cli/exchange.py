@@ -50,15 +50,13 @@ def export(
     With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
     text); the first line holds the hash of the others. What was erased stays without its body.
     """
-    from theorex_lab.exchange.home_files import export_home
-
     if events is None and (redact or redact_seed is not None):
         raise click.UsageError("--redact and --redact-seed are of --events FILE")
     if events is not None:
         _export_events(folder, events, agent=agent, replace=replace, redact=redact, redact_seed=redact_seed)
         return
     lab = open_lab(all_projects=True)
-    write = partial(export_home, lab.home, lab.searcher, folder and folder.expanduser(), agent=agent)
+    write = partial(lab.export_files, folder, agent=agent)
     try:
         done = write(replace=replace)
     except FilesThere as error:
@@ -91,21 +89,13 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
     """
-    from theorex_lab.exchange.home_files import import_home
-
     if events is None and dry_run:
         raise click.UsageError("--dry-run is of --events FILE")
     if events is not None:
         _import_events(path, events, trust_own=trust_own, dry_run=dry_run, strict=strict)
         return
     lab = open_lab()
-    reports = import_home(
-        lab.home,
-        lambda: lab.searcher,
-        path and path.expanduser(),
-        agent=agent,
-        trust_own=trust_own,
-    )
+    reports = lab.import_files(path, agent=agent, trust_own=trust_own)
     result: dict[str, Any] = {
         "files": [asdict(report) for report in reports],
         "imported": sum(report.imported for report in reports),
