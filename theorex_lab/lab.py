@@ -324,22 +324,13 @@ class Lab:
     def matrix(
         self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
     ) -> MatrixResult:
-        """How well each model did on each type of query; None: as the settings say. See `routing.confidence.matrix`.
+        """How well each model did on each type of query; None: as the settings say. See `routing.confidence.matrix_of`.
 
         `heard`: what was imported of it instead, without trust; no route goes by that.
         """
-        from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, evidence_view
-        from theorex_lab.routing.confidence import matrix
+        from theorex_lab.routing.confidence import matrix_of
 
-        evidence, settings = self.views.get(evidence_view(self.home)), self.settings
-        half_life = settings.matrix_half_life_days if half_life_days is None else half_life_days
-        needed = settings.matrix_min_samples if min_samples is None else min_samples
-        with evidence.lock:
-            before = HEARD_PREFIX if heard else ""
-            cells = evidence.table.cells(before + QUERY_TYPE_PREFIX, now=self.clock.now(), half_life_days=half_life)
-        if heard:
-            cells = replace(cells, keys=[key.removeprefix(before) for key in cells.keys])
-        return matrix(cells, min_samples=needed, success_weight=settings.matrix_success_weight)
+        return matrix_of(self.home, half_life_days=half_life_days, min_samples=min_samples, heard=heard)
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
         """How calls of models went, of all agents or of one."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, get_args
 
 from theorex_lab.config import QueryType
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, Cells
+from theorex_lab.home import Home
+from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Cells, evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
 
@@ -51,6 +53,23 @@ class MatrixResult(Rows[Cell]):
 
     def __repr__(self) -> str:
         return f"MatrixResult({len(self)} cells, {sum(each.usable for each in self)} of them usable)"
+
+
+def matrix_of(
+    home: Home, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
+) -> MatrixResult:
+    """The matrix of a home's evidence as it weighs now; None: as the settings say. See `matrix`.
+
+    `heard`: of what was imported without trust instead; no route goes by that.
+    """
+    evidence, settings = home.views.get(evidence_view(home)), home.settings
+    half_life = settings.matrix_half_life_days if half_life_days is None else half_life_days
+    needed = settings.matrix_min_samples if min_samples is None else min_samples
+    before = HEARD_PREFIX if heard else ""
+    with evidence.lock:
+        cells = evidence.table.cells(before + QUERY_TYPE_PREFIX, now=home.clock.now(), half_life_days=half_life)
+    cells = replace(cells, keys=[key.removeprefix(before) for key in cells.keys])
+    return matrix(cells, min_samples=needed, success_weight=settings.matrix_success_weight)
 
 
 def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: float = SUCCESS_WEIGHT) -> MatrixResult:
