@@ -25,6 +25,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @command("export")
+@tends_project
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
 @click.option(
@@ -55,7 +56,7 @@ def export(
     if events is not None:
         _export_events(folder, events, agent=agent, replace=replace, redact=redact, redact_seed=redact_seed)
         return
-    lab = open_lab(all_projects=True)
+    lab = open_lab()
     write = partial(lab.export_files, folder, agent=agent)
     try:
         done = write(replace=replace)
@@ -112,7 +113,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
 def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
     if folder is not None:
         raise click.UsageError("got a DIR and --events FILE; give one of them")
-    lab = open_lab(all_projects=True)
+    lab = open_lab()
     with _bar("exporting", lab.journal.last_seq()) as tell:
         header = lab.export_events(file, **how, progress=tell)
     shown = f"{header.events:8d}  {file}{' (redacted)' if header.redacted else ''}"

@@ -8,9 +8,11 @@ see `exchange.heard`. Settings and vectors are not in the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from theorex_lab.errors import InvalidInput, StorageError
@@ -77,6 +79,8 @@ def export_events(
 ) -> Header:
     """Write all events of the journal, or an agent's, into one file; what was erased is a stub without its body.
 
+    In a home of a project those of it, and what they alone led to; what was erased is left out there.
+
     redact: replace texts and names by tokens, see `exchange.redact`; with `redact_seed` the same ones each time.  progress:
     called with the number of events done.  Raises FilesThere where the file is there, unless `replace` is given,
     InvalidInput for a name that ends otherwise than in .jsonl or .jsonl.gz, StorageError where it cannot be written, or
@@ -87,22 +91,57 @@ def export_events(
     owner = None if agent is None else check_agent(agent)
     redactor = Redactor(redact_seed) if redact or redact_seed is not None else None
     _ = home.designs  # from here on their kinds are known
-    return write_events(path, _stored(home.journal, owner, redactor, progress), redacted=redactor is not None)
+    return write_events(path, _stored(home, owner, redactor, progress), redacted=redactor is not None)
 
 
-def _stored(
-    journal: Journal, agent: str | None, redactor: Redactor | None, progress: Progress | None
-) -> Iterator[Event]:
+def _stored(home: Home, agent: str | None, redactor: Redactor | None, progress: Progress | None) -> Iterator[Event]:
     """The events as the file has them."""
+    journal = home.journal
     last = journal.last_seq()
+    is_wanted = _of_project(home.project) if home.project else _any
     for event in journal.tail(0, upto=last, erased=True):
-        if agent in (None, event.agent):
+        if is_wanted(event) and agent in (None, event.agent):
             shown = event._replace(session="", body={"erased": 1}) if event.erased else event
             yield redactor.event(shown) if redactor else shown
         if progress:
             progress(event.seq)
     if any(journal.tail(last, kinds=["erasure"], erased=True)):
         raise StorageError("something was erased while it was exported; nothing was written: export again")
+
+
+def _any(_: Event) -> bool:
+    return True
+
+
+def _of_project(project: str) -> Callable[[Event], bool]:
+    """Whether an event, asked of in journal order, is of the project: it says so, or all that it was derived from is."""
+    kept: set[str] = set()
+
+    def is_wanted(event: Event) -> bool:
+        derived = "project" not in event.body and bool(event.lineage) and kept.issuperset(event.lineage)
+        if event.erased or not (derived or event.body.get("project") == project):
+            return False
+        kept.add(event.id)
+        return True
+
+    return is_wanted
+
+
+@contextmanager
+def narrowed(home: Home) -> Iterator[Home]:
+    """A home of its own, gone afterwards, that holds only what is of the project of this one."""
+    with TemporaryDirectory(prefix="theorex-") as folder:
+        file = Path(folder) / "events.jsonl"
+        export_events(home, file)
+        other = Home(
+            Path(folder) / "home", settings=home.settings, clock=home.clock, embedder=home.embedder,
+            designs=lambda: home.designs,
+        )  # fmt: skip
+        try:
+            import_events(other, file, trust_own=True)
+            yield other
+        finally:
+            other.journal.close()
 
 
 def import_events(

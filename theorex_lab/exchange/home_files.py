@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.events import narrowed
 from theorex_lab.exchange.files import Exported, FileReport, refuse_to_replace
 from theorex_lab.exchange.layouts import layouts, layouts_of, places_of
 from theorex_lab.home import Home
@@ -28,8 +29,11 @@ def export_home(
     A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
     what the night decided and the prompts, tool calls outside of traces and the like are not in it. Raises FilesThere,
     with nothing written, for a folder that is not empty, or where a file would be replaced at those places, unless
-    `replace` is given.
+    `replace` is given. In a home of a project only what is of it is written; see `exchange.events.narrowed`.
     """
+    if home.project:
+        with narrowed(home) as own:
+            return export_home(own, Searcher(own), folder, agent=agent, replace=replace)
     if folder is None:
         placed = [layout for layout in layouts(home) if layout.export_places is not None]
         if not replace:
