@@ -290,7 +290,7 @@ def test_a_night_renders_for_the_projects_that_were_active_last(lab: Lab, monkey
     monkeypatch.setattr("theorex_lab.evolution.nightly._MOST_PROJECTS", 1)
     lab.journal.append([_observation("a", SHOP), _observation("b", MILL, at=NOW - 1)])
     assert lab.nightly().steps[-1].detail.endswith(", and for 1 project(s)")
-    assert [each.name for each in (lab.folder / "contexts").glob("*")] == [f"{SHOP}.md"]
+    assert [each.name for each in (lab.folder / "contexts").glob("*.md")] == [f"{SHOP}.md"]
 
 
 def test_what_is_given_is_noted_and_never_fails_for_that(lab: Lab, shop: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from theorex_lab.clock import EARLIEST, LATEST
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange.fields import EVENT_ID, LARGEST, text_of
-from theorex_lab.exchange.flat_files import Record, _draft, _parse
+from theorex_lab.exchange.flat_files import Record, draft_of, parse_object
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.journal.event import Event, encode, segment_of, upcast
 from theorex_lab.journal.foreign import open_file
@@ -61,7 +61,7 @@ def write_events(path: Path, events: Iterable[Event], *, redacted: bool = False)
     if not path.name.endswith(ENDINGS):
         raise InvalidInput(f"got the file {path.name}; allowed are names that end in {' or '.join(ENDINGS)}")
     packed, digest, count = path.name.endswith(".gz"), hashlib.sha256(), 0
-    with _draft(path) as draft, open(draft, "xb", opener=open_private) as file:
+    with draft_of(path) as draft, open(draft, "xb", opener=open_private) as file:
         file.write(_head(Header(0, "0" * 64, redacted), packed=packed))
         with _packing(file, packed=packed) as lines:
             for event in events:
@@ -155,7 +155,7 @@ def _rows(path: Path) -> Iterator[tuple[int, bytes, Record]]:
         number = 0
         while line := _next_line(path, lines, number := number + 1):
             try:
-                yield number, line, _parse(line)
+                yield number, line, parse_object(line)
             except InvalidInput as error:
                 raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
 
@@ -214,4 +214,4 @@ def _whole(row: Record, name: str, low: int, high: int) -> int:
 
 
 def _body(row: Record) -> dict[str, Any]:
-    return _parse(text_of(row, "body", "").encode("utf-8", "surrogatepass"))
+    return parse_object(text_of(row, "body", "").encode("utf-8", "surrogatepass"))
