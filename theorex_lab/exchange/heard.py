@@ -69,9 +69,7 @@ class Hearsay:
     def observation(self, event: Event, stated: records.Observation) -> Event:
         text = kept_text(given := check_text(stated.text, self.how.settings.max_text_bytes))
         known = "concepts" in stated.model_fields_set and text == given  # else they may be of its secrets
-        entry = Entry(
-            "-" if known else text, event.agent, event.at, stated.type, "import", stated.tags, event.session
-        )  # fmt: skip
+        entry = Entry("-" if known else text, event.agent, event.at, stated.type, "import", stated.tags, event.session)
         made, _ = new_observation(entry, self.how.settings, self.how.now)
         more: Body = {"text": text, "weight": stated.given("weight", made.body["weight"])}
         if known:
