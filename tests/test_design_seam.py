@@ -130,7 +130,7 @@ def test_it_is_exported_and_taken_in_again_without_trust(opened: Callable[..., L
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"id": "x"}', "id: "),
+        ('{"id": "x"}', "id is 'x'; allowed is the id of an event"),
         ("[1]", "allowed is a JSON object"),
         ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "A b", "kind": "note", "body": {}}', "agent"),
         ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "a", "kind": "scan", "body": {}}', "kind is"),

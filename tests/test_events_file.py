@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,11 +30,13 @@ from theorex_lab.exchange import events as exchange
 from theorex_lab.exchange import events_file
 from theorex_lab.exchange.events import EventsReport
 from theorex_lab.exchange.events_file import read_header
+from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.exchange.redact import Redactor
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.ids import concept_id, derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.recalled import recalled_event
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 WORDS = "harbour quartz lantern meadow copper violet engine saddle pepper anchor".split()
@@ -69,8 +73,11 @@ def live(lab: Lab) -> Lab:
     lab.journal.append(
         [
             raw("prompt", "deep-session", clock.now(), text="mend the violet lock in /home/ada/locks.py", source="user"),
-            raw("tool_used", "deep-session", clock.now(), tool="Bash", input='{"command":"make"}', response="ok", source="tool", paths=["locks.py"]),
-            raw("turn_ended", "deep-session", clock.now()),
+            raw("tool_used", "deep-session", clock.now(), tool="Bash", input='{"command":"make"}', response="ok", source="tool", ok=None, paths={"read": [], "edited": ["locks.py"]}, command="make", project=""),
+            turn := raw("turn_ended", "deep-session", clock.now(), message="", source="agent", subagent=False, project=""),
+            said_of(turn, "the violet lock holds"),
+            raw("compacting", "deep-session", clock.now(), trigger="auto", project="quartz-shop-01234567"),
+            recalled_event("search", query="copper saddle", items=[own, str(concept_id("copper")), turn.id], tokens=7, agent="main", at=clock.now()),
             raw("session_ended", "deep-session", clock.now()),
         ]
     )  # fmt: skip
@@ -91,6 +98,13 @@ def live(lab: Lab) -> Lab:
     lab.theorex.prune()
     lab.archive(NOW - DAY)
     return lab
+
+
+def said_of(turn: Event, text: str) -> Event:
+    """A message of a turn, as it is taken from a transcript."""
+    body = {"turn": turn.id, "text": text, "source": "agent", "project": ""}
+    made = derived_event_id("turn_message", turn.id)
+    return new_event("turn_message", body, agent="main", session="s", at=turn.at, lineage=[turn.id], event_id=made)
 
 
 @pytest.fixture(scope="module")
@@ -329,7 +343,7 @@ def test_lines_without_a_header_are_hearsay(tmp_path: Path) -> None:
         ({"seq": 2**70}, "seq is"),
         ({"at": "soon"}, "at is 'soon'"),
         ({"at": 10**18}, "at is"),
-        ({"id": "x"}, "UUIDs"),
+        ({"id": "x"}, "a UUID in lower case"),
         ({"lineage": "a b"}, "UUIDs"),
         ({"lineage": ["a"]}, "lineage is"),
         ({"agent": "../x"}, "agent id"),
@@ -424,8 +438,8 @@ def test_from_others_it_is_hearsay(lived: Lab, tmp_path: Path) -> None:
         assert {event.body["source"] for event in found} == {"import"}
         kinds = {event.kind for event in found}
         assert kinds == {
-            "observation", "prompt", "tool_used", "turn_ended", "session_ended", "trace_started", "trace_ended", "outcome",
-            "outcome_scored",
+            "observation", "prompt", "tool_used", "turn_ended", "turn_message", "compacting", "session_ended", "trace_started",
+            "trace_ended", "outcome", "outcome_scored",
         }  # fmt: skip
         for kind in (
             "scan",
@@ -437,6 +451,7 @@ def test_from_others_it_is_hearsay(lived: Lab, tmp_path: Path) -> None:
             "task_submitted",
             "nightly",
             "flushed",
+            "recalled",
         ):
             assert report.left_out[kind] >= 1
         assert len(lab.matrix()) == 0
@@ -494,7 +509,10 @@ def test_a_stranger_says_nothing_of_what_is_ones_own(tmp_path: Path) -> None:
 def test_what_a_stranger_may_not_hold_is_named(tmp_path: Path) -> None:
     wrong: dict[str, list[dict[str, Any]]] = {
         "observation": [{"text": ""}, {"text": "x", "concepts": [[1]]}, {"text": "x", "concepts": [[-1, "a", "a", 1]]}, {"text": "x", "tags": "no"}, {"text": "x", "type": "A"}, {"text": "x", "weight": 7}],
-        "tool_used": [{}, {"tool": 1, "input": "", "response": ""}, {"tool": "x", "input": "", "response": "", "paths": [1]}, {"tool": "x", "input": "", "response": "", "more": ["y" * 300_000]}],
+        "tool_used": [{}, {"tool": 1, "input": "", "response": ""}, {"tool": "x", "input": "", "response": "", "paths": [1]}, {"tool": "x", "input": "", "response": "", "paths": {"read": [1]}}, {"tool": "x", "input": "", "response": "", "ok": "yes"}, {"tool": "x", "input": "", "response": "", "more": ["y" * 300_000]}],
+        "turn_message": [{"text": "x"}, {"turn": "x", "text": "x"}],
+        "compacting": [{"trigger": 1}],
+        "turn_ended": [{"message": 1}, {"subagent": "no"}],
         "prompt": [{"source": "user"}, {"text": "x" * 70_000}],
         "outcome": [{"decision": "d", "result": "r", "success": "yes"}, {"decision": "d", "result": "r", "success": True, "concepts": [2**60]}],
         "trace_started": [{"trace_id": "a b"}, {"trace_id": "a", "context_pct": 400}],
@@ -505,6 +523,26 @@ def test_what_a_stranger_may_not_hold_is_named(tmp_path: Path) -> None:
         assert report.imported == 0
         assert sum(report.left_out.values()) == len(given)
         assert all(problem.startswith("given.jsonl:") for problem in report.problems)
+
+
+def test_a_message_follows_the_turn_that_was_heard(tmp_path: Path) -> None:
+    turn = raw("turn_ended", "s", NOW)._replace(id=derived_event_id("a turn"))
+    other = raw("turn_ended", "s", NOW)
+    bare = raw("tool_used", "s", NOW, tool="Bash", input="i", response="\n")
+    with lab_at(tmp_path / "home") as lab:
+        lab.journal.append([other])
+        file = written(
+            tmp_path / "given.jsonl", [turn, said_of(turn, "it holds"), said_of(other, "rob the bank"), bare]
+        )
+        report = take(lab, file)
+        assert (report.imported, report.left_out) == (3, {"turn_message": 1})
+        _, ended, message, tool = lab.journal.tail(0)
+        assert ended.id != turn.id
+        assert message.body["turn"] == ended.id
+        assert message.lineage == (ended.id,)
+        assert ended.body == {"v": 2, "message": "", "subagent": False, "project": "", "source": "import"}
+        assert (tool.body["ok"], tool.body["paths"]) == (None, {"read": [], "edited": []}), "readers rely on them"
+        assert take(lab, file).known == 3
 
 
 def test_doors_mask_and_show_what_comes_in(tmp_path: Path) -> None:
@@ -539,7 +577,7 @@ def test_nothing_is_readable_in_a_redacted_file(lived: Lab, tmp_path: Path) -> N
     lived.export_events(plain)
     header = lived.export_events(file, redact=True)
     assert header.redacted
-    text = file.read_text()
+    text = file.read_text().replace("message", "")  # a member's name, with that of an agent in it
     for word in [
         *WORDS,
         "acme",
@@ -597,6 +635,59 @@ def test_tokens() -> None:
     assert shown.body["source"] == "user"
     assert shown.body["v"] == 3
     assert shown.body["type"] != "decision", "a word is kept only where it is of a closed list"
+
+
+def test_a_redacted_body_has_its_members_and_words_of_closed_lists() -> None:
+    redactor, drawn = Redactor("a"), observation("x").id
+    given = recalled_event("search", query="the lamp", items=[drawn, "12", "odd"], tokens=9, agent="main", at=NOW)
+    shown = redactor.event(given).body
+    concept = redactor.event(observation("x")._replace(body={"concepts": [12]})).body["concepts"][0]
+    assert shown["items"] == [drawn, str(concept), redactor.token("odd")]
+    assert (shown["how"], shown["tokens"], shown["query"]) == ("search", 9, redactor.token("the lamp"))
+    assert redactor.event(raw("compacting", "s", NOW, trigger="auto")).body["trigger"] == "auto"
+    tool = redactor.event(
+        raw("tool_used", "s", NOW, ok=False, paths={"read": ["a.py"], "edited": []}, command="make")
+    ).body
+    assert tool["paths"] == {"read": [redactor.token("a.py")], "edited": []}
+    assert (tool["ok"], tool["command"]) == (False, redactor.token("make"))
+    said = {"v": 1, "task_id": drawn, "step": 2, "worker": "ada", "state": "failed", "result": {"ada": "x"}}
+    history = redactor.event(
+        new_event("heard", {"kind": "task_ended", "id": drawn, "said": said}, agent="main", at=NOW)
+    ).body
+    assert (history["kind"], history["id"]) == ("task_ended", drawn)
+    assert history["said"].keys() == said.keys()
+    assert history["said"]["state"] == "failed"
+    assert "ada" not in json.dumps(history)
+
+
+def test_history_is_kept_among_ones_own_and_left_out_of_what_is_heard(tmp_path: Path) -> None:
+    folder, file = tmp_path / "files", tmp_path / "all.jsonl"
+    with lab_at(tmp_path / "one") as one, lab_at(tmp_path / "two") as two, lab_at(tmp_path / "three") as three:
+        snapshot(one.journal, {"halfLifeDays": 7.0}, at=NOW, reason="by hand")
+        export_home(one.home, one.searcher, folder)
+        import_home(two.home, lambda: two.searcher, folder / "policies.jsonl")
+        two.export_events(file, redact_seed="a")
+        assert take(three, file).left_out == {"heard": 1}
+        assert take(three, file, trust_own=True).imported == 1
+        (event,) = three.journal.tail(0, kinds=["heard"])
+        assert event.body["said"]["settings"] == {"halfLifeDays": 7.0}
+        export_home(three.home, three.searcher, tmp_path / "again")
+        assert (tmp_path / "again" / "policies.jsonl").read_text().count('"source":"import"') == 1
+
+
+def test_an_export_does_without_pydantic(tmp_path: Path) -> None:
+    code = """
+import sys
+from theorex_lab import Lab
+from theorex_lab.exchange.home_files import export_home
+with Lab(sys.argv[1]) as lab:
+    lab.agent("main").write("the lamp is out")
+    lab.export_events(lab.folder / "all.jsonl", redact=True)
+    export_home(lab.home, lab.searcher, lab.folder / "files")
+print(sorted({"pydantic"} & set(sys.modules)))
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "home")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"
 
 
 def test_a_seed_gives_the_same_file(lived: Lab, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import re
 from theorex_lab.errors import InvalidInput
 
 _AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"  # of any version, in lower case
 _SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
 CONCEPT_BITS = 53  # the integers that a JSON reader holding numbers as doubles keeps exact
 SCANNER = "theorex"  # the agent in whose name the night's decisions are noted

@@ -7,33 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
-
-from theorex_lab.clock import EARLIEST, LATEST
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.exchange.fields import EVENT_ID
 from theorex_lab.exchange.files import Exported, FileReport
 from theorex_lab.exchange.flat_files import Record, append_new, read_lines, write_lines
 from theorex_lab.exchange.problems import merged
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_session
 from theorex_lab.journal.event import Event, encode, new_event, upcast
 from theorex_lab.text.doors import kept_value
-
-
-class _Line(BaseModel):
-    """One event in a file; `at` in µs UTC."""
-
-    model_config = ConfigDict(strict=True)
-
-    id: str = Field(pattern=f"^{EVENT_ID.pattern}$")
-    at: int = Field(ge=EARLIEST, le=LATEST)
-    agent: str | None = None
-    session: str = ""
-    kind: str
-    lineage: list[str] = Field(default=[], max_length=100_000)
-    body: dict[str, JsonValue]
 
 
 def event_lines(name: str, *kinds: str) -> FileLayout:
@@ -89,18 +70,14 @@ def _take(
 
 
 def _event(record: Record, kinds: Sequence[str], agent: str, *, trust_own: bool) -> Event:
-    try:
-        line = _Line.model_validate(record)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidInput(
-            f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}; got {first['input']!r:.80}"
-        ) from error
+    from theorex_lab.exchange import event_records, schema  # an export does without pydantic
+
+    line = schema.checked(event_records.Line, record)
     if line.kind not in kinds:
         raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
     body = kept_value(line.body) | ({} if trust_own else {"source": "import"})
-    agent = check_agent(agent if line.agent is None else line.agent)
-    stated = Event(0, line.id, line.at, agent, check_session(line.session), line.kind, (), body)
+    agent = agent if line.agent is None else line.agent
+    stated = Event(0, line.id, line.at, agent, line.session, line.kind, (), body)
     current = {name: value for name, value in upcast(stated).body.items() if name != "v"}
     return new_event(
         line.kind, current, agent=agent, session=line.session, at=line.at, lineage=line.lineage, event_id=line.id

@@ -18,7 +18,6 @@ from typing import Protocol
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.events_file import Header, read_events, read_header, write_events
 from theorex_lab.exchange.files import refuse_to_replace
-from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.moved_seqs import Own, moved_id
 from theorex_lab.exchange.problems import merged
@@ -172,7 +171,7 @@ def import_events(
         pass  # what is damaged is refused before anything is written
     report = EventsReport(path.name, header is not None and header.redacted, dry_run)
     how = Importing(home.settings, home.clock.now(), trust_own=trust_own)
-    taken = _Import(home.journal, Own() if trust_own else _Heard(how), report, progress)
+    taken = _Import(home.journal, _taking(how), report, progress)
     events = read_events(path, header)
     with door(keep_secrets=keep_secrets):
         if dry_run:
@@ -254,9 +253,9 @@ def _same(event: Event, here: Event) -> bool:
     return here.erased or (event[2:7] == here[2:7] and event.body == here.body)
 
 
-class _Heard:
-    """Takes events in as heard."""
+def _taking(how: Importing) -> _Taking:
+    if how.trust_own:
+        return Own()
+    from theorex_lab.exchange.heard import Hearsay  # an export does without pydantic
 
-    def __init__(self, how: Importing) -> None:
-        self._hearsay = Hearsay(how)
-        self.made, self.noted = self._hearsay.heard, self._hearsay.noted
+    return Hearsay(how)

@@ -17,19 +17,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, TypeVar, cast
 
-from theorex_lab.clock import EARLIEST, LATEST
 from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.exchange.fields import EVENT_ID, LARGEST, text_of
-from theorex_lab.exchange.flat_files import Record, _draft, _parse
-from theorex_lab.ids import check_agent, check_session
-from theorex_lab.journal.event import Event, encode, segment_of, upcast
+from theorex_lab.exchange.flat_files import Record, draft_of, parse_object
+from theorex_lab.journal.event import Body, Event, encode, segment_of, upcast
 from theorex_lab.journal.foreign import open_file
 from theorex_lab.journal.private import open_private
 
@@ -39,8 +35,8 @@ FORMAT, FORMAT_VERSION = "theorex events", 1
 LARGEST_LINE_BYTES = 64 << 20
 _HEADER_BYTES = 512
 _NO_ID = "00000000-0000-0000-0000-000000000000"
-_KIND = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _GZIP = b"\x1f\x8b"
+Read = TypeVar("Read")
 _ANEW = "the file was cut or changed; export it anew"
 
 
@@ -61,7 +57,7 @@ def write_events(path: Path, events: Iterable[Event], *, redacted: bool = False)
     if not path.name.endswith(ENDINGS):
         raise InvalidInput(f"got the file {path.name}; allowed are names that end in {' or '.join(ENDINGS)}")
     packed, digest, count = path.name.endswith(".gz"), hashlib.sha256(), 0
-    with _draft(path) as draft, open(draft, "xb", opener=open_private) as file:
+    with draft_of(path) as draft, open(draft, "xb", opener=open_private) as file:
         file.write(_head(Header(0, "0" * 64, redacted), packed=packed))
         with _packing(file, packed=packed) as lines:
             for event in events:
@@ -85,7 +81,7 @@ def read_header(path: Path) -> Header | None:
     first = next(_rows(path), None)
     if first is None or first[2].get("kind") != HEADER_KIND:
         return None
-    body = _body(first[2])
+    body = _located(path, 1, _body, first[2])
     if body.get("format") != FORMAT or type(body.get("version")) is not int:
         raise InvalidInput(f"{path}:1: got the format {body.get('format')!r:.80}; allowed is {FORMAT!r}")
     if body["version"] > FORMAT_VERSION:
@@ -109,7 +105,7 @@ def read_events(path: Path, header: Header | None) -> Iterator[Event]:
         if header is not None and number == 1:
             continue
         digest.update(line)
-        event = _located(path, number, row)
+        event = _located(path, number, _event, row)
         if event.seq <= seq:
             raise InvalidInput(f"{path}:{number}: got the seq {event.seq} after {seq}; {_ANEW}")
         seq, count = event.seq, count + 1
@@ -155,7 +151,7 @@ def _rows(path: Path) -> Iterator[tuple[int, bytes, Record]]:
         number = 0
         while line := _next_line(path, lines, number := number + 1):
             try:
-                yield number, line, _parse(line)
+                yield number, line, parse_object(line)
             except InvalidInput as error:
                 raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
 
@@ -174,44 +170,33 @@ def _next_line(path: Path, lines: BinaryIO, number: int) -> bytes:
     return line
 
 
-def _located(path: Path, number: int, row: Record) -> Event:
+def _located(path: Path, number: int, read: Callable[[Record], Read], row: Record) -> Read:
     try:
-        return _event(row)
+        return read(row)
     except (InvalidInput, NewerVersion) as error:
         raise type(error)(f"{path}:{number}: {error}") from error
 
 
 def _event(row: Record) -> Event:
     """The event of a line, its body at this release's version. Raises InvalidInput and NewerVersion."""
-    kind, event_id, lineage = (text_of(row, name, "") for name in ("kind", "id", "lineage"))
-    if kind == HEADER_KIND or not _KIND.fullmatch(kind):
-        raise InvalidInput(
-            f"kind is {kind!r:.80}; allowed are 1 to 64 of a-z 0-9 _, and `{HEADER_KIND}` in the first line alone"
-        )
-    parents = tuple(lineage.split())
-    if wrong := [each for each in (event_id, *parents) if not EVENT_ID.fullmatch(each)]:
-        raise InvalidInput(f"got {wrong[0]!r:.80} where an event's id should stand; allowed are UUIDs in lower case")
-    event = Event(
-        _whole(row, "seq", 1, LARGEST), event_id, _whole(row, "at", EARLIEST, LATEST), check_agent(row.get("agent", "")),
-        check_session(row.get("session", "")), kind, parents, _body(row),
-    )  # fmt: skip
+    from theorex_lab.exchange import event_records, schema  # an export does without pydantic
+
+    stated = schema.checked(event_records.Row, row)
+    event = Event(**{name: getattr(stated, name) for name in Event._fields} | {"lineage": tuple(stated.lineage)})
+    if event.kind == HEADER_KIND:
+        raise InvalidInput(f"kind is {HEADER_KIND!r}; allowed is that in the first line alone")
     if segment_of(event.body):
         raise InvalidInput(
-            f"the body of {event_id} lies in a segment; allowed are whole bodies, as an export writes them"
+            f"the body of {event.id} lies in a segment; allowed are whole bodies, as an export writes them"
         )
     encode(event.body)  # refuses what no journal can hold
     try:
         return upcast(event)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInput(f"the body of {event_id} is none of the kind {kind}: {error!r:.200}") from error
+        raise InvalidInput(f"the body of {event.id} is none of the kind {event.kind}: {error!r:.200}") from error
 
 
-def _whole(row: Record, name: str, low: int, high: int) -> int:
-    value = row.get(name)
-    if type(value) is not int or not low <= value <= high:
-        raise InvalidInput(f"{name} is {value!r:.80}; allowed is a whole number from {low} to {high}")
-    return value
+def _body(row: Record) -> Body:
+    from theorex_lab.exchange import event_records, schema
 
-
-def _body(row: Record) -> dict[str, Any]:
-    return _parse(text_of(row, "body", "").encode("utf-8", "surrogatepass"))
+    return schema.checked(event_records.Bodied, row).body

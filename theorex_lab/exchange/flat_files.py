@@ -39,7 +39,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
     Raises StorageError where that fails, on a full disk for instance.
     """
     count = 0
-    with _draft(path) as draft, open(draft, "x", encoding="utf-8", newline="\n", opener=open_private) as file:
+    with draft_of(path) as draft, open(draft, "x", encoding="utf-8", newline="\n", opener=open_private) as file:
         for line in lines:
             file.write(line + "\n")
             count += 1
@@ -49,8 +49,8 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 
 
 @contextmanager
-def _draft(path: Path) -> Iterator[Path]:
-    """Where to write what becomes the file `path` at the end, unless that fails."""
+def draft_of(path: Path) -> Iterator[Path]:
+    """Where to write what becomes the file `path` at the end, unless that fails: then StorageError is raised."""
     draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         make_folder(str(path.parent))
@@ -85,7 +85,7 @@ def read_graph(path: Path) -> Record:
 
     Raises InvalidInput for what is not such a graph or no file, StorageError for a file that cannot be read.
     """
-    graph = _parse(read_file(path))
+    graph = parse_object(read_file(path))
     attributes, nodes, edges = graph.get("attributes", {}), graph.get("nodes"), graph.get("edges", [])
     if not isinstance(attributes, dict) or not isinstance(nodes, list) or not isinstance(edges, list):
         raise InvalidInput("got no graph; allowed is an object with the lists nodes and edges")
@@ -101,7 +101,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
-                    yield number, _parse(line.strip())
+                    yield number, parse_object(line.strip())
                 except InvalidInput as error:
                     yield number, error
 
@@ -124,7 +124,7 @@ def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
 
     Raises StorageError as `write_lines` does.
     """
-    with _draft(path) as draft:
+    with draft_of(path) as draft:
         make_file(str(draft))
         try:
             with closing(sqlite3.connect(draft)) as connection, connection:
@@ -142,7 +142,7 @@ def read_cold(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
     """
     for number, data in enumerate(read_column(path, "cold_nodes", ("archive_id", "data"), "data"), 1):
         try:
-            yield number, _parse(data)
+            yield number, parse_object(data)
         except InvalidInput as error:
             yield number, error
 
@@ -180,7 +180,8 @@ def _joined(records: Iterable[Record]) -> Iterator[str]:
         yield encode(held)
 
 
-def _parse(content: bytes) -> Record:
+def parse_object(content: bytes) -> Record:
+    """The JSON object in these bytes. Raises InvalidInput for anything else, NaN among it."""
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from theorex_lab.clock import EARLIEST, LATEST
 from theorex_lab.config import check_settings
 from theorex_lab.dispatch.tasks import check_json, check_type, check_worker
 from theorex_lab.errors import InvalidInput, NewerVersion
@@ -20,7 +19,6 @@ from theorex_lab.journal.event import VERSIONS, Event, upcast
 from theorex_lab.text.doors import kept_value
 
 _Number = Annotated[int, schema.whole(1, schema.LARGEST_STEP)]
-_Moment = Annotated[int, schema.whole(EARLIEST, LATEST)]
 _Line = Annotated[
     str, Field(max_length=PROBLEM_CHARACTERS, description=f"text of up to {PROBLEM_CHARACTERS} characters")
 ]
@@ -65,7 +63,7 @@ class _Claimed(_Task):
     step: _Number
     worker: Annotated[str, BeforeValidator(check_worker)]
     attempt: _Number
-    lease_until: _Moment
+    lease_until: schema.Moment
 
 
 class _Ended(_Task):

@@ -17,14 +17,15 @@ from typing import Any
 
 from theorex_lab.config_record import to_camel
 from theorex_lab.evolution.policy import POLICY_SETTINGS
-from theorex_lab.exchange.fields import EVENT_ID
-from theorex_lab.ids import CONCEPT_BITS, SCANNER, derived_event_id
-from theorex_lab.journal.event import VERSIONS, Event
+from theorex_lab.ids import CONCEPT_BITS, SCANNER, UUID, derived_event_id
+from theorex_lab.journal.event import VERSIONS, Body, Event
 from theorex_lab.memory.decay import LAWS, Tier
 from theorex_lab.memory.observation import TRUST, TYPES
 
 _SHORTEST_TOKEN = 6
 _LETTERS = bytes(ord("a") + byte % 26 for byte in range(256))
+_DIGITS = re.compile(r"[0-9]{1,16}")
+_EVENT_ID = re.compile(UUID)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _TIERS = frozenset(Tier.__members__)
 # Values of closed lists, by kind and member; those of every kind under ''.
@@ -37,6 +38,11 @@ _WORDS: dict[tuple[str, str], frozenset[str]] = {
     ("gated", "decision"): frozenset(("accept", "refuse", "hold")),
     ("gated", "part"): frozenset(("memory", "routing")),
     ("task_ended", "state"): frozenset(("completed", "failed")),
+    ("compacting", "trigger"): frozenset(("manual", "auto")),
+    ("recalled", "how"): frozenset(
+        "session_start search flash_inject boot_aware mcp_search mcp_boot_inject mcp_context".split()
+    ),
+    ("heard", "kind"): frozenset(VERSIONS),
 }
 # Members that hold ids of concepts: alone, or as the first so many of a row.
 _CONCEPTS = {"concepts": 1, "links": 2, "graduated": 1, "dropped_links": 2, "refused": 0, "faded": 0, "tiers": 0} | dict.fromkeys(_TIERS, 0)  # fmt: skip
@@ -51,7 +57,8 @@ _MEMBERS = (
             "explicit thumbs judge answer at decided_at reason fix_description decisive_step failure_class model_used "
             "from tag n rate low high trend observation_id problem reply reviewer agent since until top weak observations number settings metrics parent part "
             "after n proposed margin evidence against calls fired written checks fired_seq steps seconds detail decay_law "
-            "decay_params half_life_days fix_half_life_days active_threshold mild_threshold sleep_after_days prune_threshold_days"
+            "decay_params half_life_days fix_half_life_days active_threshold mild_threshold sleep_after_days prune_threshold_days "
+            "read edited command message subagent turn how query items trigger kind id"
         ).split()
     )
     | _CONCEPTS.keys()
@@ -72,8 +79,15 @@ class Redactor:
             agent=event.agent if event.agent == SCANNER else self.token(event.agent),
             session=self.token(event.session),
             lineage=tuple(map(self.event_id, event.lineage)),
-            body=self._value(event.kind, "", event.body),
+            body=self._body(event.kind, event.body),
         )
+
+    def _body(self, kind: str, body: Body) -> Body:
+        """A body without words; what another home said is redacted as what it was."""
+        shown: Body = self._value(kind, "", body)
+        if kind == "heard" and isinstance(said := body.get("said"), dict):
+            shown["said"] = self._body(str(body.get("kind")), said)
+        return shown
 
     def token(self, text: str) -> str:
         """Small letters in the place of a text; '' stays.
@@ -122,9 +136,11 @@ class Redactor:
     def _text(self, kind: str, name: str, text: str) -> str:
         if text in _WORDS.get((kind, name), _WORDS.get(("", name), ())):
             return text
+        if (kind, name) == ("recalled", "items") and _DIGITS.fullmatch(text):
+            return str(self._concept(int(text)))
         if name.endswith("_at") and _TIME.fullmatch(text):
             return text
-        return self.event_id(text) if EVENT_ID.fullmatch(text) and text[14] in "78" else self.token(text)
+        return self.event_id(text) if _EVENT_ID.fullmatch(text) and text[14] in "78" else self.token(text)
 
     def _member(self, key: str) -> str:
         return key if key in _MEMBERS or key in VERSIONS or key == SCANNER else self.token(key)

@@ -53,7 +53,9 @@ class _Concepts(schema.FileRecord):
     concept_ids: schema.ConceptIds
 
 
-class _Attempt(schema.FileRecord):
+class AttemptRecord(schema.FileRecord):
+    """How one model did."""
+
     model: _Model = ""
     success: schema.Truth
     latency_ms: _Amount = None
@@ -70,7 +72,7 @@ class _Attempt(schema.FileRecord):
         return Attempt(self.model, success, latency_ms, self.tokens, self.cost, self.error, unavailable)
 
 
-class _End(_Attempt):
+class _End(AttemptRecord):
     end_time: schema.Time
     tokens: _Count = Field(default=None, alias="total_tokens")
     response: schema.Text = ""
@@ -202,7 +204,7 @@ def _said(record: Record, key: str) -> str:
 def _end(record: Record, start: Start) -> End:
     stated = schema.checked(_End, record)
     how_it_went = stated.attempt(lost=stated.lost)
-    attempts = [schema.checked(_Attempt, without_nulls(each)).attempt() for each in stated.attempts]
+    attempts = [schema.checked(AttemptRecord, without_nulls(each)).attempt() for each in stated.attempts]
     if "attempts" not in record and start.model and not stated.lost:
         attempts = [how_it_went]
     answered = how_it_went.success or stated.lost

@@ -14,12 +14,11 @@ from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import CONCEPT_BITS, check_agent, check_session, derived_event_id
+from theorex_lab.ids import CONCEPT_BITS, UUID, check_agent, check_session, derived_event_id
 
 LARGEST = 2**62
 LARGEST_STEP = 2**31 - 1  # what a column of 32 bits holds
 _DIGITS = re.compile(r"[0-9]{1,16}")
-UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 class FileRecord(BaseModel):
@@ -72,9 +71,10 @@ Time = Annotated[
     int, BeforeValidator(_time), Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
 ]
 TimeOrEarliest = Annotated[int, BeforeValidator(_time_or_earliest)]
-Agent = Annotated[str, BeforeValidator(check_agent)]
-Session = Annotated[str, BeforeValidator(check_session)]
-EventId = Annotated[str, Field(pattern=UUID, description="the id of an event")]
+Moment = Annotated[int, whole(EARLIEST, LATEST)]  # in µs UTC
+Agent = Annotated[str, BeforeValidator(check_agent), Field(description="the id of an agent")]
+Session = Annotated[str, BeforeValidator(check_session), Field(description="the id of a session")]
+EventId = Annotated[str, Field(pattern=UUID, description="the id of an event, a UUID in lower case")]
 EventIds = Annotated[list[EventId], Field(description="a list of event ids")]
 
 

@@ -24,7 +24,7 @@ from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Record, without_nulls
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import noted
-from theorex_lab.ids import check_agent, concept_id, derived_event_id
+from theorex_lab.ids import UUID, check_agent, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
@@ -465,7 +465,7 @@ def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, 
     }
     event = new_event("short_term", body, agent=agent, session=stated.session_id, at=stated.timestamp)
     own = str(stated.id).rpartition(":")[0]
-    return own if re.fullmatch(schema.UUID, own) else "", event.body, agent, event.session, event.at
+    return own if re.fullmatch(UUID, own) else "", event.body, agent, event.session, event.at
 
 
 def _attributes(item: Any) -> Record:
