@@ -96,7 +96,7 @@ def test_what_a_large_step_decided_is_folded_by_no_other_process(
 ) -> None:
     with opened(tmp_path, snapshotAfterEvents=100_000) as lab:
         lab.journal.append(many(400, days=60 if step != "promote" else 0))
-        getattr(lab, step)()
+        getattr(lab.theorex, step)()
         kinds = [event.kind for event in lab.journal.tail(0)]
         assert kinds.count({"promote": "promoted"}.get(step, step)) == 1
         assert {"scan", "prune", "promoted"} & {event.kind for event in folded}
