@@ -110,7 +110,11 @@ def test_a_night_that_was_killed_is_made_good_by_the_next(template: Path, tmp_pa
             _night(lab)
         assert _state(home) == expected, passed[number - 1]
         # But for drafts that the killed process left, and the note of what was checked of config.json.
-        left = {each for each in files(home) ^ files(undisturbed) if not each.startswith((".SHARED_", "..SHARED_", ".config"))}
+        left = {
+            each
+            for each in files(home) ^ files(undisturbed)
+            if not each.startswith((".SHARED_", "..SHARED_", ".config"))
+        }
         assert not left
         shutil.rmtree(home)
 

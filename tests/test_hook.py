@@ -176,12 +176,19 @@ def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_
     shown(home, f"contexts/{project}.md", "of the shop\n", "3")
     for cwd in (str(tmp_path), "/srv/elsewhere", None):
         run({**begin, "cwd": cwd})
-    assert capfd.readouterr().out == "of the shop\nfor all\nfor all\n"
+    shown(home, "contexts/none.md", "of no project\n")
+    run({**begin, "cwd": "/srv/elsewhere"})
+    assert capfd.readouterr().out == "of the shop\nfor all\nfor all\nof no project\n"
     found = events(home)
     assert {(event.kind, event.agent, event.session) for event in found} == {("recalled", "qwen-sage", "s")}
-    assert [event.body["items"] for event in found] == [["3"], ["1", "2"], ["1", "2"]]
+    assert [event.body["items"] for event in found] == [["3"], ["1", "2"], ["1", "2"], []]
     assert {event.body["tokens"] for event in found} == {17}
-    assert [event.body["project"] for event in found] == [project, project_of("/srv/elsewhere"), ""]
+    assert [event.body["project"] for event in found] == [
+        project,
+        elsewhere := project_of("/srv/elsewhere"),
+        "",
+        elsewhere,
+    ]
 
 
 INFINITE = b'{"bytes":8,"crc32":%d,"tokens":Infinity,"items":["x"]}' % zlib.crc32(b"for all\n")

@@ -290,13 +290,20 @@ def test_the_contexts_of_projects_are_files_of_the_home(lab: Lab, shop: Lab, mil
     everything = lab.context_file.read_text()
     assert "rounds prices" in everything  # of the shop
     assert "miller" in everything
+    others = (lab.folder / "contexts" / "none.md").read_text()
+    assert "Nothing is remembered yet" in others
+    lab.agent("main").write("The weather rounds nothing")
+    shop.boot_inject(tmp_path / "given.md")
+    others = (lab.folder / "contexts" / "none.md").read_text()
+    assert "weather" in others
+    assert "iller" not in others
 
 
 def test_a_night_renders_for_the_projects_that_were_active_last(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("theorex_lab.evolution.nightly._MOST_PROJECTS", 1)
     lab.journal.append([_observation("a", SHOP), _observation("b", MILL, at=NOW - 1)])
     assert lab.nightly().steps[-1].detail.endswith(", and for 1 project(s)")
-    assert [each.name for each in (lab.folder / "contexts").glob("*.md")] == [f"{SHOP}.md"]
+    assert sorted(each.name for each in (lab.folder / "contexts").glob("*.md")) == ["none.md", f"{SHOP}.md"]
 
 
 def test_what_is_given_is_noted_and_never_fails_for_that(lab: Lab, shop: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ DEFAULT_HOME = "~/.theorex"
 DEFAULT_AGENT = "main"
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 CONTEXTS_FOLDER = "contexts"
+NO_PROJECT_FILE = "none.md"
 CONFIG_FILE = "config.json"
 LOG_FILE = "hook.log"
 LARGEST_EVENT_BYTES = 16 << 20
@@ -200,13 +201,17 @@ def _session(given: object) -> str:
 
 
 def _show_context(home: str, event: Mapping[str, Any]) -> str:
-    """Print the context of the agent's project, else the one for all, and note in the journal that it was given."""
+    """Print the context of the agent's project, and note in the journal that it was given.
+
+    A project without one gets what is of no project, and the context for all where none was rendered for a project.
+    """
     from theorex_lab.memory.captured import project as project_of
 
     project = project_of(event)
-    own = os.path.join(home, CONTEXTS_FOLDER, f"{project}.md")
-    path = own if project and os.path.isfile(own) else os.path.join(home, CONTEXT_FILE)
-    if not os.path.isfile(path):
+    names = (f"{project}.md", NO_PROJECT_FILE) if project else ()
+    paths = [*(os.path.join(home, CONTEXTS_FOLDER, name) for name in names), os.path.join(home, CONTEXT_FILE)]
+    path = next(filter(os.path.isfile, paths), "")
+    if not path:
         return ""
     with open(path, "rb") as file:
         text = file.read(LARGEST_CONTEXT_BYTES + 1)

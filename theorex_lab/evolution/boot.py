@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.home import Home
 from theorex_lab.memory.context import Context, render
-from theorex_lab.memory.context_file import project_context, write_context
+from theorex_lab.memory.context_file import NO_PROJECT, project_context, write_context
 
 
 def boot_context(home: Home, *, tokens: int | None = None) -> Context:
@@ -22,11 +24,15 @@ def boot_inject(home: Home, output: Path) -> Context:
     """
     rendered = write_context(output, home.views.folder, lambda: boot_context(home))
     if home.project:
-        boot_project(home, home.project)
+        boot_projects(home, [home.project])
     return rendered
 
 
-def boot_project(home: Home, project: str) -> Context:
-    """Render the context of a project into its own file. Raises StorageError where that fails."""
-    there = home.in_project(project)
-    return write_context(project_context(home.folder, project), home.views.folder, lambda: boot_context(there))
+def boot_projects(home: Home, projects: Sequence[str]) -> None:
+    """Render the context of each project into its own file, and what is of none for those that have no file.
+
+    Raises StorageError where that fails.
+    """
+    for project in [*projects, NO_PROJECT]:
+        there = home.in_project(project)
+        write_context(project_context(home.folder, project), home.views.folder, partial(boot_context, there))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.errors import StorageError, TheorexError
-from theorex_lab.evolution.boot import boot_inject, boot_project
+from theorex_lab.evolution.boot import boot_inject, boot_projects
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.outcomes import Outcomes
@@ -114,8 +114,8 @@ class _Night:
         home = self.home.in_project("")
         context = boot_inject(home, home.folder / CONTEXT_FILE)
         projects = self.home.projects or known_projects(home)[:_MOST_PROJECTS]
-        for project in projects:
-            boot_project(home, project)
+        if projects:
+            boot_projects(home, projects)
         also = f", and for {len(projects)} project(s)" if projects else ""
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens{also}"
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 CONTEXTS_FOLDER = "contexts"  # of those that were rendered for one project
+NO_PROJECT = "none"  # stands for a project of which nothing is known: its context is what is of no project
 _LOCK = "context.lock"
 
 
