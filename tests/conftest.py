@@ -14,7 +14,7 @@ import pytest
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import UPCASTERS, VERSIONS, Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 # The gate draws the same examples each time, so that it says yes or no of the change alone; runs by hand explore. No
@@ -119,3 +119,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.outcome = "failed"
         report.longrepr = f"skipped although everything is required: {report.longrepr}"
     return report
+
+
+@pytest.fixture
+def forgets_kinds() -> Iterator[None]:
+    """Kinds of events that a test registers are forgotten after it."""
+    tables: tuple[dict[Any, Any], ...] = (VERSIONS, UPCASTERS)
+    before = [table.copy() for table in tables]
+    yield
+    for table, known in zip(tables, before, strict=True):
+        table.clear()
+        table.update(known)

@@ -23,7 +23,6 @@ from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
 from theorex_lab.experiments.replay.drive import Driven, drive
-from theorex_lab.journal import event as events_module
 from theorex_lab.journal.event import Event, new_event, register_kinds
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.search.embed import HashedNgramEmbedder
@@ -32,15 +31,7 @@ SOURCE = Path(notes_design.__file__)
 NOTES = notes_design.NOTES
 
 
-@pytest.fixture(autouse=True)
-def _known_kinds() -> Iterator[None]:
-    """What a test registers is forgotten after it."""
-    tables: tuple[dict[Any, Any], ...] = (events_module.VERSIONS, events_module.UPCASTERS)
-    before = [table.copy() for table in tables]
-    yield
-    for table, known in zip(tables, before, strict=True):
-        table.clear()
-        table.update(known)
+pytestmark = pytest.mark.usefixtures("forgets_kinds")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import NOW, Run
@@ -37,15 +36,7 @@ NOTE = ItemKind(
 TOY = Design("toy", kinds={"toy_note": 1, "toy_change": 1}, items=(NOTE,))
 
 
-@pytest.fixture(autouse=True)
-def _known_kinds() -> Iterator[None]:
-    """What a test registers is forgotten after it."""
-    tables: tuple[dict[Any, Any], ...] = (events_module.VERSIONS, events_module.UPCASTERS)
-    before = [table.copy() for table in tables]
-    yield
-    for table, known in zip(tables, before, strict=True):
-        table.clear()
-        table.update(known)
+pytestmark = pytest.mark.usefixtures("forgets_kinds")
 
 
 @pytest.fixture
