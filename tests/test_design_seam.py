@@ -25,6 +25,7 @@ from theorex_lab.evolution.audit import audit
 from theorex_lab.experiments.replay.drive import Driven, drive
 from theorex_lab.journal.event import Event, new_event, register_kinds
 from theorex_lab.memory.evidence import evidence_view
+from theorex_lab.memory.projects import known_projects
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 SOURCE = Path(notes_design.__file__)
@@ -144,6 +145,16 @@ def test_it_is_erased_and_verified(opened: Callable[..., Lab]) -> None:
     assert lab.verify().ok
     lab.erase(ids=[note])
     assert (found(lab, cold=True), lab.status()["notes"]) == ([], 0)
+    assert lab.verify().ok
+
+
+def test_it_knows_the_project_that_it_is_of(opened: Callable[..., Lab]) -> None:
+    lab = opened()
+    shop = lab.in_project("shop-11111111")
+    shop.design("notes").write("cache", "The cache lives for an hour")
+    lab.in_project("mill-22222222").design("notes").write("wheel", "No cache turns the wheel")
+    assert (found(shop), len(found(lab))) == (["The cache lives for an hour"], 2)
+    assert known_projects(lab.home) == ["mill-22222222", "shop-11111111"]
     assert lab.verify().ok
 
 

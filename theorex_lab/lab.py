@@ -380,10 +380,10 @@ class Lab:
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.evidence import evidence_view
-        from theorex_lab.memory.projects import Projects
+        from theorex_lab.memory.projects import projects_view
 
         own: tuple[type[View], ...] = (
-            self.home.item_view, Projects, Traces, evidence_view(self.home), Tasks, Outcomes
+            self.home.item_view, projects_view(self.home), Traces, evidence_view(self.home), Tasks, Outcomes
         )  # fmt: skip
         found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
         if not self.home.project or found.problems:
@@ -493,9 +493,9 @@ class Lab:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
     def _captured(self) -> int:
-        from theorex_lab.memory.projects import Projects
+        from theorex_lab.memory.projects import projects_view
 
-        projects = self.views.get(Projects)
+        projects = self.views.get(projects_view(self.home))
         with projects.lock:
             return projects.events_of(self.home.project)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -54,9 +55,20 @@ class Projects(View):
         return 0 if number is None else int(self.rows["count"][number])
 
 
+def projects_view(home: Home) -> type[Projects]:
+    """The view of a home's projects, which also counts the events that texts of its designs' items come in."""
+    return _with_kinds(tuple(dict.fromkeys([*Projects.kinds, *home.item_view.kinds])))
+
+
+@cache
+def _with_kinds(kinds: tuple[str, ...]) -> type[Projects]:
+    """The same class for the same kinds, so that views are found by it."""
+    return type("HomeProjects", (Projects,), {"kinds": kinds})
+
+
 def known_projects(home: Home) -> list[str]:
     """The projects that something was captured in, the most recently active first."""
-    view = home.views.get(Projects)
+    view = home.views.get(projects_view(home))
     with view.lock:
         order = np.lexsort((-view.rows["last_seq"], -view.rows["last_at"])).tolist()
         return [name for row in order if (name := view.names[row])]
