@@ -381,7 +381,10 @@ def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
 
     entry = json.loads(servers.read_text())["mcpServers"]["theorex"]
     assert entry == configuration(home)[0]
-    parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env=environment())
+    # As an agent's program does, in the folder in which it works.
+    parameters = StdioServerParameters(
+        command=entry["command"], args=entry["args"], env=environment(), cwd=str(tmp_path)
+    )
 
     async def session() -> None:
         async with Client(stdio_client(parameters)) as client:
