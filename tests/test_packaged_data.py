@@ -8,6 +8,7 @@ import pytest
 
 import theorex_lab
 from theorex_lab.experiments.data import dataset_table, simulation_words
+from theorex_lab.text import lexicon
 from theorex_lab.text.sections import read_sections
 
 PACKAGE = Path(theorex_lab.__file__).parent
@@ -57,3 +58,10 @@ def test_no_set_file_count_or_member_of_the_table_of_data_sets_stands_twice() ->
     for table in tables.keys() - keys.keys():
         assert len(tables[table].split()) == len(set(tables[table].split()))
     assert set(dataset_table.DATASETS) == {row.split()[0] for table in keys for row in tables[table].splitlines()}
+
+
+@pytest.mark.parametrize(("section", "text"), read_sections(lexicon.__file__, "lexicon.txt").items())
+def test_no_word_of_a_list_of_the_lexicon_stands_twice(section: str, text: str) -> None:
+    pairs = section in ("aliases", "irregular plurals")
+    words = [line.split(" = ")[0] for line in text.split("\n")] if pairs else text.split()
+    assert len(words) == len(set(words))
