@@ -17,31 +17,7 @@ import numpy as np
 
 from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.experiments.data.simulation_words import (
-    BROKEN_TOOLS,
-    CARE,
-    CASES,
-    CAUSES,
-    COMMITS,
-    ENDINGS,
-    FAILURES,
-    FAILURES_AGAIN,
-    FALSE_FIXES,
-    FIXES,
-    PEOPLE,
-    PURPOSES,
-    REASONS,
-    REMINDERS,
-    REMOVALS,
-    SWEEPS,
-    TECHNIQUES,
-    TOOLS,
-    Aspect,
-    Failure,
-    facts,
-    own,
-    topics,
-)
+from theorex_lab.experiments.data.simulation_words import Aspect, Failure, facts, lines, own, topics
 from theorex_lab.experiments.data.sources import Activity, Kind, load, save
 from theorex_lab.ids import check_agent
 
@@ -312,8 +288,9 @@ class _Team:
         dice = self.dice
         others = [each.phrase for each in self.aspects[topic] if each != aspect]
         existing = [path for path in aspect.files if path in self.existing]
-        words: dict[str, str | int] = {"case": dice.pick(own(CASES, topic)), "purpose": dice.pick(PURPOSES)}
-        words |= {"technique": dice.pick(own(TECHNIQUES, topic)), "person": dice.pick(PEOPLE)}
+        words: dict[str, str | int] = {"case": dice.pick(own(lines("cases"), topic))}
+        words |= {"purpose": dice.pick(lines("purposes"))}
+        words |= {"technique": dice.pick(own(lines("techniques"), topic)), "person": dice.pick(lines("people"))}
         words |= {"aspect": aspect.phrase, "stem": aspect.stem, "other": dice.pick(others)}
         words |= {"folder": topics()[topic].folder, "topic": topics()[topic].name.replace("-", " ")}
         words |= {"path": dice.pick(existing or ["README.md"]), "n": 2 + dice.below(58), "m": 60 + dice.below(900)}
@@ -333,7 +310,7 @@ class _Team:
             return self._sweep(topic)
         aspect = self._focus(topic)
         others = dice.several([each for each in self.aspects[topic] if each != aspect], dice.pick((0, 0, 0, 1, 1, 2)))
-        text = dice.pick(COMMITS).format(**self._words(topic, aspect))
+        text = dice.pick(lines("commits")).format(**self._words(topic, aspect))
         return _Done(text, files=self._change(topic, [aspect, *others]))
 
     def _commit_fix(self, topic: int, failure: Failure) -> _Done:
@@ -344,7 +321,7 @@ class _Team:
     def _sweep(self, topic: int) -> _Done:
         own = [path for path in self.existing if f"/{topics()[topic].folder}/" in path]
         others = self.dice.several([path for path in self.existing if path not in own], self.dice.below(8))
-        text = self.dice.pick(SWEEPS).format(**self._words(topic, self._focus(topic)))
+        text = self.dice.pick(lines("sweeps")).format(**self._words(topic, self._focus(topic)))
         return _Done(text, ("sweep",), files=tuple(("M", path) for path in sorted([*own, *others][:MAX_COMMIT_FILES])))
 
     def _change(self, topic: int, aspects: Sequence[Aspect]) -> tuple[tuple[str, str], ...]:
@@ -370,12 +347,12 @@ class _Team:
         gone = sorted(path for path in aspect.files if path in self.existing)
         for path in gone:
             del self.existing[path]
-        text = f"Remove {aspect.phrase}: {self.dice.pick(REMOVALS)}"
+        text = f"Remove {aspect.phrase}: {self.dice.pick(lines('removals'))}"
         return _Done(text, ("removal",), files=tuple(("D", path) for path in gone))
 
     def _rename(self, topic: int, aspect: Aspect) -> _Done:
         place = topics()[topic]
-        stems = [f"{aspect.stem}_{ending}" for ending in ENDINGS]
+        stems = [f"{aspect.stem}_{ending}" for ending in lines("endings")]
         paths = self.dice.pick([paths for paths in (place.paths(stem) for stem in stems) if paths != aspect.files])
         renamed = [(old, new) for old, new in zip(aspect.files, paths, strict=True) if old in self.existing]
         for old, new in renamed:
@@ -383,12 +360,12 @@ class _Team:
             self.existing[new] = None
         self.aspects[topic][self.aspects[topic].index(aspect)] = aspect._replace(files=paths)
         changes = [("D", old) for old, _ in renamed] + [("A", new) for _, new in renamed]
-        text = f"Rename {aspect.files[0]} to {paths[0]}, {self.dice.pick(REASONS)}"
+        text = f"Rename {aspect.files[0]} to {paths[0]}, {self.dice.pick(lines('reasons'))}"
         return _Done(text, ("rename",), files=tuple(sorted(changes, key=lambda change: change[1])))
 
     def _tool(self, topic: int) -> _Done:
         success = not self.dice.chance(90)
-        template = self.dice.pick(TOOLS if success else BROKEN_TOOLS)
+        template = self.dice.pick(lines("tools" if success else "broken tools"))
         return _Done(template.format(**self._words(topic, self._focus(topic))), (), success)
 
     def _fail(self, topic: int) -> _Done:
@@ -402,7 +379,7 @@ class _Team:
         seen = self.times_seen[failure.name] = self.times_seen.get(failure.name, 0) + 1
         if dice.chance(720):
             self.fix_to_note[topic] = failure
-        template = dice.pick(FAILURES if seen == 1 else FAILURES_AGAIN)
+        template = dice.pick(lines("failures" if seen == 1 else "failures again"))
         text = template.format(symptom=failure.symptom, cause=failure.cause, seen=seen)
         return _Done(text, (f"cause:{failure.name}", *(["again"] if seen > 1 else [])), False)
 
@@ -414,9 +391,9 @@ class _Team:
 
     def _new_failure(self, topic: int) -> Failure:
         aspect = self._focus(topic)
-        case = self.dice.pick(own(CASES, topic))
+        case = self.dice.pick(own(lines("cases"), topic))
         name = f"{topics()[topic].folder}-{aspect.stem}-{case}".replace(" ", "-").replace("_", "-")
-        cause, remedy = self.dice.pick(CAUSES).format(case=case, aspect=aspect.phrase).split(" | ")
+        cause, remedy = self.dice.pick(lines("causes")).format(case=case, aspect=aspect.phrase).split(" | ")
         return Failure(aspect.stem, name, f"{aspect.phrase} broke on {case}", cause, remedy)
 
     def _fix(self, topic: int) -> _Done:
@@ -424,7 +401,7 @@ class _Team:
         holds = self.fix_holds[failure.name] = self.dice.chance(820)
         if holds:
             self.fix_to_commit[topic] = failure
-        template = self.dice.pick(FIXES if holds else FALSE_FIXES)
+        template = self.dice.pick(lines("fixes" if holds else "false fixes"))
         text = template.format(symptom=failure.symptom, cause=failure.cause, remedy=failure.remedy)
         return _Done(text, ("trace_fix", f"cause:{failure.name}"), holds)
 
@@ -432,8 +409,8 @@ class _Team:
         dice = self.dice
         question, options = topics()[topic].question, topics()[topic].options
         if dice.chance(550):
-            question, options = f"the approach in {self._focus(topic).phrase}", own(TECHNIQUES, topic)
-        reason, old = dice.pick(REASONS), self.chosen.get(question)
+            question, options = f"the approach in {self._focus(topic).phrase}", own(lines("techniques"), topic)
+        reason, old = dice.pick(lines("reasons")), self.chosen.get(question)
         if old is not None and dice.chance(500):
             return _Done(f"{question} stays {old}, {reason}", ("confirms",))
         new = self.chosen[question] = dice.pick([option for option in options if option != old])
@@ -446,11 +423,11 @@ class _Team:
         sentence, values = dice.pick(facts())
         name = TEAM_TOPIC
         if dice.chance(600):
-            sentence, values = f"{{}} {dice.pick(CARE)} {self._focus(topic).phrase}", PEOPLE
+            sentence, values = f"{{}} {dice.pick(lines('care'))} {self._focus(topic).phrase}", lines("people")
             name = topics()[topic].name
         old = self.known.get(sentence)
         if old is not None and dice.chance(600):
-            return _Done(f"{dice.pick(REMINDERS)}: {sentence.format(old)}", (), topic=name)
+            return _Done(f"{dice.pick(lines('reminders'))}: {sentence.format(old)}", (), topic=name)
         new = self.known[sentence] = dice.pick([value for value in values if value != old])
         if old is None:
             return _Done(sentence.format(new), topic=name)

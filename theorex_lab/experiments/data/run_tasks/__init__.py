@@ -1,25 +1,37 @@
 """Tasks with checkable answers that the project wrote itself, at least twenty for each query type."""
 
-from theorex_lab.experiments.data.run_tasks import (
-    code_tasks,
-    creative_tasks,
-    general_tasks,
-    math_tasks,
-    retrieval_tasks,
-    safety_tasks,
-    synthesis_tasks,
-)
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.experiments.data.run_tasks import checks
 from theorex_lab.experiments.data.run_tasks.task import Task
 
-_MODULES = (
-    code_tasks, math_tasks, retrieval_tasks, synthesis_tasks, creative_tasks, safety_tasks, general_tasks,
-)  # fmt: skip
 
-
+@cache
 def all_tasks() -> tuple[Task, ...]:
-    """Every task, the query types in turn, so that the first few are of every type.
+    """Every task of `tasks.json`, the query types in turn, so that the first few are of every type.
 
     >>> [task.id for task in all_tasks()[:3]]
     ['code-01', 'math-01', 'retrieval-01']
     """
-    return tuple(sorted((task for module in _MODULES for task in module.TASKS), key=lambda task: task.id[-2:]))
+    by_type = json.loads((Path(__file__).parent / "tasks.json").read_text(encoding="utf-8"))
+    tasks = (
+        Task(f"{query_type}-{number:02}", query_type, **{**row, "check": _check(**row["check"])})
+        for query_type, rows in by_type.items()
+        for number, row in enumerate(rows, start=1)
+    )
+    return tuple(sorted(tasks, key=lambda task: task.id[-2:]))
+
+
+def _check(kind: str, **fields: Any) -> checks.Check:
+    """The check of the class `kind`; what JSON holds as lists are tuples in all but a wanted JSON value."""
+    if kind == "PythonFunction":
+        fields["cases"] = tuple((tuple(arguments), result) for arguments, result in fields["cases"])
+    elif kind != "JsonValue":
+        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    check: checks.Check = getattr(checks, kind)(**fields)
+    return check

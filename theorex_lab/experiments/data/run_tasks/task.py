@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from theorex_lab.experiments.data.run_tasks.checks import Check
-
-Row = tuple[int, str, Check, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +22,3 @@ class Task:
     check: Check
     right: str
     wrong: str
-
-
-def numbered(query_type: str, rows: Iterable[Row]) -> tuple[Task, ...]:
-    """Tasks of one query type from rows of level, prompt, check, right and wrong answer."""
-    return tuple(Task(f"{query_type}-{number:02}", query_type, *row) for number, row in enumerate(rows, start=1))

@@ -1,0 +1,67 @@
+"""The data files of the package: each is read by a module beside it, and none holds an entry twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import theorex_lab
+from theorex_lab.experiments.data import dataset_table, simulation_words
+from theorex_lab.text import lexicon
+from theorex_lab.text.sections import read_sections
+
+PACKAGE = Path(theorex_lab.__file__).parent
+FILES = sorted(
+    path for suffix in ("txt", "json") for path in PACKAGE.rglob(f"*.{suffix}") if "_share" not in path.parts
+)
+SIMULATION = simulation_words.__file__
+
+
+def _sources_beside(path: Path) -> str:
+    """With one kind of quotes: inside a replacement field they are single ones."""
+    return "".join(module.read_text(encoding="utf-8") for module in path.parent.glob("*.py")).replace("'", '"')
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_data_file_is_named_by_a_module_beside_it(path: Path) -> None:
+    assert f'"{path.name}"' in _sources_beside(path)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".txt"], ids=lambda path: path.name)
+def test_every_section_is_read_and_holds_something(path: Path) -> None:
+    sections = read_sections(str(path), path.name)
+    assert sections
+    assert [name for name in sections if f'"{name}"' not in _sources_beside(path)] == []
+    assert all(sections.values())
+
+
+@pytest.mark.parametrize("section", read_sections(SIMULATION, "simulation_words.txt"))
+def test_no_line_of_the_simulation_stands_twice(section: str) -> None:
+    lines = [line for line in simulation_words.lines(section) if line]
+    assert len(lines) == len(set(lines))
+
+
+def test_comments_and_blank_lines_around_a_section_are_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(
+        "# of all\n\n[first part]\n# of one\none\n\ntwo\n\n[second]\n#3\n", encoding="utf-8"
+    )
+    assert read_sections(str(tmp_path / "a.py"), "a.txt") == {"first part": "one\n\ntwo", "second": "#3"}
+
+
+def test_no_set_file_count_or_member_of_the_table_of_data_sets_stands_twice() -> None:
+    tables = read_sections(dataset_table.__file__, "dataset_table.txt")
+    keys = {"sets": slice(1), "counts": slice(1), "files": slice(2)}
+    for table, key in keys.items():
+        entries = [tuple(row.split()[key]) for row in tables[table].splitlines()]
+        assert len(entries) == len(set(entries))
+    for table in tables.keys() - keys.keys():
+        assert len(tables[table].split()) == len(set(tables[table].split()))
+    assert set(dataset_table.DATASETS) == {row.split()[0] for table in keys for row in tables[table].splitlines()}
+
+
+@pytest.mark.parametrize(("section", "text"), read_sections(lexicon.__file__, "lexicon.txt").items())
+def test_no_word_of_a_list_of_the_lexicon_stands_twice(section: str, text: str) -> None:
+    pairs = section in ("aliases", "irregular plurals")
+    words = [line.split(" = ")[0] for line in text.split("\n")] if pairs else text.split()
+    assert len(words) == len(set(words))

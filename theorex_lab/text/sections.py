@@ -1,0 +1,21 @@
+"""Packaged text files of named sections, beside the module that reads them: words and sentences are edited as plain text.
+
+A line `[name]` opens a section, lines from `# ` on are comments; blank lines around a section do not count.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+def read_sections(module_file: str, name: str) -> dict[str, str]:
+    """The text of each section of the file `name` in the folder of `module_file`, by the name of the section."""
+    sections: dict[str, list[str]] = {}
+    lines: list[str] = []
+    with open(os.path.join(os.path.dirname(module_file), name), encoding="utf-8") as file:
+        for line in file.read().split("\n"):
+            if line.startswith("["):
+                lines = sections.setdefault(line[1:-1], [])
+            elif not line.startswith("# "):
+                lines.append(line)
+    return {name: "\n".join(lines).strip() for name, lines in sections.items()}
