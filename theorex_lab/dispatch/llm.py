@@ -8,9 +8,11 @@ import re
 import time
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
 
 from theorex_lab.config import Settings
+from theorex_lab.config_file import unambiguous
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable, UnusableAnswer
 from theorex_lab.search.endpoint import authorization, checked_key, encodable, endpoint_url, excerpt, key_from
 
@@ -263,7 +265,7 @@ class ModelClient:
 
         said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"
         try:
-            data = json.loads(text, object_pairs_hook=_no_key_twice)
+            data = json.loads(text, object_pairs_hook=partial(unambiguous, "the answer"))
             # What cannot be written as JSON again: NaN, infinities, lone surrogates.
             json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
             check(data)
@@ -392,13 +394,6 @@ def _compiled(json_schema: dict[str, Any]) -> Check:
 
 def _nothing_is_fetched(address: str) -> NoReturn:
     raise ValueError(f"it refers to {address}")
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
 
 
 def _count(usage: object, key: str) -> int | None:
