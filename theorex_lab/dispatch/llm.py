@@ -7,7 +7,7 @@ import random
 import re
 import time
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
 
@@ -72,10 +72,14 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a chain: the first completion, or None, and every attempt in order."""
+    """What came of a chain: the first completion, or None, and every attempt in order.
+
+    `kinds`: of each model that failed, the `kind` of its ModelUnavailable.
+    """
 
     completion: Completion | None
     attempts: list[Attempt]
+    kinds: dict[str, str] = field(default_factory=dict)
 
 
 class CallOptions(TypedDict, total=False):
@@ -92,7 +96,7 @@ class _Busy(ModelUnavailable):
     """The endpoint asks to come back later, in `wait_seconds` where it says so."""
 
     def __init__(self, text: str, wait_seconds: float | None) -> None:
-        super().__init__(text)
+        super().__init__(text, "busy")
         self.wait_seconds = wait_seconds
 
 
@@ -206,7 +210,7 @@ class ModelClient:
         try:
             return retrying(self._once, body, deadline)
         except (_Busy, ConnectionLost) as error:
-            raise ModelUnavailable(f"{error} (try {retrying.statistics['attempt_number']})") from error
+            raise ModelUnavailable(f"{error} (try {retrying.statistics['attempt_number']})", error.kind) from error
 
     def _wait_seconds(self, state: tenacity.RetryCallState) -> float:
         """What the endpoint asks for, else a wait that doubles each time, give or take a half."""
@@ -330,22 +334,22 @@ def ask(
     made: dict[str, ModelClient] = {}
     known = made if clients is None else clients
     attempts: list[Attempt] = []
+    kinds: dict[str, str] = {}
     try:
         for name in dict.fromkeys(names):
             try:
                 completion = _client(name, settings, known).complete(prompt, **options)
-            except UnusableAnswer as error:
-                attempts.append(Attempt(name, False, error=str(error)))
             except (ModelUnavailable, ConfigError) as error:
-                attempts.append(Attempt(name, False, error=str(error), unavailable=True))
+                kinds[name] = error.kind if isinstance(error, ModelUnavailable) else "refused"
+                attempts.append(Attempt(name, False, error=str(error), unavailable=kinds[name] != "bad_reply"))
             else:
                 cost = _cost(name, completion, settings)
                 attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost))
-                return Answer(completion, attempts)
+                return Answer(completion, attempts, kinds)
     finally:
         for client in made.values():
             client.close()
-    return Answer(None, attempts)
+    return Answer(None, attempts, kinds)
 
 
 def _client(name: str, settings: Settings, known: MutableMapping[str, ModelClient]) -> ModelClient:
