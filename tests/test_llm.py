@@ -466,12 +466,28 @@ def test_the_chain_goes_on_until_one_answers(server: HostileServer) -> None:
     assert [(attempt.model, attempt.success) for attempt in answer.attempts] == [
         ("none", False), ("dead", False), ("unknown", False), ("broken", False), ("good", True),
     ]  # fmt: skip
+    assert answer.kinds == {"none": "refused", "dead": "silent", "unknown": "refused", "broken": "refused"}
     for failed, named in zip(answer.attempts, ["no url", "ConnectError", "known are", r"ftp://host"], strict=False):
         assert named in str(failed.error)
         assert (failed.latency_ms, failed.tokens, failed.cost) == (None, None, None)
     good = answer.attempts[-1]
     assert good == Attempt("good", True, answer.completion.latency_ms, 15, 15 * 2.0 / 1e6, None)
     assert server.requests[0].body["temperature"] == 0.0
+
+
+KINDS = {
+    "silent": {
+        "hangs",
+        "trickles headers",
+        "trickles the body",
+        "cuts off",
+        "closes at once",
+        "resets",
+        "no HTTP at all",
+    },
+    "busy": {"status 500", "status 429 for long"},
+    "bad_reply": {"50 MB", "a gzip bomb", "a text that is none", "an empty text", "blanks", "no text"},
+}
 
 
 @pytest.mark.parametrize("name", FAILURES)
@@ -485,6 +501,9 @@ def test_every_way_of_failing_is_one_failed_attempt_and_falls_back(server: Hosti
     assert [attempt.success for attempt in answer.attempts] == [False, True]
     assert answer.attempts[0].latency_ms is None
     assert answer.attempts[0].error
+    kind = next((kind for kind, names in KINDS.items() if name in names), "refused")
+    assert answer.kinds == {"bad": kind}
+    assert answer.attempts[0].unavailable is (kind != "bad_reply")
     assert sorted(clients) == ["bad", "good"]
 
 

@@ -25,7 +25,7 @@ def read_object(file: Path) -> tuple[bytes, dict[str, Any]]:
     """
     try:
         content = _read(file)
-        values = json.loads(content.decode(), object_pairs_hook=partial(_object, file))
+        values = json.loads(content.decode(), object_pairs_hook=partial(unambiguous, file))
     except FileNotFoundError:
         return b"", {}
     except ConfigError:
@@ -37,8 +37,13 @@ def read_object(file: Path) -> tuple[bytes, dict[str, Any]]:
     return content, values
 
 
-def _object(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs; of a key that stands twice nobody knows which value is meant."""
+def unambiguous(file: Path | str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs. Raises ConfigError for a key that stands twice: nobody knows which value is meant.
+
+    >>> unambiguous("config.json", [("a", 1), ("a", 2)])
+    Traceback (most recent call last):
+    theorex_lab.errors.ConfigError: config.json: the key 'a' stands there twice; keep one of them
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

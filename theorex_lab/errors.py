@@ -48,8 +48,19 @@ class NewerVersion(TheorexError):
 
 
 class ModelUnavailable(TheorexError):
-    """An embedder or a language model did not answer."""
+    """An embedder or a language model did not answer.
+
+    `kind`: `silent` where nothing or no whole reply came in time, `busy` where it asks to come back later, `bad_reply`
+    where it answered what cannot be used, else `refused`.
+    """
+
+    def __init__(self, text: str, kind: str = "refused") -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 class UnusableAnswer(ModelUnavailable):
     """A language model answered, and what it said cannot be used."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, "bad_reply")

@@ -1,6 +1,6 @@
 """The command that enters the hook into an agent's settings.json, and where asked the MCP server into its list of servers.
 
-It takes them out again. A file is edited as text: what stands in it stays as it was written, to the byte.
+It takes them out again. What stands in a file keeps its value and its order; the former bytes are kept beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,9 +19,10 @@ from typing import Any, NamedTuple
 import click
 
 from theorex_lab.cli import command
+from theorex_lab.config_file import unambiguous
 from theorex_lab.console import emit, fail
 from theorex_lab.console.agents import agent_option
-from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically
 
@@ -33,7 +35,7 @@ _WITH_MATCHER = frozenset({"PostToolUse", "PostToolUseFailure"})
 _TIMEOUT_SECONDS = 30
 _SERVERS, _SERVER = "mcpServers", "theorex"
 _OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")
-_BLANK = re.compile(r"[ \t\r\n]*")
+_NEW = "{}\n"
 
 
 @command("install-hooks")
@@ -145,94 +147,74 @@ def _program(name: str) -> str:
 def install(text: str | None, hook: str) -> str:
     """The settings with the command `hook` in each of the events; `text` is None where there is no file.
 
-    What is there already stays as it is; an entry of ours with another command is replaced. Raises InvalidInput for a
-    text that is not a JSON object, or whose hooks have another form.
+    What is there already keeps its value and its place; an entry of ours with another command is replaced. Raises
+    InvalidInput for a text that is not a JSON object or has a key twice, and for hooks of another form.
 
     >>> install('{"model": "x"}', "theorex-hook")[:53]
     '{"model": "x", "hooks": {"PostToolUse": [{"matcher": '
     """
-    text = "{}\n" if text is None else text
-    _check(text)
+    settings = _settings(text)
     for event in EVENTS:
-        if [shell for shell, _ in _ours(text, event)] == [hook]:
+        if _ours(settings, event) == [hook]:
             continue
-        text = _strip(text, event)
+        _strip(settings, event)
         entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
         group = {**({"matcher": "*"} if event in _WITH_MATCHER else {}), "hooks": [entry]}
-        if (hooks := _member(text, _blank(text, 0), "hooks")) is None:
-            text = _insert(text, _blank(text, 0), "hooks", {event: [group]})
-        elif (groups := _member(text, hooks.start, event)) is None:
-            text = _insert(text, hooks.start, event, [group])
-        else:
-            text = _insert(text, groups.start, None, group)
-    return text
+        settings.setdefault("hooks", {}).setdefault(event, []).append(group)
+    return _written(settings, text)
 
 
-def uninstall(text: str) -> str:
+def uninstall(text: str | None) -> str:
     """The settings without any entry of ours, and without the containers that this empties.
 
     >>> uninstall(install('{"model": "x"}', "theorex-hook"))
     '{"model": "x"}'
     """
-    _check(text)
+    settings = _settings(text)
     for event in EVENTS:
-        text = _strip(text, event)
-    return text
+        _strip(settings, event)
+    return _written(settings, text)
 
 
-def install_server(text: str | None, entry: dict[str, Any]) -> str:
+def install_server(text: str | None, entry: object) -> str:
     """The list of servers with ours, `entry`, in place of one of its name; `text` is None where there is no file.
 
-    Raises InvalidInput for a text that is not a JSON object, or whose servers are none.
+    Raises InvalidInput for a text that is not a JSON object or has a key twice, and where its servers are none.
 
     >>> install_server('{"mcpServers": {}}', {"command": "theorex"})
     '{"mcpServers": {"theorex": {"command": "theorex"}}}'
     """
-    text = "{}\n" if text is None else text
-    if _server(text) == entry:
-        return text
-    text = uninstall_server(text)
-    root = _blank(text, 0)
-    servers = _member(text, root, _SERVERS)
-    if servers is None:
-        return _insert(text, root, _SERVERS, {_SERVER: entry})
-    return _insert(text, servers.start, _SERVER, entry)
+    found = _object(text)
+    return _written({**found, _SERVERS: {**_servers(found), _SERVER: entry}}, text)
 
 
-def uninstall_server(text: str) -> str:
+def uninstall_server(text: str | None) -> str:
     """The list of servers without ours, and without the object that this empties.
 
     >>> uninstall_server('{"a": 1, "mcpServers": {"theorex": {"command": "theorex"}}}')
     '{"a": 1}'
     """
-    _server(text)
-    root = _blank(text, 0)
-    while (servers := _member(text, root, _SERVERS)) and (ours := _member(text, servers.start, _SERVER)):
-        alone = len(_children(text, servers.start)) == 1
-        text = _remove(text, root, servers) if alone else _remove(text, servers.start, ours)
-    return text
+    found = _object(text)
+    servers = _servers(found)
+    if _SERVER in servers:
+        del servers[_SERVER]
+        if not servers:
+            del found[_SERVERS]
+    return _written(found, text)
 
 
-def _server(text: str) -> object:
-    """Our entry in the list of servers, None where there is none."""
-    servers = _object(text).get(_SERVERS, {})
+def _servers(found: dict[str, Any]) -> dict[str, Any]:
+    servers = found.get(_SERVERS, {})
     if not isinstance(servers, dict):
         raise InvalidInput(f"`{_SERVERS}` in the file is a {type(servers).__name__}; allowed is an object")
-    return servers.get(_SERVER)
+    return servers
 
 
-class _Child(NamedTuple):
-    """One member of an object or item of an array in the text: text[begin:end], its value from `start` on."""
-
-    key: str | None
-    begin: int
-    start: int
-    end: int
-
-
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str | None) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(_NEW if text is None else text, object_pairs_hook=partial(unambiguous, "the file"))
+    except ConfigError:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON ({error}); repair it first, nothing was changed") from error
     if not isinstance(found, dict):
@@ -240,114 +222,69 @@ def _object(text: str) -> dict[str, Any]:
     return found
 
 
-def _check(text: str) -> None:
-    hooks = _object(text).get("hooks", {})
+def _settings(text: str | None) -> dict[str, Any]:
+    settings = _object(text)
+    hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
         raise InvalidInput(f"`hooks` in the settings is a {type(hooks).__name__}; allowed is an object of lists")
     for event in EVENTS:
         groups = hooks.get(event, [])
         if not isinstance(groups, list):
             raise InvalidInput(f"`hooks.{event}` in the settings is a {type(groups).__name__}; allowed is a list")
+    return settings
 
 
-def _blank(text: str, position: int) -> int:
-    """Where the blank space that begins at `position` ends."""
-    match = _BLANK.match(text, position)
-    return position if match is None else match.end()
+def _written(value: dict[str, Any], text: str | None) -> str:
+    """The object as JSON in the layout of `text`, its indentation and line ends; `text` itself where it says the same."""
+    text = _NEW if text is None else text
+    before, content = _object(text), text.rstrip()
+    indented = re.search(r"\n([ \t]*)\S", content)
+    indent = "  " if not before else indented and indented[1]
+    try:
+        if value == before:
+            return text
+        after = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+        after.encode()
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"the file cannot be written again ({error}); repair it first, nothing was changed"
+        ) from error
+    return (after.replace("\n", "\r\n") if "\r\n" in text else after) + text[len(content) :]
 
 
-def _children(text: str, start: int) -> list[_Child]:
-    """What stands in the object or array that starts at `start` of a text that is JSON."""
-    decode = json.JSONDecoder().raw_decode
-    found: list[_Child] = []
-    position = _blank(text, start + 1)
-    while text[position] not in "}]":
-        begin, key = position, None
-        if text[start] == "{":
-            key, position = decode(text, position)
-            position = _blank(text, _blank(text, position) + 1)
-        end = decode(text, position)[1]
-        found.append(_Child(key, begin, position, end))
-        position = _blank(text, end)
-        if text[position] == ",":
-            position = _blank(text, position + 1)
-    return found
+def _entries(group: object) -> list[Any]:
+    entries = group.get("hooks") if isinstance(group, dict) else None
+    return entries if isinstance(entries, list) else []
 
 
-def _member(text: str, start: int, key: str) -> _Child | None:
-    """The member of this name; of a name that is there twice the last, as JSON readers take it."""
-    if text[start] != "{":
-        return None
-    return next((member for member in reversed(_children(text, start)) if member.key == key), None)
+def _shell(entry: object) -> str | None:
+    """The command of an entry of ours, None of any other."""
+    shell = entry.get("command") if isinstance(entry, dict) else None
+    return shell if isinstance(shell, str) and _OURS.search(shell) else None
 
 
-def _ours(text: str, event: str) -> list[tuple[str, list[_Child]]]:
-    """Our commands under an event, each with the way to it: `hooks`, event, group, its `hooks`, entry."""
-    hooks = _member(text, _blank(text, 0), "hooks")
-    groups = None if hooks is None else _member(text, hooks.start, event)
-    if hooks is None or groups is None or text[groups.start] != "[":
-        return []
-    found = []
-    for group in _children(text, groups.start):
-        entries = _member(text, group.start, "hooks")
-        if entries is None or text[entries.start] != "[":
-            continue
-        for entry in _children(text, entries.start):
-            value = json.loads(text[entry.start : entry.end])
-            shell = value.get("command") if isinstance(value, dict) else None
-            if isinstance(shell, str) and _OURS.search(shell):
-                found.append((shell, [hooks, groups, group, entries, entry]))
-    return found
+def _ours(settings: dict[str, Any], event: str) -> list[str]:
+    """Our commands under an event."""
+    groups = settings.get("hooks", {}).get(event, [])
+    return [shell for group in groups for entry in _entries(group) if (shell := _shell(entry))]
 
 
-def _strip(text: str, event: str) -> str:
+def _strip(settings: dict[str, Any], event: str) -> None:
     """Take our entries out from under an event; a group, an event and `hooks` that held nothing else go with them."""
-    while found := _ours(text, event):
-        way = found[0][1]
-        container, child = _blank(text, 0), way[0]
-        for outer, inner in ((0, 1), (1, 2), (3, 4)):
-            if len(_children(text, way[outer].start)) > 1:
-                container, child = way[outer].start, way[inner]
-        text = _remove(text, container, child)
-    return text
-
-
-def _remove(text: str, start: int, child: _Child) -> str:
-    """The text without one child of the container at `start`, and without its comma."""
-    children = _children(text, start)
-    place = children.index(child)
-    if place > 0:
-        return text[: children[place - 1].end] + text[child.end :]
-    if len(children) > 1:
-        return text[: child.begin] + text[children[1].begin :]
-    return text[: start + 1] + text[_blank(text, child.end) :]
-
-
-def _insert(text: str, start: int, key: str | None, value: object) -> str:
-    """The text with a last child in the container at `start`, indented as its neighbours are."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    root = _blank(text, 0)
-    top = _children(text, root)
-    margin = text[root + 1 : top[0].begin] if top else newline + "  "
-    unit = margin.rpartition("\n")[2]
-    spaced = not top or text[top[0].start - 1].isspace()
-    children = _children(text, start)
-    if children:
-        lead, tail = text[start + 1 : children[0].begin], ""
-        head, rest = text[: children[-1].end] + ",", text[children[-1].end :]
-    else:
-        line = text[text.rfind("\n", 0, start) + 1 : start]
-        tail = newline + line[: _blank(line, 0)] if "\n" in margin else ""
-        lead = tail + unit if tail else ""
-        head, rest = text[: start + 1], text[_blank(text, start + 1) :]
-    if "\n" in lead:
-        written = json.dumps(value, indent=unit, ensure_ascii=False)
-        written = written.replace("\n", newline + lead.rpartition("\n")[2])
-    else:
-        lead = " " if children and spaced else ""
-        written = json.dumps(value, ensure_ascii=False, separators=(", ", ": ") if spaced else (",", ":"))
-    name = "" if key is None else json.dumps(key) + (": " if spaced else ":")
-    return head + lead + name + written + tail + rest
+    if not _ours(settings, event):
+        return
+    kept = []
+    for group in settings["hooks"][event]:
+        others = [entry for entry in _entries(group) if not _shell(entry)]
+        if len(others) == len(_entries(group)):
+            kept.append(group)
+        elif others:
+            kept.append({**group, "hooks": others})
+    settings["hooks"][event] = kept
+    if not kept:
+        del settings["hooks"][event]
+    if not settings["hooks"]:
+        del settings["hooks"]
 
 
 def _read(path: Path) -> str | None:
@@ -363,29 +300,25 @@ def _read(path: Path) -> str | None:
 
 
 def _without_hooks(path: Path, text: str | None) -> str | None:
-    def again(former: str | None) -> str:
-        return install(former, next(shell for event in EVENTS for shell, _ in _ours(text or "", event)))
-
-    return _without(path, text, uninstall, again)
+    settings = _settings(text)
+    shells = [shell for event in EVENTS for shell in _ours(settings, event)]
+    return _without(path, text, uninstall, partial(install, hook=shells[0])) if shells else text
 
 
 def _without_server(path: Path, text: str | None) -> str | None:
-    def again(former: str | None) -> str:
-        entry = _server(text or "")
-        return install_server(former, entry if isinstance(entry, dict) else {})
-
-    return _without(path, text, uninstall_server, again)
+    servers = _servers(_object(text))
+    if _SERVER not in servers:
+        return text
+    return _without(path, text, uninstall_server, partial(install_server, entry=servers[_SERVER]))
 
 
 def _without(
-    path: Path, text: str | None, take: Callable[[str], str], again: Callable[[str | None], str]
+    path: Path, text: str | None, take: Callable[[str | None], str], again: Callable[[str | None], str]
 ) -> str | None:
     """The file's text without our entries: what stood there before, where nobody changed the file since.
 
     `take` takes them out of a text, `again` puts those of the file into another.
     """
-    if text is None or (gone := take(text)) == text:
-        return text
     for number in range(_last_backup(path), -1, -1):
         # Number 0 stands for no file.
         former = _read(_backup(path, number)) if number else None
@@ -396,7 +329,7 @@ def _without(
                 return former
         except InvalidInput:
             continue
-    return gone
+    return take(text)
 
 
 def _backup(path: Path, number: int) -> Path:

@@ -7,10 +7,12 @@ import random
 import re
 import time
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
 
 from theorex_lab.config import Settings
+from theorex_lab.config_file import unambiguous
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable, UnusableAnswer
 from theorex_lab.search.endpoint import authorization, checked_key, encodable, endpoint_url, excerpt, key_from
 
@@ -70,10 +72,14 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a chain: the first completion, or None, and every attempt in order."""
+    """What came of a chain: the first completion, or None, and every attempt in order.
+
+    `kinds`: of each model that failed, the `kind` of its ModelUnavailable.
+    """
 
     completion: Completion | None
     attempts: list[Attempt]
+    kinds: dict[str, str] = field(default_factory=dict)
 
 
 class CallOptions(TypedDict, total=False):
@@ -90,7 +96,7 @@ class _Busy(ModelUnavailable):
     """The endpoint asks to come back later, in `wait_seconds` where it says so."""
 
     def __init__(self, text: str, wait_seconds: float | None) -> None:
-        super().__init__(text)
+        super().__init__(text, "busy")
         self.wait_seconds = wait_seconds
 
 
@@ -204,7 +210,7 @@ class ModelClient:
         try:
             return retrying(self._once, body, deadline)
         except (_Busy, ConnectionLost) as error:
-            raise ModelUnavailable(f"{error} (try {retrying.statistics['attempt_number']})") from error
+            raise ModelUnavailable(f"{error} (try {retrying.statistics['attempt_number']})", error.kind) from error
 
     def _wait_seconds(self, state: tenacity.RetryCallState) -> float:
         """What the endpoint asks for, else a wait that doubles each time, give or take a half."""
@@ -263,7 +269,7 @@ class ModelClient:
 
         said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"
         try:
-            data = json.loads(text, object_pairs_hook=_no_key_twice)
+            data = json.loads(text, object_pairs_hook=partial(unambiguous, "the answer"))
             # What cannot be written as JSON again: NaN, infinities, lone surrogates.
             json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
             check(data)
@@ -328,22 +334,22 @@ def ask(
     made: dict[str, ModelClient] = {}
     known = made if clients is None else clients
     attempts: list[Attempt] = []
+    kinds: dict[str, str] = {}
     try:
         for name in dict.fromkeys(names):
             try:
                 completion = _client(name, settings, known).complete(prompt, **options)
-            except UnusableAnswer as error:
-                attempts.append(Attempt(name, False, error=str(error)))
             except (ModelUnavailable, ConfigError) as error:
-                attempts.append(Attempt(name, False, error=str(error), unavailable=True))
+                kinds[name] = error.kind if isinstance(error, ModelUnavailable) else "refused"
+                attempts.append(Attempt(name, False, error=str(error), unavailable=kinds[name] != "bad_reply"))
             else:
                 cost = _cost(name, completion, settings)
                 attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost))
-                return Answer(completion, attempts)
+                return Answer(completion, attempts, kinds)
     finally:
         for client in made.values():
             client.close()
-    return Answer(None, attempts)
+    return Answer(None, attempts, kinds)
 
 
 def _client(name: str, settings: Settings, known: MutableMapping[str, ModelClient]) -> ModelClient:
@@ -392,13 +398,6 @@ def _compiled(json_schema: dict[str, Any]) -> Check:
 
 def _nothing_is_fetched(address: str) -> NoReturn:
     raise ValueError(f"it refers to {address}")
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
 
 
 def _count(usage: object, key: str) -> int | None:

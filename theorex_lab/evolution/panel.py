@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection
 from functools import partial
@@ -19,8 +18,6 @@ NOBODY_ASKED = (
     f"nobody was asked: each model of the setting reviewers was silent {MOST_SILENCES} times in a row in this run, or "
     "none is named"
 )
-# After the address, which holds no space, so that no words of a model are taken for it.
-_SILENT = re.compile(r"\S+ (?:did not answer|gave no whole reply|answered with the status (?:429|5\d\d))\b")
 
 
 class Panel:
@@ -58,7 +55,7 @@ class Panel:
         seconds = settings.review_timeout_seconds
         answer = ask(names, prompt, settings, json_schema=json_schema, timeout_seconds=seconds)
         for each in answer.attempts:
-            silent = not each.success and _SILENT.match(each.error or "") is not None
+            silent = answer.kinds.get(each.model) in ("silent", "busy")
             self._silences[each.model] = self._silences[each.model] + 1 if silent else 0
         return answer
 

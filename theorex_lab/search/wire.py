@@ -85,12 +85,12 @@ def post(
             content = _read(response, url, limit_bytes)
     except httpx.TimeoutException as error:
         raise ModelUnavailable(
-            f"{url} gave no whole reply within {deadline.seconds:g} s: {type(error).__name__}"
+            f"{url} gave no whole reply within {deadline.seconds:g} s: {type(error).__name__}", "silent"
         ) from error
     except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
-        raise ConnectionLost(f"{url} did not answer: {type(error).__name__} {error}") from error
+        raise ConnectionLost(f"{url} did not answer: {type(error).__name__} {error}", "silent") from error
     except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise ModelUnavailable(f"{url} did not answer: {type(error).__name__} {error}") from error
+        raise ModelUnavailable(f"{url} did not answer: {type(error).__name__} {error}", "silent") from error
     finally:
         _current_deadline.reset(token)
     return Reply(response.status_code, response.headers, content)
