@@ -1,26 +1,28 @@
-"""Tasks and their checks, the evaluator of written code, the rules, and recorded runs: made, resumed, kept, read."""
+"""Tasks and their checks, the sandbox of written code, the rules, and recorded runs: made, resumed, kept, read."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from click.testing import CliRunner
 from conftest import NOW
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.cli import theorex
 from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
 from theorex_lab.experiments.data import datasets, local_runs
 from theorex_lab.experiments.data.local_runs import LocalRuns, Run, load_runs, record_runs, save_runs, tasks_sha256
-from theorex_lab.experiments.data.run_tasks import all_tasks
+from theorex_lab.experiments.data.run_tasks import all_tasks, sandbox, sandboxed
 from theorex_lab.experiments.data.run_tasks.checks import (
     Choice,
     Contains,
@@ -34,8 +36,8 @@ from theorex_lab.experiments.data.run_tasks.checks import (
     Refusal,
     Wording,
 )
-from theorex_lab.experiments.data.run_tasks.limited_python import Refused, call_function, evaluate
 from theorex_lab.experiments.data.run_tasks.rules import DOES_NOT_KNOW, answer_by_rules
+from theorex_lab.experiments.data.run_tasks.sandbox import NotIsolated, Refused, allowing_unsafe, call_function
 from theorex_lab.experiments.data.run_tasks.solvers import MAX_TOKENS, Reply, RuleSolver, local_solvers
 from theorex_lab.experiments.data.run_tasks.task import Task
 from theorex_lab.experiments.data.sources import packaged
@@ -143,7 +145,7 @@ def test_borders_of_the_checks(check: Any, answer: str, accepted: bool) -> None:
     assert check.accepts(answer) is accepted
 
 
-# the evaluator of written code
+# code that a model wrote
 
 
 @pytest.mark.parametrize(
@@ -161,91 +163,162 @@ def test_borders_of_the_checks(check: Any, answer: str, accepted: bool) -> None:
         ("def f(a):\n    return any(x > 2 for x in a) and not (1 in a)", ([3],), True),
         ("import os\n\ndef f(a):\n    a[0] += 1\n    return a", ([1],), [2]),
         ("def f():\n    pass", (), None),
+        ("def f(*n):\n    import math\n    return math.sqrt(n[0])", (4,), 2.0),
+        ("def f(n):\n    try:\n        return f'{1 / n:>6.2f}'\n    except ZeroDivisionError:\n        return {n: ({n}, b'x')}", (0,), {0: ({0}, b"x")}),
     ],
 )  # fmt: skip
-def test_code_of_the_subset_is_evaluated_as_python_does(source: str, arguments: tuple[Any, ...], result: Any) -> None:
+def test_a_function_of_plain_values_runs(source: str, arguments: tuple[Any, ...], result: Any) -> None:
     assert call_function(source, "f", arguments) == result
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        "return __import__('os').getcwd()",
-        "import os",
-        "return open('x')",
-        "return eval('1')",
-        "return ().__class__.__bases__",
-        "return 'x'.format(1)",
-        "return '{0.__class__}'.format(n)",
-        "return f'{n:>99999999}'",
-        "return '%999999999d' % n",
-        "return 9 ** 9 ** 9",
-        "return 2.5 ** 99999",
-        "return 'x' * 10 ** 9",
-        "return [0] * 999999",
-        "return list(range(10 ** 12))",
-        "return sum(range(10 ** 9))",
-        "return 'a' * 999 + 'b' * 999",
-        "return ('a' * 999).replace('a', 'b' * 999)",
-        "while True:\n        pass",
-        "while True:\n        n += 1",
-        "a = [1]\n    for x in a:\n        a.append(x)",
-        "a = [1]\n    for i in range(60):\n        a = [a, a]\n    return str(a)",
-        "a = []\n    a.append(a)\n    return a == a",
-        "return f(n)",
-        "g = lambda x: g(x)\n    return g(1)",
         "return 1 / 0",
         "return missing",
-        "return n.real",
-        "return 1j",
-        "return b'x'",
-        "return (-8) ** 0.5",
-        "return f(*[1])",
-        "return f(**{'n': 1})",
+        "return f(n)",
         "return f()",
-        "return f(1, 2)",
-        "return 5(1)",
-        "global x",
-        "def g():\n        return 1\n    return g()",
-        "try:\n        return 1\n    except:\n        return 2",
-        "with n:\n        pass",
-        "class A:\n        pass",
-        "raise ValueError",
-        "n.x = 1",
-        "n.x += 1",
-        "break",
+        "raise SystemExit(0)",
+        "import os; os._exit(0)",
+        "import os; os._exit(99)",
+        "import os; os.write(1, b'isolated'); os._exit(0)",
+        "import ctypes; ctypes.string_at(0)",
+        "return f",
+        "return float('inf')",
+        "return ().__class__.__bases__",
+        "a = {1}; return [a, iter(a)]",
+        "return 'x' * 5_000",
+        "return 'x' * 10 ** 9",
+        "return [0] * 10 ** 9",
+        "return list(range(10 ** 12))",
+        "return 9 ** 9 ** 9",
+        "while True: pass",
+        "while True: print('x' * 1_000)",
+        "import os\n    while True: os.write(1, b'5')",
+        "import sys\n    while True: sys.stderr.write('x' * 1_000)",
         "yield n",
-        "del n",
-        "assert n",
-        "return n & 1",
-        "return ~n",
-        "return '\\d'.isprintable()",
+        "break",
         "return " + "-" * 3_000 + "1",
         "return " + "(" * 3_000,
+        "return " + "1 + " * 1_500,
+        "return '\udc80'",
+        "return '\0'",
     ],
 )
-def test_code_outside_the_subset_or_its_limits_is_refused(body: str) -> None:
+def test_code_in_error_or_over_a_limit_is_refused(body: str) -> None:
     with pytest.raises(Refused):
         call_function(f"def f(n):\n    {body}", "f", (1,))
 
 
-@pytest.mark.parametrize(
-    "source", ["", "f = 1", "no code at all", "def g(n):\n    return n", "def f(*n):\n    return n", "def f(n):"]
-)
+# What code tries; where the system lets it, the answer is 1.
+REACHES = {
+    "a key": "open('{home}/.ssh/id').read(); return 1",
+    "a file by its number": "import posix; posix.open('{home}/.ssh/id', 0); return 1",
+    "a folder": "import os; os.listdir('/'); return 1",
+    "the working folder": "import os; os.getcwd(); return 1",
+    "its own memory file": "open('/proc/self/mem', 'wb'); return 1",
+    "writing outside": "open('{home}/written', 'w').write('x'); return 1",
+    "writing inside": "open('written', 'w').write('x'); return 1",
+    "deleting": "import os; os.unlink('{home}/.ssh/id'); return 1",
+    "a socket": "import _socket; _socket.socket(); return 1",
+    "a local socket": "import _socket; _socket.socket(_socket.AF_UNIX, 1); return 1",
+    "a process": "import os; os.fork(); return 1",
+    "a thread": "import _thread; _thread.start_new_thread(f, (1,)); return 1",
+    "a program": "import os; os.execv('/bin/true', ['true']); return 1",
+    "a spawned program": "import os; os.posix_spawn('/bin/true', ['true'], {{}}); return 1",
+    "a shell": "import os; assert os.system('echo x > {home}/written') == 0; return 1",
+    "a signal": "import os; os.kill({parent}, 0); return 1",
+    "a signal to the group": "import os; os.killpg(0, 0); return 1",
+    "a handler against the CPU limit": "import _signal; _signal.signal(24, _signal.SIG_IGN); return 1",
+    "a higher limit": "import resource; resource.setrlimit(resource.RLIMIT_CPU, (9, 9)); return 1",
+    "waiting": "import time; time.sleep(0.01); return 1",
+    "the system directly": "import ctypes; assert ctypes.CDLL(None).syscall(57) >= 0; return 1",
+}
+
+
+@pytest.mark.parametrize("attempt", REACHES.values(), ids=REACHES)
+def test_code_reaches_no_file_network_process_or_signal(tmp_path: Path, attempt: str) -> None:
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id").write_text("secret")
+    body = attempt.format(home=tmp_path, parent=os.getpid())
+    assert call_function(f"def f(n):\n    try: {body}\n    except BaseException: return 2", "f", (0,)) == 2
+    assert [file.name for file in tmp_path.rglob("*")] == [".ssh", "id"]
+
+
+def test_a_fork_bomb_does_not_go_off() -> None:
+    bomb = "import os\n    for _ in range(50):\n        try: os.fork()\n        except OSError: n += 1\n    return n"
+    assert call_function(f"def f(n):\n    {bomb}", "f", (0,)) == 50
+
+
+def test_code_knows_neither_environment_nor_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "word")
+    told = call_function(
+        "def f():\n    import os, sys\n    return str((dict(os.environ), sys.argv, sys.path))", "f", ()
+    )
+    assert "word" not in told
+    assert "HOME" not in told
+    assert "site-packages" not in told
+
+
+def test_code_that_waits_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "WALL_SECONDS", 1.0)
+    with pytest.raises(Refused):
+        call_function(
+            "def f():\n    import _thread\n    a = _thread.allocate_lock()\n    a.acquire()\n    a.acquire()", "f", ()
+        )
+
+
+@pytest.fixture
+def unknown_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system on which code cannot be isolated."""
+    launcher = tmp_path / "launcher.py"
+    text = Path(sandboxed.__file__).read_text(encoding="utf-8")
+    launcher.write_text(text.replace("not in _CALLS", "not in ()"), encoding="utf-8")
+    monkeypatch.setattr(sandbox, "_LAUNCHER", launcher)
+
+
+@pytest.mark.usefixtures("unknown_machine")
+def test_where_code_cannot_be_isolated_it_runs_only_on_request(tmp_path: Path) -> None:
+    leaves = f"def f():\n    open({str(tmp_path / 'left')!r}, 'w').close()\n    return 3"
+    with pytest.raises(
+        NotIsolated, match="allowed is Linux on x86_64 or aarch64: record there, or pass --allow-unsafe"
+    ):
+        call_function(leaves, "f", ())
+    assert not (tmp_path / "left").exists()
+    with allowing_unsafe():
+        assert call_function(leaves, "f", ()) == 3
+    assert (tmp_path / "left").exists()
+    with allowing_unsafe(False), pytest.raises(NotIsolated):
+        call_function(leaves, "f", ())
+
+
+@pytest.mark.usefixtures("unknown_machine")
+def test_what_unsafe_code_starts_is_ended_with_it() -> None:
+    code = "def f():\n    import os\n    try: pid = os.fork()\n    except OSError: return None\n    while not pid: pass\n    return pid"
+    with allowing_unsafe():
+        started = call_function(code, "f", ())
+    if started:  # else the limit of processes held, which does not hold for root
+        with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
+            psutil.Process(started).wait(5)
+        assert not psutil.pid_exists(started) or psutil.Process(started).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("source", ["", "f = 1", "no code at all", "def g(n):\n    return n", "def f(n):"])
 def test_an_answer_without_the_function_is_refused(source: str) -> None:
     with pytest.raises(Refused):
         call_function(source, "f", (1,))
 
 
-@given(st.integers(-99, 99), st.integers(-99, 99), st.integers(1, 99))
-def test_sums_are_those_of_python(a: int, b: int, c: int) -> None:
-    assert evaluate(f"({a} + {b}) * {c} // {c} - {b} % {c}") == (a + b) * c // c - b % c
-
-
+@settings(max_examples=10)
 @given(st.text(max_size=80))
-def test_any_text_is_refused_or_evaluated(text: str) -> None:
+def test_any_text_is_refused_or_run(text: str) -> None:
     with suppress(Refused):
         call_function(f"def f():\n    return {text}", "f", ())
+
+
+@given(st.integers(0, 99), st.integers(0, 99), st.integers(1, 99))
+def test_sums_are_those_of_python(a: int, b: int, c: int) -> None:
+    assert answer_by_rules(f"What is {a} + {b} * {c} - {c}?") == str(a + b * c - c)
 
 
 # rules
@@ -276,6 +349,7 @@ def test_the_rules_are_deterministic() -> None:
         ("Pick one.\nA) rain\nB) the harbour\nThe ship reached the harbour.", "B"),
         ("What is the capital of Peru?", DOES_NOT_KNOW),
         ("What is 1 / 0?", DOES_NOT_KNOW),
+        ("What is 007 + 1?", DOES_NOT_KNOW),
         ("", DOES_NOT_KNOW),
     ],
 )  # fmt: skip
@@ -516,6 +590,32 @@ def test_the_command_says_how_to_install_a_model_that_is_missing(
     )
     assert isinstance(done.exception, ModelUnavailable)
     assert "pip install" in str(done.exception)
+
+
+@pytest.mark.usefixtures("unknown_machine")
+def test_the_command_runs_code_that_is_not_isolated_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from theorex_lab.dispatch import local_model
+    from theorex_lab.experiments.data.run_tasks import solvers
+
+    monkeypatch.setattr(local_model, "status", lambda _: local_model.Running("http://127.0.0.1:9", 1))
+    monkeypatch.setattr(local_model, "start", local_model.status)
+    monkeypatch.setattr(solvers, "local_solvers", lambda _: [Canned(knows=("code",))])
+    arguments = [
+        "--home",
+        str(tmp_path),
+        "--json",
+        "record-runs",
+        "--output",
+        str(tmp_path / "runs.gz"),
+        "--limit",
+        "64",
+    ]
+    refused = CliRunner().invoke(theorex, arguments, obj={})
+    assert isinstance(refused.exception, NotIsolated)
+    done = CliRunner().invoke(theorex, [*arguments, "--allow-unsafe"], obj={}, catch_exceptions=False)
+    assert json.loads(done.stdout)["success"]["canned"]["code"] == 1.0
 
 
 def test_the_command_starts_records_stops_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

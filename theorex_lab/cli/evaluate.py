@@ -109,20 +109,25 @@ def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
 @click.option(
     "--limit", type=click.IntRange(min=1), default=None, help="Only the first tasks, the query types in turn."
 )
-def record_runs(output: str, repeat: int, limit: int | None) -> None:
+@click.option("--allow-unsafe", is_flag=True, help="Run code of the model even where it can reach files and network.")
+def record_runs(output: str, repeat: int, limit: int | None, allow_unsafe: bool) -> None:
     """The offline model in two configurations, and rules without a model, answer the project's own tasks. Needs the
     local-llm extra; takes some minutes. Interrupted, it goes on where it stopped when it is called again.
     """
     from theorex_lab.dispatch import local_model
     from theorex_lab.dispatch.llm import ModelClient
     from theorex_lab.experiments.data import local_runs
+    from theorex_lab.experiments.data.run_tasks.sandbox import allowing_unsafe
     from theorex_lab.experiments.data.run_tasks.solvers import local_solvers
 
     lab = open_lab()
     ran_before = local_model.status(lab.folder) is not None
     running = local_model.start(lab.folder)
     try:
-        with ModelClient(running.url, running.model, timeout_seconds=_RUN_TIMEOUT_SECONDS) as client:
+        with (
+            allowing_unsafe(allow_unsafe),
+            ModelClient(running.url, running.model, timeout_seconds=_RUN_TIMEOUT_SECONDS) as client,
+        ):
             found = local_runs.record_runs(
                 output, local_solvers(client), now=lab.clock.now(), repeat=repeat, limit=limit, progress=_tell_progress
             )

@@ -119,8 +119,10 @@ def fit_choice(options: Sequence[Floats], chosen: Sequence[int], ridge: float) -
     return weights
 
 
-def fit_logistic(features: Floats, outcomes: Floats, ridge: float) -> tuple[float, Floats]:
-    """(intercept, weights) of a logistic regression with a ridge on the weights, by Newton steps.
+def fit_logistic(
+    features: Floats, outcomes: Floats, ridge: float, intercept_ridge: float = 1e-6
+) -> tuple[float, Floats]:
+    """(intercept, weights) of a logistic regression with a ridge on the weights and one on the intercept, by Newton steps.
 
     Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not above 0.
     """
@@ -129,13 +131,13 @@ def fit_logistic(features: Floats, outcomes: Floats, ridge: float) -> tuple[floa
             f"got {len(features)} rows, {len(outcomes)} outcomes and ridge {ridge!r}; allowed is one outcome a row, one or more, and a ridge above 0"
         )
     design = np.column_stack([np.ones(len(features)), features])
-    penalty = np.r_[1e-6, np.full(features.shape[1], ridge)]
+    penalty = np.r_[intercept_ridge, np.full(features.shape[1], ridge)]
     weights = np.zeros(design.shape[1])
     for _ in range(NEWTON_STEPS):
         chance = 0.5 * (1.0 + np.tanh(0.5 * (design @ weights)))
         slope = design.T @ (outcomes - chance) - penalty * weights
         curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.diag(penalty)
-        step = np.linalg.solve(curvature, slope)
+        step = np.clip(np.linalg.solve(curvature, slope), -2.0, 2.0)  # a full step can overshoot without end
         weights += step
         if np.abs(step).max() < 1e-9:
             break

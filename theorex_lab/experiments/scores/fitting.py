@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog, Replay, Snapshots, replay, score, split
+from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory.decay import (
     ACTIVE_THRESHOLD,
     COUNT_HALF_LIVES_DAYS,
@@ -312,26 +313,12 @@ def _with_logistic(law: Law, before: Snapshots, horizon_days: float) -> Law:
     spread = float(raw.std())
     if spread == 0.0 or used.min() == used.max():
         return law
-    intercept, slope = _logistic_regression((raw - raw.mean()) / spread, used)
-    slope = float(np.clip(slope / spread, 1e-3, 100.0))
+    # A slight pull to 0 keeps separable data finite.
+    intercept, weights = fit_logistic(((raw - raw.mean()) / spread)[:, None], used, ridge=1.0, intercept_ridge=1.0)
+    slope = float(np.clip(weights[0] / spread, 1e-3, 100.0))
     bound = law.parameters["logistic_midpoint"].high
     midpoint = float(np.clip(raw.mean() - intercept / slope, -bound, bound))
     return make_law(law.name, **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}))
-
-
-def _logistic_regression(values: Floats, outcomes: Floats) -> tuple[float, float]:
-    """(intercept, slope) by Newton's method, with a slight pull to 0 that keeps separable data finite."""
-    design = np.column_stack([np.ones_like(values), values])
-    coefficients = np.zeros(2)
-    for _ in range(NEWTON_STEPS):
-        chance = 0.5 * (1.0 + np.tanh(0.5 * (design @ coefficients)))
-        slope = design.T @ (outcomes - chance) - coefficients
-        curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.eye(2)
-        step = np.clip(np.linalg.solve(curvature, slope), -2.0, 2.0)
-        coefficients += step
-        if np.abs(step).max() < 1e-8:
-            break
-    return float(coefficients[0]), float(coefficients[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from theorex_lab.experiments.data.run_tasks.limited_python import Refused, call_function
+from theorex_lab.experiments.data.run_tasks.sandbox import Refused, call_function
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -157,7 +157,7 @@ class InOrder:
 class PythonFunction:
     """The answer defines the function `name`, which gives the wanted result in every case.
 
-    cases: pairs of arguments and result. The code is read by `limited_python`, never run by Python itself.
+    cases: pairs of arguments and result. The code runs in `sandbox`, which may raise NotIsolated.
 
     >>> check = PythonFunction("double", (((2,), 4), ((5,), 10)))
     >>> check.accepts("def double(n):\\n    return 2 * n"), check.accepts("def double(n):\\n    return n * n")
@@ -171,10 +171,9 @@ class PythonFunction:
         """Whether `answer` is right."""
         source = fenced(answer.strip())
         try:
-            results = [call_function(source, self.name, arguments) for arguments, _ in self.cases]
+            return all(_same(call_function(source, self.name, arguments), wanted) for arguments, wanted in self.cases)
         except Refused:
             return False
-        return all(_same(result, wanted) for result, (_, wanted) in zip(results, self.cases, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

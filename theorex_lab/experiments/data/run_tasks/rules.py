@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from theorex_lab.experiments.data.run_tasks.limited_python import Refused, call_function, evaluate
+from theorex_lab.experiments.data.run_tasks.sandbox import Refused, call_function
 
 DOES_NOT_KNOW = "I do not know."
 
@@ -54,7 +54,7 @@ def _decline(prompt: str) -> str | None:
 def _python_output(prompt: str) -> str | None:
     """A program without functions, its last line a print."""
     found = re.search(r"Python (?:line|program) print\?\n(.+)\nprint\((.+)\)$|Python line print\?\nprint\((.+)\)$", prompt, re.S | re.M)  # fmt: skip
-    if not found:
+    if not found or "def " in found[0]:
         return None
     before, printed = (found[1] or "").splitlines(), found[2] or found[3]
     source = "\n".join(["def program():", *(f"    {line}" for line in before), f"    return {printed}"])
@@ -119,14 +119,14 @@ def _sum(prompt: str) -> str | None:
         text = text.replace(f" {words} ", f" {sign} ")
     text = re.sub(r"(\d+)% of (\d+)", r"\1 * \2 / 100", text)
     text = re.sub(r"half of (\d+)", r"\1 / 2", text)
-    found = re.search(r"\d+(?:\.\d+)?(?: ?[-+*/] ?\d+(?:\.\d+)?)+", text)
+    found = re.search(r"\d+(?:\.\d+)?(?: ?[-+*/] ?\d+(?:\.\d+)?){1,40}", text)
     if not found:
         return None
     try:
-        value = evaluate(found[0])
-    except Refused:
+        value = eval(found[0])  # nothing but numbers and four operators, a few of them: see the pattern
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    except (ArithmeticError, SyntaxError, ValueError):  # by zero, a leading zero, past the digits of a number
         return None
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _word_problem(prompt: str) -> str | None:
