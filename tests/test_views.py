@@ -22,6 +22,7 @@ from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import item_view
 from theorex_lab.ids import concept_id
+from theorex_lab.journal.columns import Names, Parts, Strings, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -296,3 +297,23 @@ def test_the_golden_journal_still_folds_to_the_same_state(tmp_path: Path) -> Non
         assert axon.concepts[name].tolist() == expected[name], name
     assert np.allclose(axon.concepts["decayed"], expected["decayed"])
     assert axon.links["count"].tolist() == expected["links"]
+
+
+class _Inner(Parts):
+    def __init__(self) -> None:
+        self._ids = Names()
+
+
+class _Outer(Parts):
+    def __init__(self) -> None:
+        self.labels, self.inner, self.rows, self.other = Strings(), _Inner(), Table(count="i8"), [1]
+
+
+def test_parts_are_stored_by_the_names_of_their_attributes_and_taken_over_again() -> None:
+    one, other = _Outer(), _Outer()
+    one.labels.append("cache")
+    one.inner._ids.number("a")
+    one.rows.grow(1)
+    other.load(one.columns())
+    assert [*one.columns()] == ["labels.blob", "labels.offsets", "ids.blob", "ids.offsets", "rows.count"]
+    assert (other.labels[0], other.inner._ids.find("a"), len(other.rows)) == ("cache", 0, 1)

@@ -19,7 +19,7 @@ from theorex_lab.clock import LATEST, to_iso
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id, new_event_id
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.view import ERASURE, View
 from theorex_lab.text.doors import door, kept_value
@@ -91,7 +91,7 @@ class Tasks(View):
     def __init__(self) -> None:
         super().__init__()
         self.agents = Names()
-        self.table = Table(
+        self.tasks = Table(
             id="S36", to="i4", state="i1", step="i4", attempt="i4",
             seq="i8", step_seq="i8", claimed_at="i8", lease_until="i8",
         )  # fmt: skip
@@ -112,32 +112,25 @@ class Tasks(View):
         if erased:  # the end of the batch will do, since a step after an erased one is not taken in
             self._forget(erased)
 
-    def columns(self) -> Columns:
-        """See View."""
-        return {**self.agents.columns("agents"), **self.table.columns("tasks")}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        self.agents.load("agents", columns)
-        self.table.load("tasks", columns)
-        for row in np.flatnonzero((self.table["state"] == SUBMITTED) | (self.table["state"] == WORKING)).tolist():
+    def _after_load(self) -> None:
+        for row in np.flatnonzero((self.tasks["state"] == SUBMITTED) | (self.tasks["state"] == WORKING)).tolist():
             self._open[self.id_of(row)] = row
             self._index(row)
 
     def id_of(self, row: int) -> str:
         """The id of the task in this row."""
-        return bytes(self.table["id"][row]).decode()
+        return bytes(self.tasks["id"][row]).decode()
 
     def find(self, seq: int) -> int | None:
         """The row of the task that was sent at this seq; None where there is none, or a step of it was erased."""
-        row = int(np.searchsorted(self.table["seq"], seq))
-        known = row < len(self.table) and self.table["seq"][row] == seq and self.table["state"][row] != _ERASED
+        row = int(np.searchsorted(self.tasks["seq"], seq))
+        known = row < len(self.tasks) and self.tasks["seq"][row] == seq and self.tasks["state"][row] != _ERASED
         return row if known else None
 
     def rows_of(self, agent: str) -> list[int]:
         """Rows of the tasks that were sent to an agent, oldest first."""
-        mine = self.table["to"] == self.agents.find(agent)
-        found: list[int] = np.flatnonzero(mine & (self.table["state"] != _ERASED)).tolist()
+        mine = self.tasks["to"] == self.agents.find(agent)
+        found: list[int] = np.flatnonzero(mine & (self.tasks["state"] != _ERASED)).tolist()
         return found
 
     def claimable(self, agent: str, now: int) -> Iterator[int]:
@@ -150,13 +143,13 @@ class Tasks(View):
 
     def standing(self, row: int, now: int) -> _Standing:
         """How the task in this row stands at `now` (µs UTC): once its lease is over it is submitted again."""
-        found = _Standing(*(int(self.table[name][row]) for name in _Standing._fields))
+        found = _Standing(*(int(self.tasks[name][row]) for name in _Standing._fields))
         if found.state == WORKING and found.lease_until <= now:
             return found._replace(state=SUBMITTED)
         return found
 
     def _submit(self, event: Event) -> None:
-        row = self.table.grow(1).start
+        row = self.tasks.grow(1).start
         task_id = event.body["task_id"]
         self._set(row, id=task_id.encode(), to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
         self._open[task_id] = row
@@ -165,7 +158,7 @@ class Tasks(View):
     def _advance(self, event: Event) -> None:
         body = event.body
         row = self._open.get(body["task_id"])
-        if row is None or body["step"] != self.table["step"][row] + 1:
+        if row is None or body["step"] != self.tasks["step"][row] + 1:
             return  # a step before it was erased
         self._unindex(row)
         self._set(row, step=body["step"], step_seq=event.seq)
@@ -173,32 +166,32 @@ class Tasks(View):
             self._set(row, state=STATES.index(body["state"]))
             del self._open[body["task_id"]]
             return
-        if body["attempt"] != self.table["attempt"][row]:
+        if body["attempt"] != self.tasks["attempt"][row]:
             self._set(row, attempt=body["attempt"], claimed_at=event.at)
         self._set(row, state=WORKING, lease_until=body["lease_until"])
         self._index(row)
 
     def _forget(self, erased: set[str]) -> None:
         for task_id, row in list(self._open.items()):
-            if derived_event_id("task", task_id, int(self.table["step"][row]) + 1) in erased:
+            if derived_event_id("task", task_id, int(self.tasks["step"][row]) + 1) in erased:
                 self._unindex(row)
                 self._set(row, state=_ERASED)
                 del self._open[task_id]
 
     def _set(self, row: int, **values: object) -> None:
         for name, value in values.items():
-            self.table[name][row] = value
+            self.tasks[name][row] = value
 
     def _index(self, row: int) -> None:
-        owner = int(self.table["to"][row])
-        if self.table["state"][row] == SUBMITTED:
+        owner = int(self.tasks["to"][row])
+        if self.tasks["state"][row] == SUBMITTED:
             self._waiting.setdefault(owner, OrderedDict())[row] = None
         else:
-            self._held.setdefault(owner, {})[row] = int(self.table["lease_until"][row])
+            self._held.setdefault(owner, {})[row] = int(self.tasks["lease_until"][row])
 
     def _unindex(self, row: int) -> None:
-        owner = int(self.table["to"][row])
-        rows: dict[int, Any] = self._waiting[owner] if self.table["state"][row] == SUBMITTED else self._held[owner]
+        owner = int(self.tasks["to"][row])
+        rows: dict[int, Any] = self._waiting[owner] if self.tasks["state"][row] == SUBMITTED else self._held[owner]
         del rows[row]
 
 

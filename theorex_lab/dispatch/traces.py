@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.columns import Columns, Names, Strings, Table
+from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.intervals import wilson
@@ -69,14 +69,7 @@ class Traces(View):
             else:
                 self._end(event)
 
-    def columns(self) -> Columns:
-        """See View."""
-        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        for key, part in self._parts().items():
-            part.load(key, columns)
+    def _after_load(self) -> None:
         rows = np.flatnonzero(self.traces["state"] == OPEN)
         agents, sessions = (self.traces[name][rows].tolist() for name in ("agent", "session"))
         opened = map(_Open, rows.tolist(), agents, sessions)
@@ -151,12 +144,6 @@ class Traces(View):
     def _set(self, row: int, **values: float | np.uint64) -> None:
         for name, value in values.items():
             self.traces[name][row] = value
-
-    def _parts(self) -> dict[str, Table | Names | Strings]:
-        return {
-            "ids": self.ids, "agents": self.agents, "sessions": self.sessions, "query_types": self.query_types,
-            "models": self.models, "traces": self.traces, "tools": self.tools,
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from theorex_lab.dispatch.traces import outcome_id_of, trace
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.evidence import Coded, EvidenceTable
@@ -117,15 +117,6 @@ class Outcomes(View):
                 row = self._row(event.body["outcome_id"])
                 self.rows["trace_seq"][row] = event.seq
 
-    def columns(self) -> Columns:
-        """See View."""
-        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        for key, part in self._parts().items():
-            part.load(key, columns)
-
     def scores(self) -> NDArray[np.float64]:
         """The composite score of each row."""
         channels = np.stack([self.rows[name] for name in WEIGHTS], axis=1).clip(0.0, 1.0)
@@ -209,12 +200,6 @@ class Outcomes(View):
         for name in WEIGHTS:
             if body.get(name) is not None:
                 self.rows[name][row] = body[name]
-
-    def _parts(self) -> dict[str, Table | Names]:
-        return {
-            "ids": self.ids, "agents": self.agents, "tags": self.tags, "silent": self.silent, "rows": self.rows,
-            "tagged": self.tagged,
-        }  # fmt: skip
 
 
 def _new_table() -> Table:

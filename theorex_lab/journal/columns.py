@@ -145,3 +145,38 @@ class Names:
         """As of `Strings.load`."""
         self._strings.load(prefix, columns)
         self._numbers = {name: number for number, name in enumerate(self._strings)}
+
+
+class Parts:
+    """What is made of tables, names, texts and other `Parts`: their columns together, by the names of its attributes.
+
+    A leading underscore is no part of a name. Columns of other `Parts` have no prefix.
+
+    >>> class Seen(Parts):
+    ...     def __init__(self) -> None:
+    ...         self.agents, self._events = Names(), Table(seq="i8")
+    >>> sorted(Seen().columns())
+    ['agents.blob', 'agents.offsets', 'events.seq']
+    """
+
+    def columns(self) -> Columns:
+        """Everything that it knows, as arrays."""
+        columns: Columns = {}
+        for name, part in vars(self).items():
+            if isinstance(part, Table | Names | Strings):
+                columns |= part.columns(name.lstrip("_"))
+            elif isinstance(part, Parts):
+                columns |= part.columns()
+        return columns
+
+    def load(self, columns: Columns) -> None:
+        """Take over columns given by `columns`; they may be maps of files."""
+        for name, part in vars(self).items():
+            if isinstance(part, Table | Names | Strings):
+                part.load(name.lstrip("_"), columns)
+            elif isinstance(part, Parts):
+                part.load(columns)
+        self._after_load()
+
+    def _after_load(self) -> None:
+        """Make anew what is kept beside the columns."""

@@ -18,7 +18,7 @@ import numpy as np
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.cadence import Ledger
-from theorex_lab.journal.columns import Columns
+from theorex_lab.journal.columns import Columns, Parts
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.reach import Erasures
@@ -36,8 +36,8 @@ from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 _BATCH_EVENTS = 2_000
 
 
-class View(ABC):
-    """Columns folded from events.
+class View(Parts, ABC):
+    """Columns folded from events: those of its tables, names and texts, by the names of its attributes (see `Parts`).
 
     A fold is pure: it reads the events it is given and its own columns, no other view, no clock, no model; and it
     gives the same columns however the events are cut into batches (floating-point columns up to rounding).
@@ -56,14 +56,6 @@ class View(ABC):
     @abstractmethod
     def fold(self, events: Sequence[Event]) -> None:
         """Take in events of `kinds`, in journal order, none of them erased."""
-
-    @abstractmethod
-    def columns(self) -> Columns:
-        """Everything that the view knows, as arrays."""
-
-    @abstractmethod
-    def load(self, columns: Columns) -> None:
-        """Take over columns given by `columns`; they may be maps of files."""
 
 
 V = TypeVar("V", bound=View)

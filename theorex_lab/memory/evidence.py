@@ -18,7 +18,7 @@ from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.design import Design, Run
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
@@ -88,7 +88,7 @@ class Cells:
         return (self.successes + 1.0) / (self.n + 2.0)
 
 
-class EvidenceTable:
+class EvidenceTable(Parts):
     """Sums by key and option.
 
     >>> table = EvidenceTable()
@@ -101,12 +101,12 @@ class EvidenceTable:
 
     def __init__(self) -> None:
         self._keys, self._options = Names(), Names()
-        self._table = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
+        self._cells = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
         self._reach_memory()
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._cells)
 
     def add(
         self,
@@ -200,7 +200,7 @@ class EvidenceTable:
         # Keys stand in the order of their rows, one each.
         chosen = [(pair, row) for row, pair in enumerate(self._rows) if pair[0].startswith(prefix)]
         rows = [row for _, row in chosen]
-        sums, last = self._table["sums"][rows], self._table["last"][rows]
+        sums, last = self._cells["sums"][rows], self._cells["last"][rows]
         weight = _weight(last[:, None], now, half_life_days)
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
@@ -216,17 +216,9 @@ class EvidenceTable:
             last,
         )
 
-    def columns(self) -> Columns:
-        """See View."""
-        return {**self._keys.columns("keys"), **self._options.columns("options"), **self._table.columns("cells")}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        self._keys.load("keys", columns)
-        self._options.load("options", columns)
-        self._table.load("cells", columns)
+    def _after_load(self) -> None:
         keys, options = [*self._keys], [*self._options]
-        pairs = zip(self._table["key"].tolist(), self._table["option"].tolist(), strict=True)
+        pairs = zip(self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True)
         self._rows = {(keys[key], options[option]): row for row, (key, option) in enumerate(pairs)}
         self._reach_memory()
 
@@ -238,22 +230,22 @@ class EvidenceTable:
         _check_texts(*(text for pair in named for text in pair))
         rows = [self._rows[pair] if pair in self._rows else self._new_row(*pair) for pair in named]
         # Names given twice are one row, so that plain indexed addition would lose sums.
-        np.add.at(self._table["sums"], rows, sums[occurred])
-        np.maximum.at(self._table["last"], rows, last[occurred])
+        np.add.at(self._cells["sums"], rows, sums[occurred])
+        np.maximum.at(self._cells["last"], rows, last[occurred])
         self._reach_memory()
 
     def _new_row(self, key: str, option: str) -> int:
-        row = self._rows[key, option] = len(self._table)
-        where = self._table.grow(1)
-        self._table["key"][where] = self._keys.number(key)
-        self._table["option"][where] = self._options.number(option)
-        self._table["last"][where] = EARLIEST
+        row = self._rows[key, option] = len(self._cells)
+        where = self._cells.grow(1)
+        self._cells["key"][where] = self._keys.number(key)
+        self._cells["option"][where] = self._options.number(option)
+        self._cells["last"][where] = EARLIEST
         return row
 
     def _reach_memory(self) -> None:
         # Single numbers are changed several times faster through a memoryview than through the array itself.
-        self._sums = cast("memoryview[float]", self._table["sums"].ravel().data)
-        self._last = self._table["last"].data
+        self._sums = cast("memoryview[float]", self._cells["sums"].ravel().data)
+        self._last = self._cells["last"].data
 
 
 def is_heard(body: Body) -> bool:
@@ -296,15 +288,6 @@ class Evidence(View):
                 if event.kind == "outcome" and "answer" in event.body:
                     answer = event.body["answer"]
                     self._judge(event.id, _key(answer), answer["model"], answer["at"])
-
-    def columns(self) -> Columns:
-        """See View."""
-        return {**self.table.columns(), **self.verdicts.columns()}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        self.table.load(columns)
-        self.verdicts.load(columns)
 
     def _count(self, event: Event) -> None:
         body = event.body

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from theorex_lab.clock import EARLIEST, to_microseconds
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Event
 
 KINDS = ("outcome", "outcome_scored")
@@ -64,7 +64,7 @@ def outcome_lookup(journal: Journal) -> Callable[[Event], bool]:
     return may_count
 
 
-class Verdicts:
+class Verdicts(Parts):
     """What outcomes said last, and which answers were given for them; it does not matter which of the two came first.
 
     said: success and at, one row an outcome.  answers: outcome, cell (the row of the evidence that counts it) and at.
@@ -75,7 +75,7 @@ class Verdicts:
     """
 
     def __init__(self) -> None:
-        self._ids = Names()
+        self._outcomes = Names()
         self._said = Table(success="?", at="i8")
         self._answers = Table(outcome="i4", cell="i4", at="i8")
         self._answers_of: dict[int, list[int]] = {}
@@ -101,21 +101,13 @@ class Verdicts:
         self._answers_of.setdefault(outcome, []).append(row)
         return self._verdict(outcome).allows(at)
 
-    def columns(self) -> Columns:
-        """As of a view."""
-        return {**self._ids.columns("outcomes"), **self._said.columns("said"), **self._answers.columns("answers")}
-
-    def load(self, columns: Columns) -> None:
-        """As of a view."""
-        self._ids.load("outcomes", columns)
-        self._said.load("said", columns)
-        self._answers.load("answers", columns)
+    def _after_load(self) -> None:
         self._answers_of = {}
         for row, outcome in enumerate(self._answers["outcome"].tolist()):
             self._answers_of.setdefault(outcome, []).append(row)
 
     def _outcome(self, outcome_id: str) -> int:
-        outcome = self._ids.number(outcome_id)
+        outcome = self._outcomes.number(outcome_id)
         if outcome == len(self._said):
             where = self._said.grow(1)
             self._said["success"][where], self._said["at"][where] = NOTHING_SAID

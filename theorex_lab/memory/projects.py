@@ -10,7 +10,7 @@ import numpy as np
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 
@@ -39,15 +39,6 @@ class Projects(View):
         np.add.at(self.rows["count"], numbers, 1)
         np.maximum.at(self.rows["last_at"], numbers, np.array([event.at for event in events], np.int64))
         np.maximum.at(self.rows["last_seq"], numbers, np.array([event.seq for event in events], np.int64))
-
-    def columns(self) -> Columns:
-        """See View."""
-        return {**self.names.columns("names"), **self.rows.columns("rows")}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        self.names.load("names", columns)
-        self.rows.load("rows", columns)
 
     def events_of(self, project: str) -> int:
         """How many events were captured in a project."""

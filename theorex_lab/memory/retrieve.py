@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
 from theorex_lab.memory.observation import check_text
+from theorex_lab.memory.rows import Rows
 from theorex_lab.search.embed import HttpEmbedder
 from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
 from theorex_lab.search.index import ItemIndex
@@ -43,7 +44,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hits(Sequence[Hit]):
+class Hits(Rows[Hit]):
     """Results, best first; `notes` says what was left out and why (an embedder that did not answer, for instance).
 
     events: for each of them the id of the event that holds its text.
@@ -54,25 +55,10 @@ class Hits(Sequence[Hit]):
     notes: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
 
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
-    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
-        return self.hits[index]
+    row_class = Hit
 
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
-    @property
-    def frame(self) -> Any:
-        """A pandas DataFrame with the columns id, kind, text, agent, score."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.hits), columns=list(Hit._fields))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rows", self.hits)
 
     def _repr_html_(self) -> str:
         return str(self.frame.to_html(escape=True, index=False, float_format="{:.3f}".format))

@@ -126,27 +126,11 @@ class ItemIndex(View):
 
     def columns(self) -> Columns:
         """See View."""
-        tables: dict[str, Table | Names] = {
-            "agents": self.agents,
-            "tags": self.tags,
-            "item_kinds": self.item_kinds,
-            "documents": self.documents,
-            "tagged": self.tagged,
-            "projects": self.projects,
-            "located": self.located,
-        }
-        columns = {name: array for key, part in tables.items() for name, array in part.columns(key).items()}
-        return columns | {f"lexical.{name}": array for name, array in self.lexical.columns().items()}
+        return super().columns() | {f"lexical.{name}": array for name, array in self.lexical.columns().items()}
 
     def load(self, columns: Columns) -> None:
         """See View."""
-        self.agents.load("agents", columns)
-        self.tags.load("tags", columns)
-        self.item_kinds.load("item_kinds", columns)
-        self.documents.load("documents", columns)
-        self.tagged.load("tagged", columns)
-        self.projects.load("projects", columns)
-        self.located.load("located", columns)
+        super().load(columns)
         own = {name.removeprefix("lexical."): array for name, array in columns.items() if name.startswith("lexical.")}
         self.lexical = LexicalIndex.from_columns(own)
         self._once = None

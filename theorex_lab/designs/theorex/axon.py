@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
-from theorex_lab.journal.columns import Columns, Names, Strings, Table
+from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.counts import Counts, Links, remaining
@@ -102,14 +102,8 @@ class Axon(View):
         """The links, row by row."""
         return Links(*(self.links[name] for name in ("a", "b", "count", "last_seen")))
 
-    def columns(self) -> Columns:
-        """All tables and texts; see View."""
-        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
-
-    def load(self, columns: Columns) -> None:
-        """See View. The look-up dictionaries are made when a fold first needs them."""
-        for key, part in self._parts().items():
-            part.load(key, columns)
+    def _after_load(self) -> None:
+        # The look-up dictionaries are made when a fold first needs them.
         self._row_of = self._link_of = None
 
     def row(self, agent: str, concept_id: int) -> int | None:
@@ -163,13 +157,6 @@ class Axon(View):
         total = np.bincount(observation, minlength=len(self.observations))
         away = np.bincount(observation[gone[self.mentions["concept"]]], minlength=len(self.observations))
         return np.flatnonzero(gone), np.flatnonzero((total > 0) & (away == total))
-
-    def _parts(self) -> dict[str, Table | Strings | Names]:
-        return {
-            "agents": self.agents, "types": self.types, "labels": self.labels, "surfaces": self.surfaces,
-            "concepts": self.concepts, "links": self.links, "observations": self.observations,
-            "mentions": self.mentions, "projects": self.projects, "entered": self.entered,
-        }  # fmt: skip
 
     def _rows(self) -> dict[tuple[int, int], int]:
         if self._row_of is None:

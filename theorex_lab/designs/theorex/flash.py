@@ -11,7 +11,7 @@ import numpy as np
 from theorex_lab.designs.theorex.said import said
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 
@@ -50,20 +50,6 @@ class Flash(View):
             else:
                 new.append((event.seq, agent, session))
         self._append(new)
-
-    def columns(self) -> Columns:
-        """See View."""
-        return {
-            **self.agents.columns("agents"),
-            **self.sessions.columns("sessions"),
-            **self.events.columns("events"),
-        }
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        self.agents.load("agents", columns)
-        self.sessions.load("sessions", columns)
-        self.events.load("events", columns)
 
     def pending(self, agent: str, session: str) -> list[int]:
         """Seqs of the agent's events in the session that were not flushed, in order."""

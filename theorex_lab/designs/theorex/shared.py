@@ -15,7 +15,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
@@ -64,15 +64,7 @@ class SharedWeb(View):
                     last_seen = max(last_seen, self.links["last_seen"][row])
                 self.links["count"][row], self.links["last_seen"][row] = count, last_seen
 
-    def columns(self) -> Columns:
-        """See View."""
-        return {**self.agents.columns("agents"), **self.concepts.columns("concepts"), **self.links.columns("links")}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        self.agents.load("agents", columns)
-        self.concepts.load("concepts", columns)
-        self.links.load("links", columns)
+    def _after_load(self) -> None:
         self._rows = self._link_rows = None
 
     def contributed(self, agent: str) -> dict[int, tuple[int, ...]]:

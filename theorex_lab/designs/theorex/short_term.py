@@ -13,7 +13,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.flash import Scored
 from theorex_lab.designs.theorex.said import said
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.columns import Columns, Names, Table
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import TRUST, project_in
@@ -82,15 +82,6 @@ class ShortTerm(View):
         self.records["score"][where] = scores
         _append(self.graduated, ("agent", "concept_id", "upto"), done)
 
-    def columns(self) -> Columns:
-        """See View."""
-        return {name: array for key, part in self._parts().items() for name, array in part.columns(key).items()}
-
-    def load(self, columns: Columns) -> None:
-        """See View."""
-        for key, part in self._parts().items():
-            part.load(key, columns)
-
     def window(self, now: int, *, agent: str, projects: Sequence[str] | None = None) -> NDArray[np.int64]:
         """Rows of the agent's records that are not older than fourteen days, in order; exactly fourteen stays.
 
@@ -104,12 +95,6 @@ class ShortTerm(View):
             )
         rows = np.flatnonzero(recent & (table["at"] <= now) & (table["agent"] == self.agents.find(agent)))
         return rows[np.argsort(table["at"][rows], kind="stable")]
-
-    def _parts(self) -> dict[str, Table | Names]:
-        return {
-            "agents": self.agents, "sessions": self.sessions, "labels": self.labels, "records": self.records,
-            "graduated": self.graduated, "projects": self.projects,
-        }  # fmt: skip
 
 
 def _append(table: Table, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> slice:
