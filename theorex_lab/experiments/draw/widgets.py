@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.experiments.data.sources import data_folder
-from theorex_lab.experiments.draw.plots import TIER_COLOURS, plot_forgetting_curves, plot_tiers
+from theorex_lab.experiments.draw.axes import TIER_COLOURS
+from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
 from theorex_lab.experiments.scores.access import from_git_touches, git_commits, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, replay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
