@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import one_line
 from theorex_lab.evolution.failure_signs import Step, read_run
-from theorex_lab.experiments.draw.plots import LINE_COLOURS, TIER_COLOURS, columns_of, legend_beside, new_axes, say
+from theorex_lab.experiments.draw import axes
+from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
 
 Floats = NDArray[np.float64]
 
@@ -50,10 +51,9 @@ def plot_timeline(
     if wrong:
         raise InvalidInput(f"got the decisive step {wrong[0]!r} of a run of {len(steps)} steps; name one of its steps")
     width, height = timeline_size(len(steps))
-    ax = new_axes(ax, width=width, height=height)
+    ax = axes.new_axes(ax, width=width, height=height)
     if not steps:
-        ax.set_axis_off()
-        return say(ax, "No steps yet: no run was recorded")
+        return axes.say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, [mark for mark in (found, labelled) if mark is not None])
     lanes = _lanes([steps[k].agent for k in rows])
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
@@ -66,10 +66,9 @@ def plot_timeline(
     ax.set(xlim=(-0.5, len(lanes) - 0.5 + _TEXT_LANES), ylim=(len(rows) - 0.5, -0.7))
     left_out = len(steps) - len(rows)
     ax.set_ylabel("Step" if not left_out else f"Step ({left_out} are not drawn)")
-    ax.set_title("The run" if found is labelled is None else "The run, and the step that decided its failure")
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
     _legend_of_steps(ax, found, labelled)
-    return ax
+    title = "The run" if found is labelled is None else "The run, and the step that decided its failure"
+    return axes.finish(ax, hidden=("top", "right", "bottom"), title=title)
 
 
 def plot_pareto(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
@@ -84,29 +83,23 @@ def plot_pareto(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     if wrong:
         raise InvalidInput(f"got the counts {wrong}; allowed are counts from 0")
     kept = sorted(((name, count) for name, count in counts.items() if count), key=lambda each: (-each[1], each[0]))
-    ax = new_axes(ax, height=1.8 + 0.42 * max(len(kept), 2))
+    ax = axes.new_axes(ax, height=1.8 + 0.42 * max(len(kept), 2))
     if not kept:
-        ax.set_axis_off()
-        return say(ax, "No failure was reviewed yet")
+        return axes.say(ax, "No failure was reviewed yet")
     names, numbers = [name for name, _ in kept], np.array([count for _, count in kept])
     together = numbers.cumsum()
     total = int(together[-1])
     ax.barh(names, numbers, color=LINE_COLOURS[0])
     ax.plot(together, range(len(kept)), "o-", color=LINE_COLOURS[4], markersize=4, linewidth=1.2)
     for row, (number, sum_so_far) in enumerate(zip(numbers, together, strict=True)):
-        ax.annotate(
-            f"{number:,}, together {sum_so_far / total:.0%}", (float(sum_so_far), row), xytext=(8, 0),
-            textcoords="offset points", va="center", fontsize=9, annotation_clip=False,
-        )  # fmt: skip
+        axes.note(ax, f"{number:,}, together {sum_so_far / total:.0%}", (float(sum_so_far), row), 8)
     ax.invert_yaxis()
     ax.set(xlim=(0, total * 1.3), xlabel="Failures (line: this class and those above it)")
     share = ax.secondary_xaxis(
         "top", functions=(lambda number: np.asarray(number) / total, lambda part: np.asarray(part) * total)
     )
     share.set_xticks([0, 0.25, 0.5, 0.8, 1.0], ["0%", "25%", "50%", "80%", "100%"])
-    ax.set_title(f"Failures by class: {total:,}")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return axes.finish(ax, title=f"Failures by class: {total:,}")
 
 
 def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -116,17 +109,16 @@ def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
     own, the others share one; steps from 10 on share a column. Raises InvalidInput where a column is missing or a step
     is negative.
     """
-    agents, steps = columns_of(table, "agent", "step")
+    agents, steps = axes.columns_of(table, "agent", "step")
     if len(steps) and int(np.min(steps)) < 0:
         raise InvalidInput(f"got the step {int(np.min(steps))}; allowed are steps from 0")
     names, totals = np.unique(np.asarray(agents, dtype=str), return_counts=True)
     order = np.lexsort((names, -totals))
     own = [str(names[k]) for k in order[:HEAT_AGENTS]]
     rows = own + ([f"{len(names) - len(own)} others"] if len(names) > len(own) else [])
-    ax = new_axes(ax, width=9.0, height=1.8 + 0.36 * max(len(rows), 2))
+    ax = axes.new_axes(ax, width=9.0, height=1.8 + 0.36 * max(len(rows), 2))
     if not rows:
-        ax.set_axis_off()
-        return say(ax, "No failure was reviewed yet")
+        return axes.say(ax, "No failure was reviewed yet")
     columns = min(int(np.max(steps)), HEAT_STEPS) + 1
     counts = np.zeros((len(rows), columns), dtype=np.int64)
     for agent, step in zip(agents, steps, strict=True):
@@ -139,10 +131,8 @@ def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(range(columns), ticks)
     labels = [f"{_short(row)} ({counts[k].sum()})" for k, row in enumerate(rows)]
     ax.set_yticks(range(len(rows)), labels, parse_math=False)
-    ax.set(xlabel="Decisive step (0 is the first)")
-    ax.set_title(f"Who took the decisive step of {counts.sum():,} failures, and when")
-    ax.spines[:].set_visible(False)
-    return ax
+    title = f"Who took the decisive step of {counts.sum():,} failures, and when"
+    return axes.finish(ax, hidden=list(ax.spines), xlabel="Decisive step (0 is the first)", title=title)
 
 
 def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -151,11 +141,10 @@ def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
     `table` (a `FixEffect`, or its frame) has the columns trial, only_with, only_without and p_value (McNemar's exact
     test). Raises InvalidInput where one is missing.
     """
-    trials, only_with, only_without, p_values = columns_of(table, "trial", "only_with", "only_without", "p_value")
-    ax = new_axes(ax, height=1.6 + 0.4 * max(len(trials), 2))
+    trials, only_with, only_without, p_values = axes.columns_of(table, "trial", "only_with", "only_without", "p_value")
+    ax = axes.new_axes(ax, height=1.6 + 0.4 * max(len(trials), 2))
     if not len(trials):
-        ax.set_axis_off()
-        return say(ax, "No second trials yet")
+        return axes.say(ax, "No second trials yet")
     rows = np.arange(len(trials))
     longest = max(1, int(np.max(only_with)), int(np.max(only_without)))
     for sign, numbers, colour, name in (
@@ -164,18 +153,16 @@ def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
     ):
         bars = ax.barh(rows, sign * numbers, height=0.6, color=colour, label=name)
         ax.bar_label(bars, [f"{number:,}" for number in numbers], padding=4)
-    for row, p_value in zip(rows, p_values, strict=True):
-        ax.annotate(_p_in_words(float(p_value)), (1.3 * longest, row), va="center", fontsize=9, annotation_clip=False)
+    for row, p_value in enumerate(p_values):
+        axes.note(ax, _p_in_words(float(p_value)), (1.3 * longest, row))
     ax.axvline(0, color="#444444", linewidth=0.8)
     ax.set_yticks(rows, [str(trial) for trial in trials])
     ax.invert_yaxis()
     reach = max(int(np.max(only_without)), 0.3 * longest)
     ax.set(xlim=(-1.25 * reach, 1.75 * longest), xlabel="Pairs of which one alone was solved", ylabel="Trial")
     ax.xaxis.set_major_formatter(lambda number, _: f"{abs(number):g}")
-    legend_beside(ax, ax.containers)
-    ax.set_title("Does what was learned help the next trial?")
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    return ax
+    axes.legend_beside(ax, ax.containers)
+    return axes.finish(ax, hidden=("top", "right", "left"), title="Does what was learned help the next trial?")
 
 
 def plot_gate(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -185,14 +172,13 @@ def plot_gate(table: Any, *, ax: Axes | None = None) -> Axes:
     be scored: then the mark stands on the axis), n (held-back outcomes) and margin (relative). Raises InvalidInput where
     one is missing, or for another decision.
     """
-    decisions, *numbers = columns_of(table, "decision", "before", "after", "n", "margin")
+    decisions, *numbers = axes.columns_of(table, "decision", "before", "after", "n", "margin")
     wrong = sorted({str(each) for each in decisions} - set(DECISIONS))
     if wrong:
         raise InvalidInput(f"got the decision {wrong[0]!r}; allowed are {', '.join(DECISIONS)}")
-    ax = new_axes(ax, width=8.5)
+    ax = axes.new_axes(ax, width=8.5)
     if not len(decisions):
-        ax.set_axis_off()
-        return say(ax, "The gate has decided nothing yet")
+        return axes.say(ax, "The gate has decided nothing yet")
     before, after, n, margin = (np.asarray(each, dtype=np.float64) for each in numbers)
     _draw_gated(ax, decisions, before, after, before * (1 + margin))
     tops = np.nan_to_num(np.fmax(before * (1 + margin), after))
@@ -201,10 +187,8 @@ def plot_gate(table: Any, *, ax: Axes | None = None) -> Axes:
         ax.annotate(f"n={samples:,.0f}", (number, top), **above)
     last = len(decisions)
     ax.set(xticks=range(1, last + 1), xlim=(0.4, last + 0.6), ylim=(-0.02, max(1.1, 1.1 * tops.max())))
-    ax.set(xlabel="Proposal, in order", ylabel="Score on held-back outcomes")
-    ax.set_title("What the gate let through")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    label = "Score on held-back outcomes"
+    return axes.finish(ax, xlabel="Proposal, in order", ylabel=label, title="What the gate let through")
 
 
 def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Floats) -> None:
@@ -222,7 +206,7 @@ def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Fl
         look: dict[str, Any] = {"marker": marker, "ls": "", "color": colour, "ms": 9}
         ax.plot(number[such], np.nan_to_num(after)[such], zorder=3, **look)
         keys.append(Line2D([], [], **look, label=f"after: {name} ({int(such.sum())})"))
-    legend_beside(ax, keys)
+    axes.legend_beside(ax, keys)
 
 
 def _rows(steps: Sequence[Step], marks: Sequence[int]) -> list[int]:
@@ -256,10 +240,8 @@ def _draw_steps(
         rings = [colour for colour, mark in marks.items() if mark == index]
         for colour in rings:
             ax.plot(column, row, "o", mfc="none", mec=colour, mew=2, ms=_RINGS[colour], zorder=3)
-        ax.annotate(
-            one_line(steps[k].text.replace("```", ""), _TEXT_CHARACTERS), (len(lanes) - 0.4, row), va="center",
-            fontsize=8, weight="bold" if rings else "normal", parse_math=False, annotation_clip=False,
-        )  # fmt: skip
+        text = one_line(steps[k].text.replace("```", ""), _TEXT_CHARACTERS)
+        axes.note(ax, text, (len(lanes) - 0.4, row), fontsize=8, weight="bold" if rings else "normal")
 
 
 def _legend_of_steps(ax: Axes, found: int | None, labelled: int | None) -> None:

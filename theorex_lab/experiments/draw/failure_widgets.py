@@ -12,8 +12,8 @@ from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.evolution.cases import Case, Verdict, one_line
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.experiments.data.failure_labels import NOTE_CHARACTERS, FailureQueue, Label
+from theorex_lab.experiments.draw.explorer import paragraph, to_png
 from theorex_lab.experiments.draw.failure_plots import plot_timeline, timeline_size
-from theorex_lab.experiments.draw.widgets import to_png
 
 _TITLE_CHARACTERS = 60
 
@@ -93,7 +93,7 @@ class _Explorer:
     def say(self, what: str) -> None:
         """One line of status, with how far the labelling is."""
         count = f"{len(self.queue.labels())} of {len(self.queue.ids)} are labelled."
-        self.status.value = f'<p role="status">{escape(what)} {count}</p>'
+        self.status.value = paragraph(f"{what} {count}")
 
     def label(self, _: Any) -> None:
         """Label the chosen failure and go on."""

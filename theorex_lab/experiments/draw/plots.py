@@ -5,36 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.draw import axes
+from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
 from theorex_lab.memory.intervals import wilson
 
-# Colours of Okabe and Ito, which people with any of the common colour blindnesses tell apart.
-TIER_COLOURS = {
-    "ACTIVE": "#D55E00",
-    "MILD": "#E69F00",
-    "LESS": "#56B4E9",
-    "SLEEPING": "#8C8C8C",
-    "NEUTRAL": "#D9D9D9",
-}
-LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00", "#56B4E9")
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
 PROMOTED_CONCEPTS = 25  # each has a line of its own
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
 _NODE_DISTANCE = 0.2
-_SHAPES = ("o", "s", "^", "D", "v", "P")
-
-
-def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
-    """`ax`, or the Axes of a new figure of this size in inches."""
-    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
 
 
 def plot_forgetting_curves(
@@ -54,19 +40,20 @@ def plot_forgetting_curves(
     if not chosen or not longest_days > 0:
         raise InvalidInput(f"got {len(chosen)} laws and longest_days {longest_days!r}; give a law and days above 0")
     tiers([], active_threshold, mild_threshold)  # refuses thresholds that contradict each other
-    ax = new_axes(ax)
+    ax = axes.new_axes(ax)
     ages = np.linspace(0.0, longest_days, 400)
     for number, law in enumerate(chosen):
-        colour = LINE_COLOURS[number % len(LINE_COLOURS)]
+        colour = axes.colour_of(number)
         width = 1.8 + 0.8 * (len(chosen) - 1 - number)  # a curve that coincides with a later one shows at its sides
         once, often = (law.importance(law.raw(Items.of(ages, count=mentions))) for mentions in (1, 10))
         ax.plot(ages, once, "-", color=colour, linewidth=width, label=law.name)
         ax.plot(ages, often, "--", color=colour, linewidth=width)
     _draw_bands(ax, active_threshold, mild_threshold)
-    mentions_key = [Line2D([], [], ls="-", label="1 mention"), Line2D([], [], ls="--", label="10 mentions")]
-    for key in mentions_key:
-        key.set_color("#444444")
-    legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions_key], columns=4)
+    mentions_key = [
+        Line2D([], [], ls=dashes, color="#444444", label=label)
+        for dashes, label in (("-", "1 mention"), ("--", "10 mentions"))
+    ]
+    axes.legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions_key], columns=4)
     ax.set(xlim=(0, longest_days), ylim=(0, 1.02), xlabel="Days since the last mention", ylabel="Importance (0 to 1)")
     ax.set_title("How a memory fades when it is not mentioned again")
     return ax
@@ -80,17 +67,15 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     wrong = {name: count for name, count in counts.items() if name not in TIER_COLOURS or count < 0}
     if wrong:
         raise InvalidInput(f"got the counts {wrong}; allowed are {', '.join(TIER_COLOURS)} with counts from 0")
-    ax = new_axes(ax, width=6.5, height=2.8)
+    ax = axes.new_axes(ax, width=6.5, height=2.8)
     names = [name for name in TIER_COLOURS if counts.get(name) or (name in counts and name != Tier.NEUTRAL.name)]
     numbers = [counts[name] for name in names]
     total = sum(numbers)
     bars = ax.barh(names, numbers, color=[TIER_COLOURS[name] for name in names])
     ax.bar_label(bars, [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers], padding=4)
     ax.invert_yaxis()
-    ax.set(xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1))
-    ax.set_title(f"{total:,} items by tier" if total else "Nothing is remembered yet")
-    open_frame(ax)
-    return ax
+    title = f"{total:,} items by tier" if total else "Nothing is remembered yet"
+    return axes.finish(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
 
 
 def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
@@ -110,18 +95,15 @@ def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     ]
     if wrong:
         raise InvalidInput(f"got a funnel with the steps {', '.join(wrong)}; count parts of the step before")
-    ax = new_axes(ax, height=1.0 + 0.45 * max(len(counts), 2))
+    ax = axes.new_axes(ax, height=1.0 + 0.45 * max(len(counts), 2))
     if not sum(numbers):
-        ax.set_axis_off()
-        return say(ax, "Nothing has gone this way yet")
+        return axes.say(ax, "Nothing has gone this way yet")
     bars = ax.barh(list(counts), numbers, color=LINE_COLOURS[0])
     shares = ["" if not above else f" ({number / above:.1%})" for number, above in zip(numbers, before, strict=True)]
     ax.bar_label(bars, [f"{number:,}{share}" for number, share in zip(numbers, shares, strict=True)], padding=4)
     ax.invert_yaxis()
-    ax.set(xlabel="Number (in brackets: share of the step before)", xlim=(0, 1.25 * numbers[0]))
-    ax.set_title("How many go on at each step")
-    open_frame(ax)
-    return ax
+    label = "Number (in brackets: share of the step before)"
+    return axes.finish(ax, xlabel=label, xlim=(0, 1.25 * numbers[0]), title="How many go on at each step")
 
 
 def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -131,13 +113,13 @@ def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
     the 25 concepts of most mentions, each with their sum, and says of how many. Raises InvalidInput where
     a column is missing.
     """
-    given = _given(*columns_of(table, "agent", "concept", "count"))
+    given = _given(*axes.columns_of(table, "agent", "concept", "count"))
     totals = {concept: sum(by_agent.values()) for concept, by_agent in given.items()}
     shown = sorted(totals, key=lambda concept: (-totals[concept], concept))[:PROMOTED_CONCEPTS]
-    ax = new_axes(ax, width=9.0, height=1.2 + 0.25 * max(len(shown), 4))
+    ax = axes.new_axes(ax, width=9.0, height=1.2 + 0.25 * max(len(shown), 4))
     ax.set_axis_off()
     if not shown:
-        return say(ax, "Nothing is shared yet: promote first")
+        return axes.say(ax, "Nothing is shared yet: promote first")
     agents = sorted({agent for concept in shown for agent in given[concept]})
     height_of = dict(zip(agents, (np.arange(len(agents)) + 0.5) / len(agents), strict=True))
 
@@ -149,10 +131,10 @@ def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
     rows = sorted(shown, key=pull)
     _draw_ribbons(ax, rows, given, height_of)
     for number, agent in enumerate(agents):
-        ax.plot(0, height_of[agent], "o", color=LINE_COLOURS[number % len(LINE_COLOURS)], markersize=12)
-        _beside(ax, _shortened(agent), (0, height_of[agent]), -10)
+        ax.plot(0, height_of[agent], "o", color=axes.colour_of(number), markersize=12)
+        axes.note(ax, _shortened(agent), (0, height_of[agent]), -10)
     for row, concept in enumerate(rows):
-        _beside(ax, f"{_shortened(concept)} ({totals[concept]:,})", (1, (row + 0.5) / len(rows)), 6)
+        axes.note(ax, f"{_shortened(concept)} ({totals[concept]:,})", (1, (row + 0.5) / len(rows)), 6)
     part = f"{len(shown)} of {len(totals):,} concepts, those of most mentions" if len(totals) > len(shown) else "all"
     ax.set(xlim=(-0.03, 1.01), ylim=(1, 0))
     ax.set_title(f"What agents gave to the shared web: {part}\nwidth: mentions by the agent, in brackets: by all")
@@ -165,10 +147,10 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     Agents have shapes of their own where there are several. Shows the 40 concepts of highest importance, and says
     how many are left out. The layout follows from `seed` alone.
     """
-    ax = new_axes(ax, width=10.0, height=7.5)
+    ax = axes.new_axes(ax, width=10.0, height=7.5)
     ax.set_axis_off()
     if not len(graph):
-        return say(ax, "No concepts yet: write something first")
+        return axes.say(ax, "No concepts yet: write something first")
     shown = _strongest(graph)
     left_out = len(graph) - len(shown)
     ax.set_title(
@@ -193,18 +175,17 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     `table` (of `occupancy`, or its frame) has the columns at_days, active, mild, less and sleeping.
     Raises InvalidInput where one is missing.
     """
-    days, *counts = columns_of(table, "at_days", "active", "mild", "less", "sleeping")
-    ax = new_axes(ax)
+    days, *counts = axes.columns_of(table, "at_days", "active", "mild", "less", "sleeping")
+    ax = axes.new_axes(ax)
     if not len(days):
-        return say(ax, "No events yet: nothing to count")
+        return axes.say(ax, "No events yet: nothing to count", framed=True)
     names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
     areas = ax.stackplot(days, *counts, colors=[TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
-    legend_beside(ax, areas[::-1])  # in the order in which the areas lie
-    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), xlabel="Days since the first event", ylabel="Items known")
-    ax.set_ylim(bottom=0)
-    ax.set_title("How many items each tier holds")
-    open_frame(ax)
-    return ax
+    axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
+    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None))
+    return axes.finish(
+        ax, xlabel="Days since the first event", ylabel="Items known", title="How many items each tier holds"
+    )
 
 
 def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes | None = None) -> Axes:
@@ -214,27 +195,20 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
     written over each point); bars are 95 % Wilson intervals, which take the views for independent and so are narrow.
     `horizon_days` is named on the axis. Raises InvalidInput where a column is missing.
     """
-    predicted, observed, n = columns_of(table, "predicted", "observed", "n")
-    ax = new_axes(ax, width=6.0, height=5.0)
+    predicted, observed, n = axes.columns_of(table, "predicted", "observed", "n")
+    ax = axes.new_axes(ax, width=6.0, height=5.0)
     within = "" if horizon_days is None else f" within {horizon_days:.3g} days"
     ax.plot([0, 1], [0, 1], "--", color="#7F7F7F", linewidth=1)
     low, high = wilson(observed * n, n)
-    ax.errorbar(
-        predicted, observed, yerr=np.abs([observed - low, high - observed]),
-        fmt="o-", color=LINE_COLOURS[0], capsize=3, linewidth=1.2,
-    )  # fmt: skip
+    axes.draw_interval(ax, predicted, observed, low, high, fmt="o-", color=LINE_COLOURS[0], linewidth=1.2)
     for x, y, views in zip(predicted, high, n, strict=True):
         ax.annotate(
             f"{views:,.0f}", (x, y), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=8,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
         )  # fmt: skip
-    ax.set(
-        xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), xlabel="Importance when it was asked (0 to 1)",
-        ylabel=f"Share used again{within}",
-    )  # fmt: skip
-    ax.set_title("Is importance the chance of being used again?" if len(n) else "No forecasts to check yet")
-    open_frame(ax)
-    return ax
+    title = "Is importance the chance of being used again?" if len(n) else "No forecasts to check yet"
+    ax.set(xlabel="Importance when it was asked (0 to 1)", ylabel=f"Share used again{within}")
+    return axes.finish(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
 
 
 def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None = None) -> Axes:
@@ -243,27 +217,20 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     `table` (a fit, or its frame) has the columns law, mrr, low, high (0..1) and chosen; `n_scored`, the number of
     events, is named on the axis. Raises InvalidInput where a column is missing.
     """
-    laws, mrr, low, high, chosen = columns_of(table, "law", "mrr", "low", "high", "chosen")
-    ax = new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
+    laws, mrr, low, high, chosen = axes.columns_of(table, "law", "mrr", "low", "high", "chosen")
+    ax = axes.new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
     for place, row in enumerate(np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()):
         colour, marker = (TIER_COLOURS["ACTIVE"], "D") if chosen[row] else (LINE_COLOURS[0], "o")
-        ax.errorbar(
-            mrr[row], place, xerr=[[mrr[row] - low[row]], [high[row] - mrr[row]]],
-            fmt=marker, color=colour, capsize=3, markersize=7,
-        )  # fmt: skip
-        ax.annotate(
-            f"{laws[row]}{' (chosen)' if chosen[row] else ''}  {mrr[row]:.3f}", (0, place),
-            xycoords=("axes fraction", "data"), xytext=(-6, 0), textcoords="offset points",
-            ha="right", va="center", color=colour if chosen[row] else "black", annotation_clip=False,
-        )  # fmt: skip
+        axes.draw_interval(ax, mrr[row], place, low[row], high[row], level=True, fmt=marker, color=colour, markersize=7)
+        label = f"{laws[row]}{' (chosen)' if chosen[row] else ''}  {mrr[row]:.3f}"
+        axes.note(ax, label, (0, place), -6, in_width=True, fontsize=None, color=colour if chosen[row] else "black")
     over = "" if n_scored is None else f" over {n_scored:,} events"
     ax.set(ylim=(max(len(laws), 1) - 0.5, -0.5), yticks=[], xlabel=f"Mean reciprocal rank{over} (0 to 1)")
     ax.set_xlim(left=0)
     ax.grid(axis="x", color="#E5E5E5")
     ax.set_axisbelow(True)
-    ax.set_title("Which law ranks the next use best (bars: 95 % bootstrap)" if len(laws) else "No laws scored yet")
-    open_frame(ax)
-    return ax
+    title = "Which law ranks the next use best (bars: 95 % bootstrap)" if len(laws) else "No laws scored yet"
+    return axes.finish(ax, title=title)
 
 
 def _given(agents: Any, concepts: Any, counts: Any) -> dict[str, dict[str, int]]:
@@ -282,7 +249,7 @@ def _draw_ribbons(
     most = max(max(given[concept].values()) for concept in rows)
     along = np.linspace(0.0, 1.0, 40)
     rise = along**2 * (3 - 2 * along)
-    colours = {agent: LINE_COLOURS[number % len(LINE_COLOURS)] for number, agent in enumerate(height_of)}
+    colours = {agent: axes.colour_of(number) for number, agent in enumerate(height_of)}
     for row, concept in enumerate(rows):
         givers = [agent for agent in height_of if agent in given[concept]]
         for place, agent in enumerate(givers):
@@ -294,18 +261,10 @@ def _draw_ribbons(
             )  # fmt: skip
 
 
-def _beside(ax: Axes, text: str, at: tuple[float, float], points: float) -> None:
-    """A text so many points to the right of a place, or to its left."""
-    ax.annotate(
-        text, at, xytext=(points, 0), textcoords="offset points", ha="left" if points > 0 else "right",
-        va="center", fontsize=9, parse_math=False, annotation_clip=False,
-    )  # fmt: skip
-
-
 def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:
     """Markers and their legend; returns the diameters in points."""
     agents = sorted({data["agent_id"] for data in nodes})
-    shapes = {agent: _SHAPES[number % len(_SHAPES)] for number, agent in enumerate(agents)}
+    shapes = {agent: axes.shape_of(number) for number, agent in enumerate(agents)}
     diameters = np.array([6 + 14 * data["importance_weight"] for data in nodes])
     for data, place, diameter in zip(nodes, places, diameters, strict=True):
         ax.plot(
@@ -342,10 +301,7 @@ def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> Non
     for name, (low, high) in bounds.items():
         ax.axhspan(low, high, color=TIER_COLOURS[name], alpha=_BAND_OPACITY, linewidth=0, zorder=0)
         if high - low > 0.05:
-            ax.annotate(
-                name, (1, (low + high) / 2), xycoords=("axes fraction", "data"), xytext=(6, 0),
-                textcoords="offset points", va="center", color="#444444", annotation_clip=False,
-            )  # fmt: skip
+            axes.note(ax, name, (1, (low + high) / 2), 6, in_width=True, fontsize=None, color="#444444")
     for value in (active_threshold, mild_threshold):
         ax.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
 
@@ -392,8 +348,7 @@ def _shortened(text: str) -> str:
 
 def _place_labels(ax: Axes, places: Floats, radii_points: Floats, labels: Sequence[str]) -> None:
     """Write each label where it covers no node and no other label, as near to its node as that can be."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    figure = axes.figure_of(ax)
     figure.draw_without_rendering()  # a constrained layout is settled by drawing
     pixels_per_point = figure.dpi / 72
     centres = ax.transData.transform(places)
@@ -428,33 +383,3 @@ def _free_box(centre: Floats, radius: float, half: Floats, taken: Floats, frame:
     outside = np.maximum(frame[:2] - boxes[:, :2], 0.0) + np.maximum(boxes[:, 2:] - frame[2:], 0.0)
     best: Floats = boxes[int(np.argmin(covered + 1_000.0 * outside.sum(axis=1)))]
     return best
-
-
-def legend_below(ax: Axes, handles: Sequence[Any], *, columns: int) -> None:
-    """A legend under the axes, where it covers nothing."""
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
-
-
-def legend_beside(ax: Axes, handles: Sequence[Any]) -> None:
-    """A legend to the right of the axes."""
-    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
-
-
-def open_frame(ax: Axes) -> None:
-    """Leave the lower and the left edge alone."""
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def columns_of(table: Any, *names: str) -> list[Any]:
-    """The columns of a DataFrame, or of what has one as `frame`. Raises InvalidInput naming those that are missing."""
-    frame = getattr(table, "frame", table)
-    missing = [name for name in names if name not in frame]
-    if missing:
-        raise InvalidInput(f"got a table without {', '.join(missing)}; allowed is one with {', '.join(names)}")
-    return [np.asarray(frame[name]) for name in names]
-
-
-def say(ax: Axes, message: str) -> Axes:
-    """A message in place of a picture."""
-    ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color="#555555")
-    return ax

@@ -13,7 +13,8 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.transforms import ScaledTranslation
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes, open_frame
+from theorex_lab.experiments.draw import axes
+from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.frontier import frontier
 from theorex_lab.experiments.scores.routing_runs import query_types
 
@@ -23,7 +24,6 @@ CHOSEN_COLOUR = "#D55E00"
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE_COLOUR = "#E3E3E3"
 _BRIGHT_FROM = 0.42  # of the colour scale, from which black is read better than white
-_SHAPES = ("o", "s", "^", "D", "v", "P")
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
@@ -39,11 +39,11 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     cells without enough runs are grey and hatched. `choices`: the model of each type whose cell is framed. Raises
     InvalidInput where a column is missing.
     """
-    frame = _frame(cells, "query_type", "model", "n", "success_rate", "low", "high", "usable")
+    frame = axes.frame_of(cells, "query_type", "model", "n", "success_rate", "low", "high", "usable")
     kinds, models = query_types(frame["query_type"]), sorted(set(frame["model"]))
-    ax = new_axes(ax, width=2.4 + 1.7 * max(len(models), 2), height=1.6 + 0.58 * max(len(kinds), 2))
+    ax = axes.new_axes(ax, width=2.4 + 1.7 * max(len(models), 2), height=1.6 + 0.58 * max(len(kinds), 2))
     if frame.empty:
-        return _nothing(ax, "No runs yet: dispatch some tasks first")
+        return axes.say(ax, "No runs yet: dispatch some tasks first")
     colours = ScalarMappable(Normalize(0, 1), RATE_COLOURS)
     for row in frame.itertuples():
         place = models.index(row.model), kinds.index(row.query_type)
@@ -67,28 +67,25 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
     heuristic decides. A choice that flipped is bold and coloured. Raises InvalidInput where a column is missing, or the
     types before and after differ.
     """
-    frame = _frame(cells, "query_type", "model", "score", "usable")
+    frame = axes.frame_of(cells, "query_type", "model", "score", "usable")
     if before.keys() != after.keys():
         raise InvalidInput(f"got choices for {list(before)} before and {list(after)} after; allowed are the same types")
     kinds, models = query_types(after), sorted(set(frame["model"]))
-    ax = new_axes(ax, width=8.5, height=1.6 + 0.45 * max(len(kinds), 2))
+    ax = axes.new_axes(ax, width=8.5, height=1.6 + 0.45 * max(len(kinds), 2))
     if not kinds:
-        return _nothing(ax, "No runs yet: nothing to choose from")
+        return axes.say(ax, "No runs yet: nothing to choose from")
     for number, model in enumerate(models):
         rows = frame[(frame["model"] == model) & frame["usable"]]
         # Above each other, so that equal scores show.
         aside = 0.2 * (number - (len(models) - 1) / 2) / max(len(models) - 1, 1)
         ax.plot(
-            rows["score"], [kinds.index(kind) + aside for kind in rows["query_type"]], _SHAPES[number % len(_SHAPES)],
-            color=_colour(number), markersize=7, markeredgecolor="white", label=model,
+            rows["score"], [kinds.index(kind) + aside for kind in rows["query_type"]], axes.shape_of(number),
+            color=axes.colour_of(number), markersize=7, markeredgecolor="white", label=model,
         )  # fmt: skip
     for row, kind in enumerate(kinds):
         was, now = (each[kind] or HEURISTIC for each in (before, after))
-        ax.annotate(
-            now if was == now else f"{was} → {now}", (1, row), xycoords=("axes fraction", "data"), xytext=(10, 0),
-            textcoords="offset points", va="center", fontsize=9, color="black" if was == now else CHOSEN_COLOUR,
-            fontweight="normal" if was == now else "bold", parse_math=False, annotation_clip=False,
-        )  # fmt: skip
+        text, colour, weight = (now, "black", "normal") if was == now else (f"{was} → {now}", CHOSEN_COLOUR, "bold")
+        axes.note(ax, text, (1, row), 10, in_width=True, color=colour, fontweight=weight)
     ax.set(xlim=(-0.03, 1.03), ylim=(len(kinds) - 0.5, -0.5), xlabel="Score (0 to 1)")
     ax.set_xticks([0, 0.5, 1])
     ax.set_yticks(range(len(kinds)), kinds)
@@ -97,8 +94,7 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
     flipped = sum(before[kind] != after[kind] for kind in kinds)
     ax.set_title(f"Which model is chosen: {flipped} of {len(kinds)} flipped", fontsize=11)
     _legend_below(ax, ax.get_legend_handles_labels()[0])
-    open_frame(ax)
-    return ax
+    return axes.finish(ax)
 
 
 def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -107,10 +103,10 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     `table` (of `success_by_window`) has the columns model, start_days, end_days, n, success_rate, low and high. Time is
     shown in days, hours or minutes. Raises InvalidInput where a column is missing.
     """
-    frame = _frame(table, "model", "start_days", "end_days", "n", "success_rate", "low", "high")
-    ax = new_axes(ax)
+    frame = axes.frame_of(table, "model", "start_days", "end_days", "n", "success_rate", "low", "high")
+    ax = axes.new_axes(ax)
     if frame.empty:
-        return _nothing(ax, "No runs yet: nothing changes")
+        return axes.say(ax, "No runs yet: nothing changes")
     unit, factor = _unit_of_time(float(frame["end_days"].max()))
     models = sorted(set(frame["model"]))
     for number, model in enumerate(models):
@@ -118,11 +114,9 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
         width = ((rows["end_days"] - rows["start_days"]) * factor).replace(0.0, 1.0)
         # Side by side, so that no interval hides another.
         middle = rows["start_days"] * factor + width * (0.5 + 0.12 * (number - (len(models) - 1) / 2))
-        low, high = rows["success_rate"] - rows["low"], rows["high"] - rows["success_rate"]
-        ax.errorbar(
-            middle, rows["success_rate"], yerr=np.maximum([low, high], 0.0), fmt=_SHAPES[number % len(_SHAPES)] + "-",
-            color=_colour(number), capsize=3, linewidth=1.4, markersize=6,
-            label=f"{model} ({_range(rows['n'])} runs a window)",
+        axes.draw_interval(
+            ax, middle, rows["success_rate"], rows["low"], rows["high"], fmt=axes.shape_of(number) + "-", markersize=6,
+            color=axes.colour_of(number), linewidth=1.4, label=f"{model} ({_range(rows['n'])} runs a window)",
         )  # fmt: skip
     edges = np.unique(frame[["start_days", "end_days"]].to_numpy().round(9)) * factor
     for edge in edges:
@@ -130,8 +124,7 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
     ax.set_title("Success over time (bars: 95 % intervals)")
     _legend_below(ax, ax.get_legend_handles_labels()[0])
-    open_frame(ax)
-    return ax
+    return axes.finish(ax)
 
 
 def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -141,10 +134,10 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     same point share a mark. The oracle, which nobody can be, is left out of the line. Raises InvalidInput where a column
     is missing.
     """
-    frame = _frame(table, "policy", "kind", "latency_ms", "success_rate", "low", "high")
-    ax = new_axes(ax, width=8.5, height=4.8)
+    frame = axes.frame_of(table, "policy", "kind", "latency_ms", "success_rate", "low", "high")
+    ax = axes.new_axes(ax, width=8.5, height=4.8)
     if frame.empty:
-        return _nothing(ax, "No runs yet: nothing to compare")
+        return axes.say(ax, "No runs yet: nothing to compare")
     real = frame[frame["policy"] != "oracle"]
     best = frontier(real.assign(failure_rate=1 - real["success_rate"]), "latency_ms", "failure_rate")
     ax.step(
@@ -155,19 +148,15 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     for _, rows in merged:
         first = rows.iloc[0]
         kind = str(first["kind"])
-        ends = np.array([[first["success_rate"] - first["low"]], [first["high"] - first["success_rate"]]])
-        ax.errorbar(
-            first["latency_ms"], first["success_rate"], yerr=np.maximum(ends, 0.0),
-            fmt=_KIND_MARKERS[kind], color=_colour(drawn[kind]), capsize=3, markersize=8,
-            label=_in_words(list(rows["policy"])),
+        axes.draw_interval(
+            ax, first["latency_ms"], first["success_rate"], first["low"], first["high"], fmt=_KIND_MARKERS[kind],
+            color=axes.colour_of(drawn[kind]), markersize=8, label=_in_words(list(rows["policy"])),
         )  # fmt: skip
         drawn[kind] += 1
-    ax.set(xlabel="Mean latency (ms)", ylabel="Share of tasks solved (0 to 1)", ylim=(0, 1))
-    ax.set_xlim(left=-0.03 * float(frame["latency_ms"].max() or 1.0))
-    ax.set_title("What a better answer costs (bars: 95 % intervals)")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
-    open_frame(ax)
-    return ax
+    axes.legend_beside(ax)
+    ax.set(xlabel="Mean latency (ms)", xlim=(-0.03 * float(frame["latency_ms"].max() or 1.0), None))
+    ax.set(ylabel="Share of tasks solved (0 to 1)", ylim=(0, 1))
+    return axes.finish(ax, title="What a better answer costs (bars: 95 % intervals)")
 
 
 def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax: Axes | None = None) -> Axes:
@@ -176,30 +165,27 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
     `cells` (a MatrixResult, or its frame) has its columns; the `chosen` model is a coloured diamond, cells without enough
     runs are hollow. Raises InvalidInput where a column is missing.
     """
-    frame = _frame(cells, "query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "score", "usable")
+    frame = axes.frame_of(
+        cells, "query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "score", "usable"
+    )
     rows = frame[frame["query_type"] == query_type].sort_values("model")
-    ax = new_axes(ax, width=8.5, height=1.5 + 0.45 * max(len(rows), 2))
+    ax = axes.new_axes(ax, width=8.5, height=1.5 + 0.45 * max(len(rows), 2))
     if rows.empty:
-        return _nothing(ax, f"No runs of {query_type} yet: the heuristic decides")
+        return axes.say(ax, f"No runs of {query_type} yet: the heuristic decides")
     for place, row in enumerate(rows.itertuples()):
         is_chosen = row.model == chosen
         colour = CHOSEN_COLOUR if is_chosen else LINE_COLOURS[0]
-        ax.errorbar(
-            row.success_rate, place, xerr=np.maximum([[row.success_rate - row.low], [row.high - row.success_rate]], 0.0),
-            fmt="D" if is_chosen else "o", color=colour, markerfacecolor=colour if row.usable else "white", capsize=3,
-            markersize=8,
+        axes.draw_interval(
+            ax, row.success_rate, place, row.low, row.high, level=True, fmt="D" if is_chosen else "o", color=colour,
+            markerfacecolor=colour if row.usable else "white", markersize=8,
         )  # fmt: skip
-        ax.annotate(
-            _facts(row), (1, place), xycoords=("axes fraction", "data"), xytext=(10, 0), textcoords="offset points",
-            va="center", fontsize=9, color=colour if is_chosen else "black", annotation_clip=False,
-        )  # fmt: skip
+        axes.note(ax, _facts(row), (1, place), 10, in_width=True, color=colour if is_chosen else "black")
     ax.set(xlim=(-0.03, 1.03), ylim=(len(rows) - 0.5, -0.5), xlabel="Share of successes (bars: 95 % intervals)")
     ax.set_yticks(range(len(rows)), list(rows["model"]), parse_math=False)
     ax.set_title(
         f"What is known of {query_type}" + (f"; the task goes to {chosen}" if chosen else ""), parse_math=False
     )
-    open_frame(ax)
-    return ax
+    return axes.finish(ax)
 
 
 def _draw_cell(ax: Axes, row: Any, place: tuple[int, int], colours: ScalarMappable) -> None:
@@ -218,16 +204,13 @@ def _draw_cell(ax: Axes, row: Any, place: tuple[int, int], colours: ScalarMappab
 
 
 def _matrix_key(ax: Axes, colours: ScalarMappable, *, framed: bool) -> None:
-    figure = ax.get_figure()
-    assert figure is not None
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
-    figure.colorbar(colours, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
+    axes.figure_of(ax).colorbar(colours, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
     key = [Patch(facecolor=_UNUSABLE_COLOUR, edgecolor="#B5B5B5", hatch="///", label="too few runs")]
     if framed:
         key.append(Patch(fill=False, edgecolor=CHOSEN_COLOUR, linewidth=3, label="chosen"))
     ax.legend(handles=key, loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False, borderaxespad=0.0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
 
 
 def _facts(row: Any) -> str:
@@ -272,33 +255,11 @@ def _broken(name: str) -> str:
     return name.replace(" ", "\n")
 
 
-def _colour(number: int) -> str:
-    return LINE_COLOURS[number % len(LINE_COLOURS)]
-
-
-def _frame(table: Any, *names: str) -> Any:
-    """The DataFrame, or what has one as `frame`. Raises InvalidInput naming the columns that are missing."""
-    frame = getattr(table, "frame", table)
-    missing = [name for name in names if name not in frame]
-    if missing:
-        raise InvalidInput(f"got a table without {', '.join(missing)}; allowed is one with {', '.join(names)}")
-    return frame
-
-
 def _legend_below(ax: Axes, handles: Sequence[Any], *, columns: int | None = None) -> None:
     """A legend under the axes and their labels, in as many columns as its words leave room for."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
     longest = max((len(handle.get_label()) for handle in handles), default=1)
     ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, borderaxespad=0.0,
-        bbox_transform=ax.transAxes + ScaledTranslation(0.0, -LEGEND_DROP_INCHES, figure.dpi_scale_trans),
+        bbox_transform=ax.transAxes + ScaledTranslation(0.0, -LEGEND_DROP_INCHES, axes.figure_of(ax).dpi_scale_trans),
         ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)),
     )  # fmt: skip
-
-
-def _nothing(ax: Axes, message: str) -> Axes:
-    """A message in place of a picture."""
-    ax.set_axis_off()
-    ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color="#555555")
-    return ax

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
 from html import escape
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.experiments.draw.explorer import Explorer, look_of_controls, paragraph
 from theorex_lab.experiments.draw.routing_plots import HEURISTIC, plot_choices, plot_evidence, plot_matrix
-from theorex_lab.experiments.draw.widgets import to_png
 from theorex_lab.experiments.scores.routing_runs import MatrixSettings, Runs
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.router import Decision, route
@@ -84,41 +82,31 @@ def matrix_explorer(sources: Sources) -> Any:
     one cannot be read stands in place of the choices. The weights add up to 1: either takes the other along. Returns an
     ipywidgets VBox that works by mouse and by keyboard. Raises InvalidInput for no source.
     """
-    import ipywidgets as widgets
-
-    runs_of, source = _reader(sources), _source(sources)
+    explorer = Explorer(sources, "Runs")
     success, speed, samples, half_life = controls = _matrix_controls()
-    status, picture = widgets.HTML(), widgets.Image(format="png")
     taking_up = False  # while the controls take up a source's own settings, nothing is drawn
 
-    def redraw(change: Any = None) -> None:
-        if change is not None and change.owner in (success, speed):
+    def drawn(runs: Runs) -> tuple[str, Figure]:
+        half_life_days = None if half_life.value == math.inf else half_life.value
+        return _of_matrix(runs, MatrixSettings(success.value, samples.value, half_life_days))
+
+    def redraw(change: Any) -> None:
+        if change.owner in (success, speed):
             other, rest = speed if change.owner is success else success, round(1.0 - change.new, 10)
             if other.value != rest:
                 other.value = rest  # calls this function once more
                 return
         if not taking_up:
-            half_life_days = None if half_life.value == math.inf else half_life.value
-            chosen = MatrixSettings(success.value, samples.value, half_life_days)
-            _show(status, picture, lambda: _of_matrix(runs_of(source.value), chosen))
+            explorer.show(drawn)
 
-    def take_up(_: Any = None) -> None:
+    def take_up(runs: Runs) -> tuple[str, Figure]:
         nonlocal taking_up
-        try:
-            own = MatrixSettings.of(runs_of(source.value).settings)
-        except TheorexError as error:
-            status.value, picture.value = _paragraph(str(error)), b""
-            return
         taking_up = True
-        _set_controls(controls, own)
+        _set_controls(controls, MatrixSettings.of(runs.settings))
         taking_up = False
-        redraw()
+        return drawn(runs)
 
-    for control in controls:
-        control.observe(redraw, names="value")
-    source.observe(take_up, names="value")
-    take_up()
-    return widgets.VBox([source, *controls, status, picture])
+    return explorer.box(controls, redraw, lambda _=None: explorer.show(take_up))
 
 
 def route_explorer(sources: Sources) -> Any:
@@ -128,47 +116,26 @@ def route_explorer(sources: Sources) -> Any:
     """
     import ipywidgets as widgets
 
-    look: dict[str, Any] = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="56em")}
-    runs_of, source = _reader(sources), _source(sources)
+    explorer, look = Explorer(sources, "Runs"), look_of_controls("56em")
     task = widgets.Text(DEFAULT_TASK, description="Task", continuous_update=False, **look)
     urgent = widgets.Checkbox(False, description="Urgent", **look)
     context = widgets.FloatSlider(
         0.0, min=0.0, max=100.0, step=5.0, description="Context in use (%)", readout_format=".0f",
-        continuous_update=False, style={"description_width": "13em"}, layout=widgets.Layout(width="38em"),
+        continuous_update=False, **look_of_controls(),
     )  # fmt: skip
-    status, picture = widgets.HTML(), widgets.Image(format="png")
 
     def redraw(_: Any = None) -> None:
         details = {"urgent": urgent.value, "context_pct": context.value}
-        _show(status, picture, lambda: _of_route(runs_of(source.value), task.value, **details))
+        explorer.show(lambda runs: _of_route(runs, task.value, **details))
 
-    for control in (source, task, urgent, context):
-        control.observe(redraw, names="value")
-    redraw()
-    return widgets.VBox([source, task, urgent, context, status, picture])
-
-
-def _reader(sources: Sources) -> Callable[[str], Runs]:
-    """What reads a source once."""
-    if not sources:
-        raise InvalidInput("got no source; give at least one name with a function that returns Runs")
-    return cache(lambda name: sources[name]())
-
-
-def _source(sources: Sources) -> Any:
-    import ipywidgets as widgets
-
-    look: dict[str, Any] = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em")}
-    return widgets.Dropdown(options=list(sources), description="Source", **look)
+    return explorer.box((task, urgent, context), redraw)
 
 
 def _matrix_controls() -> tuple[Any, Any, Any, Any]:
     """Sliders for the weight of success, that of latency, the runs a cell needs, and the half-life of evidence."""
     import ipywidgets as widgets
 
-    look: dict[str, Any] = {
-        "style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em"), "continuous_update": False,
-    }  # fmt: skip
+    look = {**look_of_controls(), "continuous_update": False}
     success, speed = (
         widgets.FloatSlider(min=0.0, max=1.0, step=0.05, description=f"Weight of {name}", **look)
         for name in ("success", "latency")
@@ -189,18 +156,8 @@ def _set_controls(controls: tuple[Any, Any, Any, Any], own: MatrixSettings) -> N
     half_life.value = own.half_life_days or math.inf
 
 
-def _show(status: Any, picture: Any, drawn: Callable[[], tuple[str, Figure]]) -> None:
-    """The line and the picture; of what cannot be drawn the reason."""
-    try:
-        line, figure = drawn()
-    except TheorexError as error:
-        status.value, picture.value = _paragraph(str(error)), b""
-        return
-    status.value, picture.value = line, to_png(figure)
-
-
 def _of_matrix(runs: Runs, chosen: MatrixSettings) -> tuple[str, Figure]:
-    return _paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
+    return paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
 
 
 def _of_route(runs: Runs, task: str, *, urgent: bool, context_pct: float) -> tuple[str, Figure]:
@@ -209,8 +166,4 @@ def _of_route(runs: Runs, task: str, *, urgent: bool, context_pct: float) -> tup
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in decision.reasons)
     then = escape(", ".join(decision.fallbacks) or "nothing")
     figure = draw_route(runs, task, urgent=urgent, context_pct=context_pct)
-    return f"{_paragraph(line)}<ol>{reasons}</ol><p>then: {then}</p>", figure
-
-
-def _paragraph(text: str) -> str:
-    return f'<p role="status">{escape(text)}</p>'
+    return f"{paragraph(line)}<ol>{reasons}</ol><p>then: {then}</p>", figure

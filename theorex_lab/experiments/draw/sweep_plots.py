@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes
+from theorex_lab.experiments.draw import axes
+from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.frontier import frontier
 
 _ANNOTATED_CELLS = 120
@@ -52,20 +53,19 @@ def _words(name: str) -> str:
 
 
 def _draw_line(table: Any, x: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    ax = new_axes(ax, width=7.0, height=4.2)
+    ax = axes.new_axes(ax, width=7.0, height=4.2)
     ax.plot(table[x], table[metric], "o-", color=LINE_COLOURS[0], markersize=4)
     for row, marker, label in marks:
         height = np.interp(row[x], table[x], table[metric]) if _is_numeric(table[x]) else row[metric]
         ax.plot(row[x], height, marker, color=LINE_COLOURS[4], markersize=10, fillstyle="none", mew=2, label=label)
-    ax.set(xlabel=_words(x), ylabel=_words(metric), title=f"{_words(metric)} by {_words(x).lower()}")
     if _is_geometric(table[x]):
         ax.set_xscale("log")
         if len(table) <= _TICKS:
             ax.set_xticks(table[x], [f"{value:g}" for value in table[x]])
             ax.minorticks_off()
     ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    title = f"{_words(metric)} by {_words(x).lower()}"
+    return axes.finish(ax, xlabel=_words(x), ylabel=_words(metric), title=title)
 
 
 def _is_geometric(values: Any) -> bool:
@@ -78,7 +78,7 @@ def _is_numeric(values: Any) -> bool:
 
 def _draw_map(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
     cells = table.pivot(index=y, columns=x, values=metric)
-    ax = new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
+    ax = axes.new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
     values = cells.to_numpy(dtype=np.float64)
     picture = ax.imshow(values, aspect="auto", origin="lower", cmap="viridis")
     for axis, ticks in ((ax.xaxis, cells.columns), (ax.yaxis, cells.index)):
@@ -107,7 +107,7 @@ def _place(value: Any, ticks: Any) -> float:
 
 
 def _draw_dots(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    ax = new_axes(ax, width=7.0, height=5.0)
+    ax = axes.new_axes(ax, width=7.0, height=5.0)
     picture = ax.scatter(table[x], table[y], c=table[metric], cmap="viridis", s=42)
     for mark, marker, label in marks:
         ax.plot(mark[x], mark[y], marker, color="#D55E00", markersize=12, fillstyle="none", mew=2, label=label)
@@ -119,11 +119,9 @@ def _draw_dots(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes 
 
 
 def _finish_map(ax: Axes, picture: Any, x: str, y: str, metric: str) -> None:
-    figure = ax.get_figure()
-    assert figure is not None
-    figure.colorbar(picture, ax=ax, label=_words(metric))
+    axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
     ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False)
+    axes.legend_below(ax, columns=3)
 
 
 def plot_frontier(
@@ -137,7 +135,7 @@ def plot_frontier(
     best = frontier(table, cost, loss)
     frame = getattr(table, "frame", table)
     _check_marks(marks or {}, [cost, loss])
-    ax = new_axes(ax, width=7.0, height=4.6)
+    ax = axes.new_axes(ax, width=7.0, height=4.6)
     ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
     ax.step(best[cost], best[loss], "o-", where="post", color=LINE_COLOURS[0], markersize=4, label="frontier")
     for number, (name, mark) in enumerate((marks or {}).items()):
@@ -146,7 +144,5 @@ def plot_frontier(
             markersize=9, markeredgecolor="white", label=name,
         )  # fmt: skip
     ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
-    ax.set_title("What keeping costs against what forgetting costs")
     ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return axes.finish(ax, title="What keeping costs against what forgetting costs")

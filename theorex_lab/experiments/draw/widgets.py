@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cache, partial
-from html import escape
-from io import BytesIO
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
-from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import data_folder
-from theorex_lab.experiments.draw.plots import TIER_COLOURS, plot_forgetting_curves, plot_tiers
+from theorex_lab.experiments.draw.axes import TIER_COLOURS
+from theorex_lab.experiments.draw.explorer import Explorer, look_of_controls, paragraph
+from theorex_lab.experiments.draw.explorer import to_png as to_png
+from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
 from theorex_lab.experiments.scores.access import from_git_touches, git_commits, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, replay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
@@ -125,44 +126,28 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]], *, la
     ipywidgets VBox that works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is moved past
     the other takes it along. Raises InvalidInput for no source, and for a law without a half-life.
     """
-    import ipywidgets as widgets
-
     _law(law, DEFAULT_HALF_LIFE_DAYS)
-    if not sources:
-        raise InvalidInput("got no source; give at least one name with a function that returns Items or an AccessLog")
-    source, half_life, active, mild = _controls(list(sources))
-    counts, picture = widgets.HTML(), widgets.Image(format="png")
+    explorer = Explorer({name: partial(_items, read) for name, read in sources.items()}, "Items or an AccessLog")
+    half_life, active, mild = controls = _controls()
 
-    @cache
-    def items_of(name: str) -> Items:
-        found = sources[name]()
-        return items_at_end(found) if isinstance(found, AccessLog) else found
+    def drawn(items: Items) -> tuple[str, Figure]:
+        settings = (half_life.value, active.value, mild.value)
+        line = _counts_in_words(count_tiers(items, *settings, law=law), half_life.value)
+        return line, draw_decay(items, *settings, law=law)
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
             follower = mild if change.owner is active else active
             follower.value = change.new  # calls this function once more
             return
-        settings = (half_life.value, active.value, mild.value)
-        try:
-            items = items_of(source.value)
-        except TheorexError as error:
-            counts.value, picture.value = f'<p role="status">{escape(str(error))}</p>', b""
-            return
-        counts.value = _counts_in_words(count_tiers(items, *settings, law=law), half_life.value)
-        picture.value = to_png(draw_decay(items, *settings, law=law))
+        explorer.show(drawn)
 
-    for control in (source, half_life, active, mild):
-        control.observe(redraw, names="value")
-    redraw()
-    return widgets.VBox([source, half_life, active, mild, counts, picture])
+    return explorer.box(controls, redraw)
 
 
-def to_png(figure: Figure) -> bytes:
-    """The figure as a PNG file; it needs no window and leaves nothing open."""
-    file = BytesIO()
-    figure.savefig(file, format="png", dpi=80, pil_kwargs={"compress_level": 1})
-    return file.getvalue()
+def _items(read: Callable[[], Items | AccessLog]) -> Items:
+    found = read()
+    return items_at_end(found) if isinstance(found, AccessLog) else found
 
 
 def _has_history(folder: Path) -> bool:
@@ -172,11 +157,11 @@ def _has_history(folder: Path) -> bool:
         return False
 
 
-def _controls(names: list[str]) -> tuple[Any, Any, Any, Any]:
-    """The dropdown of sources and the sliders for the half-life, the ACTIVE and the MILD threshold."""
+def _controls() -> tuple[Any, Any, Any]:
+    """The sliders for the half-life, the ACTIVE and the MILD threshold."""
     import ipywidgets as widgets
 
-    look: dict[str, Any] = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em")}
+    look = look_of_controls()
     low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
     half_life = widgets.FloatLogSlider(
         DEFAULT_HALF_LIFE_DAYS, min=low, max=high, step=0.02, description="Half-life (days)", readout_format=".1f",
@@ -188,7 +173,7 @@ def _controls(names: list[str]) -> tuple[Any, Any, Any, Any]:
         )
         for name, value in (("ACTIVE", ACTIVE_THRESHOLD), ("MILD", MILD_THRESHOLD))
     )
-    return widgets.Dropdown(options=names, description="Source", **look), half_life, active, mild
+    return half_life, active, mild
 
 
 def _law(name: str, half_life_days: float) -> Law:
@@ -216,4 +201,4 @@ def _draw_items(ax: Axes, items: Items, importance: Floats, codes: Any) -> None:
 
 def _counts_in_words(counts: dict[str, int], half_life_days: float) -> str:
     tiers_in_words = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return f'<p role="status">{tiers_in_words} (half-life {half_life_days:.1f} days)</p>'
+    return paragraph(f"{tiers_in_words} (half-life {half_life_days:.1f} days)")

@@ -277,9 +277,9 @@ class Replay:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Items by tier over time, and on the right axis how many were asked for again while asleep, so far."""
-        from theorex_lab.experiments.draw.plots import new_axes, plot_occupancy
+        from theorex_lab.experiments.draw.plots import plot_occupancy
 
-        ax = plot_occupancy(self.frame.assign(at_days=self._days()), ax=new_axes(ax))
+        ax = plot_occupancy(self.frame.assign(at_days=self._days()), ax=ax)
         right = ax.twinx()
         right.step(self._days(), np.cumsum(self.asked[:, 1]), where="post", color="black", linewidth=1.5)
         right.set_ylabel("Asked for again while asleep, so far (line)")
@@ -335,7 +335,8 @@ class Comparison:
 
         The three panels are `child_axes` of the Axes returned.
         """
-        from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes, plot_occupancy
+        from theorex_lab.experiments.draw.axes import LINE_COLOURS, new_axes
+        from theorex_lab.experiments.draw.plots import plot_occupancy
 
         ax = new_axes(ax, width=11.0, height=7.0)
         ax.set_axis_off()
@@ -386,7 +387,7 @@ def compare(
 
 def plot_survival(table: Table, *, ax: Axes | None = None) -> Axes:
     """The curve of `recorded.survival` or `kaplan_meier` with its 95 % interval; time on a square-root scale."""
-    from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes
+    from theorex_lab.experiments.draw.axes import LINE_COLOURS, finish, new_axes
 
     ax, columns = new_axes(ax, width=6.5, height=4.2), table.columns
     days = columns["at_days"]
@@ -394,6 +395,4 @@ def plot_survival(table: Table, *, ax: Axes | None = None) -> Axes:
     ax.step(days, columns["surviving"], where="post", color=LINE_COLOURS[0])
     ax.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
     ax.set(xlim=(0, max(float(days[-1]), 1.0)), ylim=(0, 1.02), xlabel="Days", ylabel="Share not over yet (0 to 1)")
-    ax.set_title(f"Survival, n = {columns['at_risk'][0]:,} (band: 95 % interval)")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return finish(ax, title=f"Survival, n = {columns['at_risk'][0]:,} (band: 95 % interval)")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from theorex_lab.memory.intervals import Interval, bootstrap_mean
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
 
 Half = Literal["development", "report", "all"]
 Guess = tuple[int, str]
@@ -82,9 +83,7 @@ class FailureScores:
         table = self.frame
         for offset, kind in ((-0.15, "agent_accuracy"), (0.15, "step_accuracy")):
             places = np.arange(len(table)) + offset
-            bars = ax.errorbar(
-                table[kind], places, xerr=_errors(table, kind), fmt="o", capsize=3, label=kind.replace("_", " ")
-            )
+            bars = _draw_scores(ax, table, kind, places, label=kind.replace("_", " "))
             ax.axvline(
                 PUBLISHED[kind],
                 color=bars.lines[0].get_color(),
@@ -145,7 +144,7 @@ class TrialForecast:
         """Brier score of each design, lower is better."""
         ax = _new_axes(ax)
         table = self.frame
-        ax.errorbar(table["brier"], np.arange(len(table)), xerr=_errors(table, "brier"), fmt="o", capsize=3)
+        _draw_scores(ax, table, "brier", np.arange(len(table)))
         ax.set_yticks(np.arange(len(table)), table["design"])
         ax.set(xlabel="Brier score, 95 % interval (lower is better)", title=f"Success of trial {self.trial} foretold")
         return ax
@@ -428,14 +427,16 @@ def _spread(name: str, interval: Interval) -> dict[str, float]:
     return {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
-def _errors(table: pd.DataFrame, name: str) -> Floats:
-    """Lengths of the interval below and above the mean, shape (2, n); at least 0, for rounding may leave less."""
-    below, above = table[name] - table[f"{name}_low"], table[f"{name}_high"] - table[name]
-    return np.maximum(0.0, np.array([below, above], dtype=np.float64))
+def _draw_scores(ax: Axes, table: pd.DataFrame, name: str, places: Any, **look: Any) -> ErrorbarContainer:
+    """A column of means at these heights, with its intervals."""
+    from theorex_lab.experiments.draw.axes import draw_interval
+
+    low, high = table[f"{name}_low"], table[f"{name}_high"]
+    return draw_interval(ax, table[name], places, low, high, level=True, fmt="o", **look)
 
 
 def _new_axes(ax: Axes | None) -> Axes:
-    from theorex_lab.experiments.draw.plots import new_axes
+    from theorex_lab.experiments.draw.axes import new_axes
 
     return new_axes(ax)
 

@@ -127,17 +127,16 @@ class RoutingScore:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Each policy's score with its 95 % interval, without repeats (filled) and with the published training (open)."""
-        from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes
+        from theorex_lab.experiments.draw import axes
 
-        ax = new_axes(ax, width=8.0, height=1.4 + 0.34 * len(self.policies))
+        ax = axes.new_axes(ax, width=8.0, height=1.4 + 0.34 * len(self.policies))
         places = {each.policy: place for place, each in enumerate(sorted(self.policies, key=lambda each: each.score))}
         parts = (("as published", self.policies, "none", 0.14), ("without repeats", self.without_repeats, None, -0.14))
         for number, (name, part, fill, shift) in enumerate(parts):
             scores = np.array([(each.score, each.low, each.high) for each in part])
-            ax.errorbar(
-                scores[:, 0], [places[each.policy] + shift for each in part],
-                xerr=[scores[:, 0] - scores[:, 1], scores[:, 2] - scores[:, 0]],
-                fmt="o", color=LINE_COLOURS[number], markerfacecolor=fill, capsize=3, label=f"training {name}",
+            axes.draw_interval(
+                ax, scores[:, 0], [places[each.policy] + shift for each in part], scores[:, 1], scores[:, 2], level=True,
+                fmt="o", color=axes.colour_of(number), markerfacecolor=fill, label=f"training {name}",
             )  # fmt: skip
         ax.set_yticks(list(places.values()), list(places))
         ax.set(xlabel=f"Mean score over {self.n:,} test queries (0 to 1; bars: 95 % bootstrap)")
@@ -253,12 +252,12 @@ class RegretCurves:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Regret to the best single model over queries, with the middle 95 % of the orders as a band."""
-        from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes
+        from theorex_lab.experiments.draw import axes
 
-        ax = new_axes(ax)
+        ax = axes.new_axes(ax)
         shown = self.frame[self.frame.reference == "best single"]
         for number, (name, rows) in enumerate(shown.groupby("policy", sort=False)):
-            colour = LINE_COLOURS[number % len(LINE_COLOURS)]
+            colour = axes.colour_of(number)
             ax.plot(rows.queries, rows.regret, color=colour, label=str(name))
             ax.fill_between(rows.queries, rows.low, rows.high, color=colour, alpha=0.15, linewidth=0)
         ax.axhline(0.0, color="#555555", linewidth=0.8, linestyle=":")
@@ -337,12 +336,12 @@ class CostQualityScore:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A curve a policy."""
-        from theorex_lab.experiments.draw.plots import LINE_COLOURS, new_axes
+        from theorex_lab.experiments.draw import axes
 
-        ax = new_axes(ax)
+        ax = axes.new_axes(ax)
         for number, (name, curve) in enumerate(self.curves.items()):
             dashes = "--" if name in ("random", "oracle") else "-"
-            ax.plot(curve.share, curve.quality, dashes, color=LINE_COLOURS[number % len(LINE_COLOURS)], label=name)
+            ax.plot(curve.share, curve.quality, dashes, color=axes.colour_of(number), label=name)
         ax.set(xlabel="Share of queries sent to the strong model", ylabel="Mean score (0 to 1)")
         ax.set_title(f"Quality against cost on {self.dataset} ({self.n:,} test queries)")
         ax.legend(frameon=False, loc="lower right")

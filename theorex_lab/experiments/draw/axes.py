@@ -1,0 +1,113 @@
+"""What every picture stands on: Axes, colours, intervals, notes, legends, and words where there is nothing to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+
+from theorex_lab.errors import InvalidInput
+
+# Colours of Okabe and Ito, which people with any of the common colour blindnesses tell apart.
+TIER_COLOURS = {
+    "ACTIVE": "#D55E00",
+    "MILD": "#E69F00",
+    "LESS": "#56B4E9",
+    "SLEEPING": "#8C8C8C",
+    "NEUTRAL": "#D9D9D9",
+}
+LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00", "#56B4E9")
+SHAPES = ("o", "s", "^", "D", "v", "P")
+
+
+def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
+    """`ax`, or the Axes of a new figure of this size in inches."""
+    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure that the Axes stand in."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def colour_of(number: int) -> str:
+    """The colour of the line of this number; they come round again."""
+    return LINE_COLOURS[number % len(LINE_COLOURS)]
+
+
+def shape_of(number: int) -> str:
+    """The marker of this number; they come round again."""
+    return SHAPES[number % len(SHAPES)]
+
+
+def finish(ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any) -> Axes:
+    """Set limits, labels and title, as `Axes.set` does, and hide these edges of the frame; returns `ax`."""
+    ax.set(**settings)
+    ax.spines[list(hidden)].set_visible(False)
+    return ax
+
+
+def draw_interval(
+    ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any
+) -> ErrorbarContainer:
+    """Points and the bars of their intervals, which are `low` to `high` of y, or of x where they are `level`.
+
+    A bound that rounding puts on the wrong side of its point is drawn at the point.
+    """
+    middle = np.asarray(x if level else y, dtype=np.float64)
+    lengths = np.maximum([middle - np.asarray(low), np.asarray(high) - middle], 0.0).reshape(2, -1)
+    return ax.errorbar(x, y, xerr=lengths if level else None, yerr=None if level else lengths, capsize=3, **look)
+
+
+def note(
+    ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False, **look: Any
+) -> None:
+    """A text so many points to the right of a place, or below 0 to its left; it may stand outside of the axes.
+
+    in_width: the first number of `at` is a share of the width of the axes.
+    """
+    settings = {"fontsize": 9, "va": "center", "ha": "right" if points < 0 else "left", **look}
+    ax.annotate(
+        text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, 0),
+        textcoords="offset points", parse_math=False, annotation_clip=False, **settings,
+    )  # fmt: skip
+
+
+def legend_below(ax: Axes, handles: Sequence[Any] | None = None, *, columns: int) -> None:
+    """A legend under the axes, where it covers nothing; without `handles`, of all that has a label."""
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
+
+
+def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:
+    """A legend to the right of the axes; without `handles`, of all that has a label."""
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
+
+
+def say(ax: Axes, message: str, *, framed: bool = False) -> Axes:
+    """A message in place of a picture, and in place of its axes where it is not `framed`."""
+    if not framed:
+        ax.set_axis_off()
+    ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color="#555555")
+    return ax
+
+
+def frame_of(table: Any, *names: str) -> Any:
+    """The DataFrame, or what has one as `frame`. Raises InvalidInput naming the columns that are missing."""
+    frame = getattr(table, "frame", table)
+    missing = [name for name in names if name not in frame]
+    if missing:
+        raise InvalidInput(f"got a table without {', '.join(missing)}; allowed is one with {', '.join(names)}")
+    return frame
+
+
+def columns_of(table: Any, *names: str) -> list[Any]:
+    """These columns of a table; raises as `frame_of`."""
+    frame = frame_of(table, *names)
+    return [np.asarray(frame[name]) for name in names]

@@ -1,0 +1,72 @@
+"""What every explorer of sources stands on: a choice of sources, a line of status, and the picture under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from html import escape
+from io import BytesIO
+from typing import Any, Generic, TypeVar
+
+from matplotlib.figure import Figure
+
+from theorex_lab.errors import InvalidInput, TheorexError
+
+T = TypeVar("T")
+
+
+class Explorer(Generic[T]):
+    """Sources by name, each read once when it is chosen, and what is shown of the chosen one.
+
+    `gives` names what a source returns. Raises InvalidInput for no source.
+    """
+
+    def __init__(self, sources: Mapping[str, Callable[[], T]], gives: str) -> None:
+        import ipywidgets as widgets
+
+        if not sources:
+            raise InvalidInput(f"got no source; give at least one name with a function that returns {gives}")
+        self._read = cache(lambda name: sources[name]())
+        self.source = widgets.Dropdown(options=list(sources), description="Source", **look_of_controls())
+        self.status, self.picture = widgets.HTML(), widgets.Image(format="png")
+
+    def show(self, drawn: Callable[[T], tuple[str, Figure]]) -> None:
+        """The line and the picture of the chosen source; the reason where it cannot be drawn."""
+        try:
+            line, figure = drawn(self._read(self.source.value))
+        except TheorexError as error:
+            self.status.value, self.picture.value = paragraph(str(error)), b""
+            return
+        self.status.value, self.picture.value = line, to_png(figure)
+
+    def box(
+        self, controls: Sequence[Any], redraw: Callable[..., None], begin: Callable[..., None] | None = None
+    ) -> Any:
+        """The VBox of all: controls call `redraw` with their change; `begin` (or else `redraw`) is for a new source."""
+        import ipywidgets as widgets
+
+        first = begin or redraw
+        self.source.observe(first, names="value")
+        for control in controls:
+            control.observe(redraw, names="value")
+        first()
+        return widgets.VBox([self.source, *controls, self.status, self.picture])
+
+
+def look_of_controls(width: str = "38em") -> dict[str, Any]:
+    """How a control of this width is laid out."""
+    import ipywidgets as widgets
+
+    return {"style": {"description_width": "13em"}, "layout": widgets.Layout(width=width)}
+
+
+def paragraph(text: str) -> str:
+    """A line of status as HTML."""
+    return f'<p role="status">{escape(text)}</p>'
+
+
+def to_png(figure: Figure) -> bytes:
+    """The figure as a PNG file; it needs no window and leaves nothing open."""
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=80, pil_kwargs={"compress_level": 1})
+    return file.getvalue()
