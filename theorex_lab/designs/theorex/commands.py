@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,14 @@ def command(name: str) -> Callable[[Callable[..., Any]], Command]:
     return declared(name, COMMANDS[name])
 
 
+def _alias(known: Command, name: str) -> Command:
+    """The same command under another name of the table."""
+    made = copy(known)
+    made.name, made.short_help = name, COMMANDS[name]
+    made.help = f"{COMMANDS[name]}\n\n{known.help}"
+    return made
+
+
 def _theorex() -> Theorex:
     found: Theorex = open_lab().theorex
     return found
@@ -57,6 +66,9 @@ def prune(agent: str | None) -> None:
     """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were stays in the journal."""
     count = _theorex().prune(agents=None if agent is None else [agent])
     emit({"pruned": count}, f"{count} concepts pruned")
+
+
+scan_agent, prune_agent = _alias(scan, "scan-agent"), _alias(prune, "prune-agent")
 
 
 @command("flush")
@@ -106,9 +118,9 @@ def promote(agent: str | None, forced: tuple[int, ...]) -> None:
 
 @command("query-shared")
 @click.option("-k", "limit", type=RESULTS, default=10, show_default=True, help="How many results at most.")
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1)
 def query_shared(query: tuple[str, ...], limit: int) -> None:
-    """Counts are the sum of what the agents counted themselves."""
+    """Counts are the sum of what the agents counted themselves. Without a query the best of all are listed."""
     found = _theorex().query_shared(" ".join(query), limit=limit)
     hits = [{"text": each.text, "count": each.count, "agent": each.agent, "tier": each.tier} for each in found]
     lines = [f"{each.tier:<8} x{each.count:<4} {each.text}  ({each.agent})" for each in found]

@@ -47,8 +47,8 @@ class Theorex(Face):
 
         return AxonView(self.home, agents)
 
-    def query_shared(self, query: str, *, limit: int = 10) -> list[SharedConcept]:
-        """The concepts of the shared web that answer the query best."""
+    def query_shared(self, query: str = "", *, limit: int = 10) -> list[SharedConcept]:
+        """The concepts of the shared web that answer the query best; without one the best of all."""
         from theorex_lab.designs.theorex.search import query_shared
 
         return query_shared(self.searcher, query, limit=limit)

@@ -28,11 +28,18 @@ def search_shared(searcher: Searcher, query: str, *, limit: int = 10) -> Hits:
 
 
 def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[SharedConcept]:
-    """The concepts of the shared web that answer the query best, with their numbers. Raises as `Searcher.search` does."""
-    home, hits = searcher.home, search_shared(searcher, query, limit=limit)
+    """The concepts of the shared web that answer the query best, with their numbers; for '' the best of all.
+
+    Raises as `Searcher.search` does.
+    """
+    home = searcher.home
+    hits = search_shared(searcher, query, limit=limit) if query else None
     axon, shared = home.views.get(Axon), home.views.get(SharedWeb)
     with axon.lock, shared.lock:
-        known = {str(each.concept_id): each for each in shared_concepts(axon, shared, home.clock.now(), home.settings)}
+        found = shared_concepts(axon, shared, home.clock.now(), home.settings)
+    if hits is None:
+        return found[:limit]
+    known = {str(each.concept_id): each for each in found}
     return [known[hit.id] for hit in hits if hit.id in known]
 
 
