@@ -14,8 +14,6 @@ import platform
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
-from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
@@ -27,6 +25,7 @@ from theorex_lab.experiments.data.run_tasks import all_tasks
 from theorex_lab.experiments.data.run_tasks.solvers import Solver
 from theorex_lab.experiments.data.run_tasks.task import Task
 from theorex_lab.journal.files import write_atomically
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,19 +62,14 @@ class Run:
 
 
 @dataclass(frozen=True)
-class LocalRuns:
+class LocalRuns(Rows[dict[str, Any]]):
     """EventLog runs with the header that says when, where and how they were made."""
 
     header: dict[str, Any]
     runs: tuple[Run, ...]
 
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """A row a run; the columns are the fields of `Run`."""
-        import pandas as pd
-
-        names = [field.name for field in fields(Run)]
-        return pd.DataFrame([asdict(run) for run in self.runs], columns=names)
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [asdict(run) for run in self.runs]
 
     def success_rates(self) -> pd.DataFrame:
         """Share of right answers, 0 to 1: a row a query type and one for all, a column a model."""
@@ -94,8 +88,8 @@ class LocalRuns:
         models = {run.model for run in self.runs}
         return f"LocalRuns({len(self.runs)} runs of {len({run.task_id for run in self.runs})} tasks by {len(models)} solvers, {self.header['date'][:10]})"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.success_rates().to_html(float_format='{:.2f}'.format)}"
+    def _shown(self) -> pd.DataFrame:
+        return self.success_rates().reset_index()
 
 
 def record_runs(

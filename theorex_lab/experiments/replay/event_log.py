@@ -18,7 +18,7 @@ from theorex_lab.designs.theorex.sentences import dedup_key, is_heard
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.experiments.scores.fitting import Table
+from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
 from theorex_lab.journal.event import Event
@@ -342,7 +342,7 @@ def last_mention(recorded: EventLog) -> int:
     return int(recorded.time[-1])
 
 
-def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.0, now: int | None = None) -> Table:
+def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.0, now: int | None = None) -> Curve:
     """Kaplan-Meier estimate of the time until an item's next use (`reuse`), or from its first to its last (`last_use`).
 
     A mention that nothing followed by `now` (µs; default: the last mention) is cut off there. For `last_use` an item
@@ -365,7 +365,7 @@ def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.
     return kaplan_meier(last - days[starts], -last >= idle_days)
 
 
-def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Table:
+def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Curve:
     """The share that lasts longer than each time at which one ended, from durations of which some were cut off.
 
     days: 0 or more, shape (n,); ended: whether it ended then (True) or was cut off. Columns at_days (from 0), surviving
@@ -388,4 +388,4 @@ def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Table:
     spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * rest)))
     columns = {"at_days": at, "surviving": surviving, "low": np.maximum(surviving - spread, 0.0)}
     columns |= {"high": np.minimum(surviving + spread, 1.0), "at_risk": at_risk, "ended": deaths}
-    return Table(columns)
+    return Curve(columns)

@@ -7,12 +7,12 @@ times, renders a context there, and prunes nothing. Flash scores are taken as th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape as escape_html
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
@@ -27,17 +27,22 @@ from theorex_lab.experiments.replay.event_log import (
     mentions_in,
     no_links,
 )
-from theorex_lab.experiments.scores.fitting import Table
+from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.columns import Columns
 from theorex_lab.memory.counts import Integers
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 MAX_STEPS = 100_000
+_SCAN_COLUMNS = [
+    "active", "mild", "less", "sleeping", "context_items", "context_fixes", "context_avoid", "context_tokens",
+    "asked_again", "asked_asleep", "asked_absent",
+]  # fmt: skip
 
 
 class Graduation(NamedTuple):
@@ -129,7 +134,7 @@ def _result(policy: ContextReplay, recorded: EventLog, times: Integers, graduate
     reasks = [np.concatenate(column) for column in zip(*policy.reasks, strict=True)]
     return Replay(
         recorded, policy.settings, times, np.array(policy.steps), np.array(policy.asked), tuple(policy.injected),
-        tuple(graduated), Table(dict(zip(("time", "item", "days_unseen", "asleep"), reasks, strict=True))),
+        tuple(graduated), dict(zip(("time", "item", "days_unseen", "asleep"), reasks, strict=True)),
     )  # fmt: skip
 
 
@@ -161,8 +166,12 @@ def _graduations(
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
-    """What a memory under `settings` would have done; `.frame` has a row a scan, `.summary()` the figures.
+class Replay(Rows[dict[str, Any]]):
+    """What a memory under `settings` would have done: a row a scan; `.summary()` has the figures.
+
+    A row holds at, at_days (since the first scan), the items by tier, context_items, context_fixes, context_avoid,
+    context_tokens (those charged against the budget: each line rounded up, headings included), asked_again,
+    asked_asleep and asked_absent.
 
     steps   by scan: items ACTIVE, MILD, LESS, SLEEPING; concepts, fixes, what to avoid and tokens in the context
     asked   by scan, for the time since the last: known items mentioned again, those of them asleep, those absent
@@ -177,33 +186,20 @@ class Replay:
     asked: Integers
     shown: tuple[tuple[Integers, Integers], ...]
     graduations: tuple[Graduation, ...]
-    absent: Table
+    absent: Mapping[str, NDArray[Any]]
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return cast("list[dict[str, Any]]", self.frame.to_dict("records"))
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a scan: at, at_days (since the first scan), tiers, context_*, asked_again, asked_asleep, asked_absent.
-
-        Tokens are those charged against the budget: each line rounded up, headings included.
-        """
+        """The rows as a DataFrame, times as UTC timestamps."""
         import pandas as pd
 
-        names = (
-            "active",
-            "mild",
-            "less",
-            "sleeping",
-            "context_items",
-            "context_fixes",
-            "context_avoid",
-            "context_tokens",
-        )
-        columns: dict[str, Any] = {
-            "at": pd.to_datetime(self.times, unit="us", utc=True),
-            "at_days": (self.times - self.times[0]) / MICROSECONDS_PER_DAY,
-            **dict(zip(names, self.steps.T, strict=True)),
-            **dict(zip(("asked_again", "asked_asleep", "asked_absent"), self.asked.T, strict=True)),
-        }
-        return pd.DataFrame(columns)
+        table = pd.DataFrame(np.column_stack([self.steps, self.asked]), columns=_SCAN_COLUMNS)
+        table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
+        table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)
+        return table
 
     @property
     def injected(self) -> pd.DataFrame:
@@ -235,7 +231,7 @@ class Replay:
         """Items asked for again that were absent from the last context: at, item, agent, days_unseen, asleep."""
         import pandas as pd
 
-        columns = self.absent.columns
+        columns = self.absent
         item = columns["item"].tolist()
         return pd.DataFrame(
             {
@@ -303,27 +299,26 @@ class Replay:
             f"context; asked again {figures['asked_again']}, asleep then {figures['asleep_rate']:.1%})"
         )
 
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{name}</td><td>{value:,.4g}</td></tr>" for name, value in self.summary().items())
-        return f"<p>{escape_html(repr(self))}</p><table>{rows}</table>"
+    def _shown(self) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame(self.summary().items(), columns=["figure", "value"])
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """Two replays of the same recording side by side; `.frame` has a row a figure."""
+class Comparison(Rows[dict[str, Any]]):
+    """Two replays of the same recording side by side: a row a figure, with both values and second less first."""
 
     first: Replay
     second: Replay
     names: tuple[str, str] = ("first", "second")
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns figure, one for each replay, and difference (second less first)."""
-        import pandas as pd
-
-        one, other = self.first.summary(), self.second.summary()
-        rows = [(name, one[name], other[name], other[name] - one[name]) for name in one]
-        return pd.DataFrame(rows, columns=["figure", *self.names, "difference"])
+    def _records(self) -> Sequence[dict[str, Any]]:
+        first, second, one, other = *self.names, self.first.summary(), self.second.summary()
+        return [
+            {"figure": name, first: one[name], second: other[name], "difference": other[name] - one[name]}
+            for name in one
+        ]
 
     def changed(self) -> dict[str, tuple[Any, Any]]:
         """The settings in which the two differ, by name."""
@@ -361,12 +356,8 @@ class Comparison:
         return ax
 
     def __repr__(self) -> str:
-        return f"Comparison({self.names[0]}: {self.first!r}, {self.names[1]}: {self.second!r})"
-
-    def _repr_html_(self) -> str:
         changed = "; ".join(f"{name}: {one} / {other}" for name, (one, other) in self.changed().items())
-        table = self.frame.to_html(index=False, float_format="{:.4g}".format)
-        return f"<p>Settings that differ: {escape_html(changed or 'none')}</p>{table}"
+        return f"Comparison({self.names[0]}, {self.names[1]}; settings that differ: {changed or 'none'})"
 
 
 def compare(
@@ -385,7 +376,7 @@ def compare(
     return Comparison(one, other, names)
 
 
-def plot_survival(table: Table, *, ax: Axes | None = None) -> Axes:
+def plot_survival(table: Curve, *, ax: Axes | None = None) -> Axes:
     """The curve of `recorded.survival` or `kaplan_meier` with its 95 % interval; time on a square-root scale."""
     from theorex_lab.experiments.draw.axes import LINE_COLOURS, finish, new_axes
 

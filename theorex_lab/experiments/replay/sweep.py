@@ -16,7 +16,6 @@ from concurrent.futures import Executor, Future, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from html import escape
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,9 +31,9 @@ from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.resume import Metrics, ResumeFile
 from theorex_lab.experiments.replay.tier_counts import tier_counts
 from theorex_lab.memory.decay import Floats
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Changes = Mapping[str, Any]
@@ -326,8 +325,8 @@ class Best(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
-    """Settings and what the metric said of each; `.frame` has a row a setting."""
+class Sweep(Rows[dict[str, Any]]):
+    """A row a setting, in the order given: what was changed, then what the metric said."""
 
     changes: tuple[dict[str, Any], ...]
     settings: tuple[Settings, ...]
@@ -338,14 +337,8 @@ class Sweep:
         """The settings that were changed."""
         return list(self.changes[0])
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a setting, in the order given: what was changed, then the metrics."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [{**changes, **metrics} for changes, metrics in zip(self.changes, self.metrics, strict=True)]
-        )
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [{**changes, **metrics} for changes, metrics in zip(self.changes, self.metrics, strict=True)]
 
     def best(self, metric: str, *, maximise: bool = False, at_most: Mapping[str, float] | None = None) -> Best:
         """The setting of the lowest (or highest) metric, of equal ones the first, among those whose `at_most` holds.
@@ -407,7 +400,3 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"Sweep({len(self.settings)} settings over {', '.join(self.parameters)}; {', '.join(self.metrics[0])})"
-
-    def _repr_html_(self) -> str:
-        table = self.frame.to_html(index=False, escape=True, max_rows=20, float_format="{:.4g}".format)
-        return f"<p>{escape(repr(self))}</p>{table}"

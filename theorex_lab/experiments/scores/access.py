@@ -22,9 +22,9 @@ from theorex_lab.experiments.scores.costs import fitted_thresholds
 from theorex_lab.experiments.scores.fitting import Fit, fit
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Law, make_law
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 FORMATS = ("git", "git-touches", "jsonl", "csv")
@@ -270,8 +270,8 @@ def _format_of(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Tuning:
-    """The law that fits a log, as settings to adopt, a table and a picture.
+class Tuning(Rows[dict[str, Any]]):
+    """The law that fits a log, as settings to adopt, the rows of its `Fit` and a picture.
 
     thresholds: activeThreshold and mildThreshold that fit the law; none where the default ones stay.
     """
@@ -284,10 +284,8 @@ class Tuning:
         """The fitted law."""
         return make_law(self.fit.law, **self.fit.params)
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns law, mrr, low, high, recall_at_10, chosen; best MRR first."""
-        return self.fit.frame
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return self.fit._records()
 
     def config_lines(self) -> dict[str, Any]:
         """The settings to adopt: decayLaw, decayParams, halfLifeDays where the product law was chosen, and thresholds."""
@@ -309,9 +307,6 @@ class Tuning:
 
     def __repr__(self) -> str:
         return f"Tuning({self.fit!r})"
-
-    def _repr_html_(self) -> str:
-        return self.fit._repr_html_()
 
 
 def tune(log: AccessLog, seed: int = 0) -> Tuning:

@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from theorex_lab.experiments.scores.failure_scoring import (
     mcnemar,
 )
 from theorex_lab.memory.intervals import Interval, bootstrap_mean
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +50,10 @@ _LOGIT_RIDGE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class FailureScores:
-    """How well the decisive step of failed runs is found.
+class FailureScores(Rows[dict[str, Any]]):
+    """How well the decisive step of failed runs is found: a row a method.
+
+    A row holds agent and step accuracy with 95 % intervals, and the paired gains of `find_decisive` over the method.
 
     hits: method → (agent right, step right) for each run, 0..1 (chances for `random`).  n: runs.
     half: which questions: development, report or all.
@@ -62,20 +64,14 @@ class FailureScores:
     hits: dict[str, tuple[Floats, Floats]]
     seed: int
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a method: agent and step accuracy with 95 % intervals, and `find_decisive`'s paired gains over it."""
-        import pandas as pd
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [{"method": method, **self._accuracy(hits)} for method, hits in self.hits.items()]
 
-        own = self.hits["find_decisive"]
-        rows = []
-        for method, hits in self.hits.items():
-            row: dict[str, object] = {"method": method}
-            for kind, right, ours in zip(("agent", "step"), hits, own, strict=True):
-                row |= _spread(f"{kind}_accuracy", bootstrap_mean(right, self.seed))
-                row |= _spread(f"{kind}_gain", bootstrap_mean(ours - right, self.seed))
-            rows.append(row)
-        return pd.DataFrame(rows)
+    def _accuracy(self, hits: tuple[Floats, Floats]) -> dict[str, float]:
+        row: dict[str, float] = {}
+        for kind, right, own in zip(("agent", "step"), hits, self.hits["find_decisive"], strict=True):
+            row |= _spread(f"{kind}_accuracy", right, self.seed) | _spread(f"{kind}_gain", own - right, self.seed)
+        return row
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Agent and step accuracy of each method, with the published figures as lines."""
@@ -101,13 +97,12 @@ class FailureScores:
         agent, step = (bootstrap_mean(right, self.seed) for right in self.hits["find_decisive"])
         return f"FailureScores({self.half}: agent {agent}, step {step}; {self.n} runs)"
 
-    def _repr_html_(self) -> str:
-        return _html(self, self.frame)
-
 
 @dataclass(frozen=True, eq=False)
-class TrialForecast:
-    """Chances that a trial of each task succeeds, foretold from the trials before it.
+class TrialForecast(Rows[dict[str, Any]]):
+    """Chances that a trial of each task succeeds, foretold from the trials before it: a row a design or baseline.
+
+    A row holds the Brier score with its interval, the chosen design's paired gain, and the score on the trials before.
 
     chosen: the design with the lowest Brier score in cross-validation on the earlier trials alone.
     chances: design or baseline → chance for each task.  earlier: design → that cross-validated Brier score.
@@ -126,19 +121,15 @@ class TrialForecast:
         """Mean Brier score of the chosen design with its interval over tasks."""
         return bootstrap_mean(brier_scores(self.chances[self.chosen], self.outcomes), self.seed)
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a design or baseline: Brier score with interval, the chosen one's paired gain, the score before."""
-        import pandas as pd
-
-        ours = brier_scores(self.chances[self.chosen], self.outcomes)
-        rows = []
-        for design, chance in self.chances.items():
-            scores = brier_scores(chance, self.outcomes)
-            row: dict[str, object] = {"design": design, **_spread("brier", bootstrap_mean(scores, self.seed))}
-            row |= _spread("gain", bootstrap_mean(scores - ours, self.seed))
-            rows.append(row | {"earlier_brier": self.earlier.get(design, np.nan), "chosen": design == self.chosen})
-        return pd.DataFrame(rows)
+    def _records(self) -> Sequence[dict[str, Any]]:
+        scores = {design: brier_scores(chance, self.outcomes) for design, chance in self.chances.items()}
+        return [
+            {"design": design}
+            | _spread("brier", score, self.seed)
+            | _spread("gain", score - scores[self.chosen], self.seed)
+            | {"earlier_brier": self.earlier.get(design, np.nan), "chosen": design == self.chosen}
+            for design, score in scores.items()
+        ]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Brier score of each design, lower is better."""
@@ -152,14 +143,12 @@ class TrialForecast:
     def __repr__(self) -> str:
         return f"TrialForecast(trial {self.trial}, {self.chosen}: Brier {self.brier}; {len(self.outcomes)} tasks)"
 
-    def _repr_html_(self) -> str:
-        return _html(self, self.frame)
-
 
 @dataclass(frozen=True, eq=False)
-class FixEffect:
+class FixEffect(Rows[dict[str, Any]]):
     """Solved or not by each trial, with written fixes and without, for environments whose first trial failed alike.
 
+    A row a later trial: solved with and without, pairs solved by one alone, the difference of shares, its exact p.
     with_fixes, without: shape (n_trials, n_environments), trial 0 the same failure in both.
     """
 
@@ -167,24 +156,15 @@ class FixEffect:
     without: Floats
     seed: int
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a later trial: solved with and without, pairs solved by one alone, difference of shares, exact p."""
-        import pandas as pd
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [self._trial(trial) for trial in range(1, len(self.with_fixes))]
 
-        rows = []
-        for trial in range(1, len(self.with_fixes)):
-            fixed, plain = self.with_fixes[trial], self.without[trial]
-            only_fixed, only_plain = int((fixed > plain).sum()), int((plain > fixed).sum())
-            row: dict[str, object] = {
-                "trial": trial,
-                "solved_with": int(fixed.sum()),
-                "solved_without": int(plain.sum()),
-            }
-            row |= {"only_with": only_fixed, "only_without": only_plain}
-            row |= _spread("difference", bootstrap_mean(fixed - plain, self.seed))
-            rows.append(row | {"p_value": mcnemar(only_fixed, only_plain)})
-        return pd.DataFrame(rows)
+    def _trial(self, trial: int) -> dict[str, Any]:
+        fixed, plain = self.with_fixes[trial], self.without[trial]
+        solved = {"solved_with": int(fixed.sum()), "solved_without": int(plain.sum())}
+        alone = {"only_with": int((fixed > plain).sum()), "only_without": int((plain > fixed).sum())}
+        difference = _spread("difference", fixed - plain, self.seed)
+        return {"trial": trial, **solved, **alone, **difference, "p_value": mcnemar(*alone.values())}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Share of the environments solved by each trial, with and without fixes."""
@@ -197,12 +177,9 @@ class FixEffect:
         return ax
 
     def __repr__(self) -> str:
-        last = self.frame.iloc[-1]
-        spread = Interval(last["difference"], last["difference_low"], last["difference_high"])
-        return f"FixEffect(by trial {int(last['trial'])}: {spread} more solved with fixes; {self.with_fixes.shape[1]} pairs)"
-
-    def _repr_html_(self) -> str:
-        return _html(self, self.frame)
+        spread = bootstrap_mean(self.with_fixes[-1] - self.without[-1], self.seed)
+        pairs = self.with_fixes.shape[1]
+        return f"FixEffect(by trial {len(self)}: {spread} more solved with fixes; {pairs} pairs)"
 
 
 def half_of(question_id: str) -> Half:
@@ -423,7 +400,8 @@ def _cross_validated(past: Floats, traces: dict[str, Floats], used: tuple[str, .
     return float(scores.mean())
 
 
-def _spread(name: str, interval: Interval) -> dict[str, float]:
+def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:
+    interval = bootstrap_mean(values, seed)
     return {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
@@ -439,7 +417,3 @@ def _new_axes(ax: Axes | None) -> Axes:
     from theorex_lab.experiments.draw.axes import new_axes
 
     return new_axes(ax)
-
-
-def _html(shown: object, table: pd.DataFrame) -> str:
-    return f"<p>{escape(repr(shown))}</p>{table.to_html(index=False, float_format='{:.3f}'.format)}"

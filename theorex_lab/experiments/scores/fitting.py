@@ -8,10 +8,10 @@ power law are always among the scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from theorex_lab.memory.decay import (
     tiers,
 )
 from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,14 +60,14 @@ class LawScore:
     """How a law did on the scored events: MRR with its 95 % bootstrap interval, and recall@10, all 0..1."""
 
     mrr: float
-    recall_at_10: float
     low: float
     high: float
+    recall_at_10: float
 
 
 @dataclass(frozen=True)
-class Fit:
-    """The law chosen on the training events, and every law's score on the events after them.
+class Fit(Rows[dict[str, Any]]):
+    """The law chosen on the training events, and a row a law with its score on the events after them, best MRR first.
 
     chosen   its name among the scores; `half_life_7_days` is `multi_scale` with that one weight
     law      name of the law to adopt, with its `params`
@@ -74,7 +75,7 @@ class Fit:
     n_train, n_scored   events trained on and scored
     horizon_days        where the law is logistic, its importance is the chance of use within this time
 
-    `.frame` is the table of scores, best first.
+    Columns of a row: law, mrr, low, high, recall_at_10, chosen.
     """
 
     chosen: str
@@ -85,16 +86,9 @@ class Fit:
     n_scored: int
     horizon_days: float
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns law, mrr, low, high, recall_at_10, chosen; best MRR first."""
-        import pandas as pd
-
-        rows = [
-            (law, each.mrr, each.low, each.high, each.recall_at_10, law == self.chosen)
-            for law, each in sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
-        ]
-        return pd.DataFrame(rows, columns=["law", "mrr", "low", "high", "recall_at_10", "chosen"])
+    def _records(self) -> Sequence[dict[str, Any]]:
+        best_first = sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
+        return [{"law": law, **asdict(each), "chosen": law == self.chosen} for law, each in best_first]
 
     def __repr__(self) -> str:
         best = self.scores[self.chosen]
@@ -102,11 +96,6 @@ class Fit:
             f"Fit({self.chosen}: MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], "
             f"recall@10 {best.recall_at_10:.3f}; {self.n_train} events trained on, {self.n_scored} scored)"
         )
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='{:.3f}'.format)}"
 
 
 def fit(log: AccessLog, seed: int = 0) -> Fit:
@@ -161,7 +150,7 @@ def score_laws(
     ranks, recalls = np.ascontiguousarray(np.concatenate(found, axis=2).transpose(1, 2, 0))
     intervals = bootstrap_means(ranks, seed=seed)
     return {
-        name: LawScore(interval.mean, float(recall.mean()), interval.low, interval.high)
+        name: LawScore(interval.mean, interval.low, interval.high, float(recall.mean()))
         for name, recall, interval in zip(laws, recalls.T, intervals, strict=True)
     }
 
@@ -321,11 +310,19 @@ def _with_logistic(law: Law, before: Snapshots, horizon_days: float) -> Law:
     return make_law(law.name, **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}))
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Named columns of one length; `.frame` shows them."""
+class Curve(Rows[dict[str, float]]):
+    """Points of a curve, kept as named columns of one length.
 
-    columns: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    >>> Curve({"at_days": np.array([0.0, 2.0]), "surviving": np.array([1.0, 0.5])})[1]
+    {'at_days': 2.0, 'surviving': 0.5}
+    """
+
+    def __init__(self, columns: dict[str, NDArray[Any]]) -> None:
+        self.columns = columns
+
+    def _records(self) -> Sequence[dict[str, float]]:
+        values = (column.tolist() for column in self.columns.values())
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -335,7 +332,7 @@ class Table:
         return pd.DataFrame(self.columns)
 
 
-def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins: int = 10) -> Table:
+def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins: int = 10) -> Curve:
     """Importance against the share of items used again within the horizon, on the scored events.
 
     Columns predicted (mean importance), observed (share used), n (item views), one row for each non-empty bin
@@ -357,7 +354,7 @@ def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins
     filled = n > 0
     predicted = np.bincount(bin_of, weights=importance, minlength=bins)[filled] / n[filled]
     observed = np.bincount(bin_of, weights=used, minlength=bins)[filled] / n[filled]
-    return Table({"predicted": predicted, "observed": observed, "n": n[filled]})
+    return Curve({"predicted": predicted, "observed": observed, "n": n[filled]})
 
 
 def occupancy(
@@ -366,7 +363,7 @@ def occupancy(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
     points: int = 100,
-) -> Table:
+) -> Curve:
     """How many known items each tier held, before at most `points` events spread evenly over the log.
 
     Columns at_days (since the log began), active, mild, less, sleeping (LESS and unseen for 30 days or more).
@@ -384,4 +381,4 @@ def occupancy(
     for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING):
         held = np.bincount(point[codes == tier], minlength=len(snapshots))
         columns[tier.name.lower()] = held.astype(np.float64)
-    return Table(columns)
+    return Curve(columns)
