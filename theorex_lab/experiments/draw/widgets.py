@@ -20,7 +20,7 @@ from theorex_lab.experiments.draw.explorer import Explorer, look_of_controls, pa
 from theorex_lab.experiments.draw.explorer import to_png as to_png
 from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
 from theorex_lab.experiments.scores.access import from_git_touches, git_commits, log_of_commits
-from theorex_lab.experiments.scores.access_log import AccessLog, replay
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
 from theorex_lab.memory.decay import (
     ACTIVE_THRESHOLD,
@@ -92,7 +92,7 @@ def draw_decay(
 
 def items_at_end(log: AccessLog) -> Items:
     """The items of a log as they stood before its last event; none where nothing happened."""
-    return replay(log, [log.n_events - 1])[0].items if log.n_events else Items.of([])
+    return LogReplay(log).snapshots([log.n_events - 1])[0].items if log.n_events else Items.of([])
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:

@@ -243,14 +243,6 @@ class Replay(Rows[dict[str, Any]]):
             }
         )
 
-    @property
-    def graduated(self) -> pd.DataFrame:
-        """Who would have graduated: at, concept, agent, days (in a row)."""
-        import pandas as pd
-
-        table = pd.DataFrame(self.graduations, columns=list(Graduation._fields))
-        return table.assign(at=pd.to_datetime(table["at"].astype("int64"), unit="us", utc=True))
-
     def summary(self) -> dict[str, float]:
         """Plain numbers. At the last scan: items, active, mild, less, sleeping. Over all scans: means of what was awake
         and in the context. asked_*: known items mentioned again, those asleep and those absent, and as rates 0..1.

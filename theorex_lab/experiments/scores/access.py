@@ -20,7 +20,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.costs import fitted_thresholds
 from theorex_lab.experiments.scores.fitting import Fit, fit
-from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Law, make_law
 from theorex_lab.memory.rows import Rows
 
@@ -233,16 +232,6 @@ def _log(
         first = "; ".join(unreadable[:SHOWN_BAD_ROWS])
         raise InvalidInput(f"{source} has {len(unreadable)} bad rows: {first}. Mend them, or read with strict=False")
     return log
-
-
-def from_journal(events: Iterable[Event]) -> AccessLog:
-    """The concepts that each observation named: an item is a concept id, an event an observation."""
-    return AccessLog.of(
-        (event.at, str(concept[0]), number, False)
-        for number, event in enumerate(events)
-        if event.kind == "observation"
-        for concept in event.body.get("concepts", ())
-    )
 
 
 def load_log(path: str | Path, format: str | None = None, *, strict: bool = True) -> AccessLog:

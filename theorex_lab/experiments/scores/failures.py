@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauBench, TauRun, WhoAndWhen
+from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauBench, TauRun
 from theorex_lab.experiments.scores.failure_scoring import (
     Floats,
     brier_scores,
@@ -29,11 +29,6 @@ from theorex_lab.experiments.scores.failure_scoring import (
 )
 from theorex_lab.memory.intervals import Interval, bootstrap_mean
 from theorex_lab.memory.rows import Rows
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.container import ErrorbarContainer
 
 Half = Literal["development", "report", "all"]
 Guess = tuple[int, str]
@@ -73,26 +68,6 @@ class FailureScores(Rows[dict[str, Any]]):
             row |= _spread(f"{kind}_accuracy", right, self.seed) | _spread(f"{kind}_gain", own - right, self.seed)
         return row
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Agent and step accuracy of each method, with the published figures as lines."""
-        ax = _new_axes(ax)
-        table = self.frame
-        for offset, kind in ((-0.15, "agent_accuracy"), (0.15, "step_accuracy")):
-            places = np.arange(len(table)) + offset
-            bars = _draw_scores(ax, table, kind, places, label=kind.replace("_", " "))
-            ax.axvline(
-                PUBLISHED[kind],
-                color=bars.lines[0].get_color(),
-                linestyle=":",
-                label=f"{kind.split('_')[0]}, published",
-            )
-        ax.set_yticks(np.arange(len(table)), table["method"])
-        ax.set(
-            xlabel="accuracy, 95 % interval", title=f"Decisive step of {self.n} failed runs ({self.half})", xlim=(0, 1)
-        )
-        ax.legend()
-        return ax
-
     def __repr__(self) -> str:
         agent, step = (bootstrap_mean(right, self.seed) for right in self.hits["find_decisive"])
         return f"FailureScores({self.half}: agent {agent}, step {step}; {self.n} runs)"
@@ -131,15 +106,6 @@ class TrialForecast(Rows[dict[str, Any]]):
             for design, score in scores.items()
         ]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Brier score of each design, lower is better."""
-        ax = _new_axes(ax)
-        table = self.frame
-        _draw_scores(ax, table, "brier", np.arange(len(table)))
-        ax.set_yticks(np.arange(len(table)), table["design"])
-        ax.set(xlabel="Brier score, 95 % interval (lower is better)", title=f"Success of trial {self.trial} foretold")
-        return ax
-
     def __repr__(self) -> str:
         return f"TrialForecast(trial {self.trial}, {self.chosen}: Brier {self.brier}; {len(self.outcomes)} tasks)"
 
@@ -165,16 +131,6 @@ class FixEffect(Rows[dict[str, Any]]):
         alone = {"only_with": int((fixed > plain).sum()), "only_without": int((plain > fixed).sum())}
         difference = _spread("difference", fixed - plain, self.seed)
         return {"trial": trial, **solved, **alone, **difference, "p_value": mcnemar(*alone.values())}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Share of the environments solved by each trial, with and without fixes."""
-        ax = _new_axes(ax)
-        trials = np.arange(len(self.with_fixes))
-        ax.plot(trials, self.with_fixes.mean(axis=1), marker="o", label="with written fixes")
-        ax.plot(trials, self.without.mean(axis=1), marker="o", label="without")
-        ax.set(xlabel="trial", ylabel="share solved", ylim=(0, 1), title="Environments whose first trial failed")
-        ax.legend()
-        return ax
 
     def __repr__(self) -> str:
         spread = bootstrap_mean(self.with_fixes[-1] - self.without[-1], self.seed)
@@ -216,25 +172,6 @@ def fit_weights(runs: Sequence[FailedRun] | None = None, *, ridge: float = RIDGE
     """The weights of `find_decisive`, fitted on the development half; rounded to two decimals."""
     fitted = _fit(_half(runs, "development"), ridge)
     return {name: round(float(weight), 2) for name, weight in zip(failure_signs.SIGNS, fitted, strict=True)}
-
-
-def cross_validate(
-    runs: Sequence[FailedRun] | None = None, *, ridge: float = RIDGE, n_folds: int = _FOLDS, seed: int = 0
-) -> FailureScores:
-    """Scores on the development half, each fold of questions found with weights fitted on the others.
-
-    The signs themselves were chosen on this half, so that its scores are somewhat too good.
-    """
-    chosen = _half(runs, "development")
-    questions = sorted({run.question_id for run in chosen})
-    fold_of = {question: k % n_folds for k, question in enumerate(questions)}
-    guesses: list[Guess] = []
-    for run in chosen:
-        others = [each for each in chosen if fold_of[each.question_id] != fold_of[run.question_id]]
-        positions, features = _features(run)
-        best = positions[int(np.argmax(features @ _fit(others, ridge)))]
-        guesses.append((best, run.steps[best].agent))
-    return FailureScores("development", len(chosen), {"find_decisive": _hits(chosen, guesses)}, seed)
 
 
 def predict_trial(runs: TauBench | None = None, *, trial: int = 3, seed: int = 0) -> TrialForecast:
@@ -288,15 +225,11 @@ def run_steps(run: FailedRun) -> list[failure_signs.Step]:
 
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
-    known: Sequence[FailedRun] = runs if runs is not None else _public().runs
+    known: Sequence[FailedRun] = runs if runs is not None else datasets.fetch_whoandwhen().runs
     kept = [run for run in known if half in ("all", half_of(run.question_id))]
     if not kept:
         raise InvalidInput(f"got {len(known)} runs, none of the half {half!r}; allowed are development, report and all")
     return kept
-
-
-def _public() -> WhoAndWhen:
-    return datasets.fetch_whoandwhen()
 
 
 def _found(run: FailedRun) -> Guess:
@@ -403,17 +336,3 @@ def _cross_validated(past: Floats, traces: dict[str, Floats], used: tuple[str, .
 def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:
     interval = bootstrap_mean(values, seed)
     return {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
-
-
-def _draw_scores(ax: Axes, table: pd.DataFrame, name: str, places: Any, **look: Any) -> ErrorbarContainer:
-    """A column of means at these heights, with its intervals."""
-    from theorex_lab.experiments.draw.axes import draw_interval
-
-    low, high = table[f"{name}_low"], table[f"{name}_high"]
-    return draw_interval(ax, table[name], places, low, high, level=True, fmt="o", **look)
-
-
-def _new_axes(ax: Axes | None) -> Axes:
-    from theorex_lab.experiments.draw.axes import new_axes
-
-    return new_axes(ax)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import AccessLog, Replay, Snapshots, replay, score, split
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory.decay import (
     ACTIVE_THRESHOLD,
@@ -112,7 +112,7 @@ def fit(log: AccessLog, seed: int = 0) -> Fit:
     over = training_events[days + horizon < scored_from]
     late = over[len(over) // 2 :]
     thinned = late[np.unique(np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64))] if len(late) else late
-    replaying = Replay(log)
+    replaying = LogReplay(log)
     whole, training = replaying.snapshots(thinned, pooled=training_events)
     candidates = _candidates(training)
     chosen = _choose(candidates)
@@ -129,7 +129,7 @@ def fit(log: AccessLog, seed: int = 0) -> Fit:
     )
 
 
-def _in_turn(replaying: Replay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
+def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
     """Snapshots before these events, a few at a time: all of them would take half a gigabyte of a big log."""
     size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
     for start in range(0, len(events), size):
@@ -144,7 +144,7 @@ def score_laws(
     `snapshots`: all of them, or parts of them in their order, of which one at a time is held. InvalidInput where there are none.
     """
     parts = [snapshots] if isinstance(snapshots, Snapshots) else snapshots
-    found = [[score(part, law.raw(part.items)) for law in laws.values()] for part in parts if len(part)]
+    found = [[score_snapshots(part, law.raw(part.items)) for law in laws.values()] for part in parts if len(part)]
     if not found:
         raise InvalidInput("got no events to score; allowed is one or more")
     ranks, recalls = np.ascontiguousarray(np.concatenate(found, axis=2).transpose(1, 2, 0))
@@ -161,7 +161,7 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Law, Floats]]:
     later = training.part(first, last)
 
     def validated(law: Law) -> tuple[Law, Floats]:
-        return law, score(later, law.raw(later.items))[0]
+        return law, score_snapshots(later, law.raw(later.items))[0]
 
     candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
@@ -180,7 +180,7 @@ def _fitted_weights(training: Snapshots, first: int, second: int) -> tuple[Law, 
         earlier, later = _WeightFit(training.part(0, cut)), training.part(cut, end)
         for weights, pull in product(WEIGHT_SETS, PULLS_EVENTS):
             law = _multi_scale(earlier.weights(weights, pull))
-            trials.setdefault((weights, pull), []).append(score(later, law.raw(later.items))[0])
+            trials.setdefault((weights, pull), []).append(score_snapshots(later, law.raw(later.items))[0])
     ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
     best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
     return _multi_scale(_WeightFit(training).weights(*best)), ranks[best]
@@ -199,20 +199,6 @@ def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
     return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | dict(weights)))
 
 
-def fit_weights(
-    snapshots: Snapshots, allowed: tuple[int, ...] = WEIGHT_SETS[-1], pull_events: float = PULLS_EVENTS[-1]
-) -> dict[str, float]:
-    """Non-negative weights of `MultiScale` by conditional logit, those not in `allowed` (positions) left out.
-
-    Maximises the mean log-probability that the first touched item is one of those touched, an event of k items
-    counting 1 / k since large events foretell little, less a quadratic pull to the best single half-life worth
-    `pull_events` events. Raises InvalidInput where there are no snapshots.
-    """
-    if not len(snapshots):
-        raise InvalidInput("got no events to fit weights on; allowed is one or more")
-    return _WeightFit(snapshots).weights(allowed, pull_events)
-
-
 class _WeightFit:
     """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
 
@@ -221,7 +207,7 @@ class _WeightFit:
         self.features = multi_scale_features(snapshots.items)
         later = snapshots.part(len(snapshots) // 2, len(snapshots))
         counts = later.items.decayed_counts.T
-        self.single = int(np.argmax([score(later, column)[0].mean() for column in counts]))
+        self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
         alone = _ConditionalLogit(snapshots, self.features[:, [self.single]], np.ones(1), pull_events=1.0)
         self.prior = np.zeros(self.features.shape[1])
         self.prior[self.single] = alone.maximise()[0]
@@ -346,7 +332,7 @@ def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins
     events = events[log.time[np.searchsorted(log.event, events)] <= end]
     if not len(events):
         raise InvalidInput(f"got horizon_days {horizon_days!r}, longer than the scored events; use a shorter one")
-    snapshots, _ = replay(log, events)
+    snapshots, _ = LogReplay(log).snapshots(events)
     importance = law.importance(law.raw(snapshots.items))
     used = snapshots.reuse_days <= horizon_days
     bin_of = np.minimum((importance * bins).astype(np.int64), bins - 1)
@@ -372,7 +358,7 @@ def occupancy(
     if points < 1 or not log.n_events:
         raise InvalidInput(f"got points {points!r} and {log.n_events} events; allowed is one or more of each")
     events = np.unique(np.linspace(0, log.n_events - 1, points).round().astype(np.int64))
-    snapshots, _ = replay(log, events)
+    snapshots, _ = LogReplay(log).snapshots(events)
     importance = law.importance(law.raw(snapshots.items))
     codes = tiers(importance, active_threshold, mild_threshold)
     codes[(codes == Tier.LESS) & (snapshots.items.age_days >= SLEEP_AFTER_DAYS)] = Tier.SLEEPING
