@@ -32,9 +32,6 @@ from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 N = TypeVar("N", int, Integers)
 
 _LOG_AGENT = "log"
-_SENTENCE_COLUMNS = (
-    "sentence_time", "sentence_owner", "sentence_text", "sentence_bytes", "sentence_avoid", "sentence_same", "sentence_heard",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +103,7 @@ class EventLog:
                 "utf-8", "surrogatepass"
             )
         )
-        columns = {field.name: getattr(self, field.name) for field in fields(self)[4:-1]} | self.short_term
+        columns = {name: getattr(self, name) for name in _COLUMN_NAMES} | self.short_term
         for name, column in sorted(columns.items()):
             digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
             digest.update(np.ascontiguousarray(column).data)
@@ -114,6 +111,9 @@ class EventLog:
 
     def __repr__(self) -> str:
         return f"EventLog({len(self.time)} mentions of {len(self.names)} items by {len(self.agents)} agents)"
+
+
+_COLUMN_NAMES = tuple(field.name for field in fields(EventLog)[4:-1])
 
 
 class _Reader:
@@ -194,34 +194,22 @@ class _Reader:
             self.together.append((time, self.links.setdefault(ends, len(self.links))))
 
     def recorded(self) -> EventLog:
-        mentions = np.concatenate([_columns(self.mentions, 6), self.mentions_of_log], axis=1)
-        time, item, count, fix_count, trust, number = _sorted_columns(mentions)
-        together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
-        together_time, together_link = _sorted_columns(together)
-        sentences = _sorted_columns(_columns(self.sentences, 7))
-        links = np.array(list(self.links), np.int64).reshape(-1, 2)
+        agents, ids = np.array(list(self.items), np.int64).reshape(-1, 2).T
         sizes = [(name_bytes(name), len(shortened(name).encode())) for name in self.names]
-        keys = np.array(list(self.items), np.int64).reshape(-1, 2)
+        mentions = np.concatenate([_columns(self.mentions, 6), self.mentions_of_log], axis=1)
+        links = np.array(list(self.links), np.int64).reshape(-1, 2)
+        together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
+        columns = (  # as `_COLUMN_NAMES` has them
+            ids, agents, np.array(sizes, np.int64).reshape(-1, 2),
+            *_sorted_columns(mentions),
+            np.concatenate([links, self.links_of_log]), *_sorted_columns(together),
+            *_sorted_columns(_columns(self.sentences, 7)),
+        )  # fmt: skip
         return EventLog(
-            names=tuple(self.names),
-            agents=tuple(self.agents),
-            owners=tuple(self.owners),
-            sentence_texts=tuple(self.texts),
-            item_id=keys[:, 1].copy(),
-            item_agent=keys[:, 0].copy(),
-            item_bytes=np.array(sizes, np.int64).reshape(-1, 2),
-            time=time,
-            item=item,
-            count=count,
-            fix_count=fix_count,
-            trust=trust,
-            event=number,
-            link_ends=np.concatenate([links, self.links_of_log]),
-            together_time=together_time,
-            together_link=together_link,
-            **dict(zip(_SENTENCE_COLUMNS, sentences, strict=True)),
+            tuple(self.names), tuple(self.agents), tuple(self.owners), tuple(self.texts),
+            **dict(zip(_COLUMN_NAMES, map(np.ascontiguousarray, columns), strict=True)),
             short_term=self.short_term.columns(),
-        )
+        )  # fmt: skip
 
 
 def source_number(agent: N, trust: N) -> N:
@@ -287,7 +275,7 @@ def no_links(recorded: EventLog) -> Links:
     return Links(first, second, np.zeros(len(first), np.int64), np.full(len(first), -LATEST))
 
 
-class Moment:
+class KnownItems:
     """The known items at one time: what laws and context lines need of them, whatever the settings."""
 
     def __init__(self, recorded: EventLog, memory: Memory, now: int) -> None:
@@ -320,14 +308,14 @@ class Moment:
         )
 
 
-def memory_at(recorded: EventLog, at: int | None = None) -> tuple[Moment, Links]:
+def memory_at(recorded: EventLog, at: int | None = None) -> tuple[KnownItems, Links]:
     """The items and links that the mentions up to `at` (µs; default: all) left, graduations apart."""
     now = last_mention(recorded) if at is None else at
     memory, links = Memory(recorded), no_links(recorded)
     memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))))
     upto = int(np.searchsorted(recorded.together_time, now, "right"))
     links.take_in(recorded.together_link[:upto], recorded.together_time[:upto])
-    return Moment(recorded, memory, now), links
+    return KnownItems(recorded, memory, now), links
 
 
 def mentions_in(recorded: EventLog, where: slice) -> Columns:

@@ -18,11 +18,11 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.contexts import ContextReplay, Lines
+from theorex_lab.experiments.replay.contexts import ContextReplay, LinePrices
 from theorex_lab.experiments.replay.event_log import (
     EventLog,
+    KnownItems,
     Memory,
-    Moment,
     last_mention,
     mentions_in,
     no_links,
@@ -100,7 +100,7 @@ def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
 def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> list[Replay]:
     """The replays of settings that graduate alike."""
     graduated, entered = _graduations(recorded, times, settings[0])
-    memory, lines = Memory(recorded), Lines(recorded, (times[-1] - recorded.time[0]) / MICROSECONDS_PER_DAY)
+    memory, lines = Memory(recorded), LinePrices(recorded, (times[-1] - recorded.time[0]) / MICROSECONDS_PER_DAY)
     links = {each.half_life_days: no_links(recorded) for each in settings}
     policies = [ContextReplay(recorded, each) for each in settings]
     bounds = np.searchsorted(recorded.time, times, "right").tolist()
@@ -118,7 +118,7 @@ def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> l
             policy.ask(time, item, days_unseen)
             for mentions in arrived:
                 policy.asleep[mentions["item"]] = False
-        moment = Moment(recorded, memory, now)
+        moment = KnownItems(recorded, memory, now)
         prices = lines.concepts(moment)
         both = slice(together[step - 1] if step else 0, together[step])
         for each in links.values():
@@ -262,23 +262,6 @@ class Replay(Rows[dict[str, Any]]):
             "asleep_rate": int(asked[1]) / again,
             "absent_rate": int(asked[2]) / again,
         }
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Items by tier over time, and on the right axis how many were asked for again while asleep, so far."""
-        from theorex_lab.experiments.draw.plots import plot_occupancy
-
-        ax = plot_occupancy(self.frame.assign(at_days=self._days()), ax=ax)
-        right = ax.twinx()
-        right.step(self._days(), np.cumsum(self.asked[:, 1]), where="post", color="black", linewidth=1.5)
-        right.set_ylabel("Asked for again while asleep, so far (line)")
-        right.set_ylim(bottom=0)
-        right.spines["top"].set_visible(False)
-        legend = ax.get_legend()
-        if legend is not None:  # beside, it would cover the right axis
-            names = [text.get_text() for text in legend.get_texts()]
-            drawn = [handle for handle in legend.legend_handles if handle is not None]
-            ax.legend(drawn, names, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False)
-        return ax
 
     def _days(self) -> Floats:
         days: Floats = (self.times - self.recorded.time[0]) / MICROSECONDS_PER_DAY

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of
-from theorex_lab.experiments.replay.event_log import EventLog, Moment, memory_at
+from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, memory_at
 from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import LINK_BOOST, Floats, Items, Product
 
@@ -100,7 +100,7 @@ def _half_life(settings: Settings) -> float:
 
 
 def _score(
-    moment: Moment,
+    moment: KnownItems,
     links: Links,
     rows: NDArray[np.intp],
     settings: Sequence[Settings],
@@ -128,7 +128,7 @@ def _score(
 
 
 def _sort(
-    moment: Moment,
+    moment: KnownItems,
     rows: NDArray[np.intp],
     settings: Sequence[Settings],
     groups: Sequence[Sequence[int]],

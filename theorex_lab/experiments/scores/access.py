@@ -32,7 +32,7 @@ SHOWN_BAD_ROWS = 5
 TRUE_WORDS = {"true", "1", "yes"}
 FALSE_WORDS = {"false", "0", "no", ""}
 
-Row = tuple[int, str, object, bool]  # time in microseconds, item, event or None, deleted
+Access = tuple[int, str, object, bool]  # time in microseconds, item, event or None, deleted
 
 
 class Commit(NamedTuple):
@@ -107,10 +107,10 @@ def from_git_touches(file: str | Path, strict: bool = True) -> AccessLog:
     return _log(_read_lines(file), _touches(), strict, str(file), group_of=_folder)
 
 
-def _touches() -> Callable[[str], Row | None]:
+def _touches() -> Callable[[str], Access | None]:
     head: list[tuple[str, int]] = []
 
-    def read(line: str) -> Row | None:
+    def read(line: str) -> Access | None:
         if line.startswith("\x01"):
             head.clear()
             sha, _, seconds = line[1:].partition(" ")
@@ -136,7 +136,7 @@ def from_jsonl(file: str | Path, strict: bool = True) -> AccessLog:
     return _log(_read_lines(file), _json_row, strict, str(file))
 
 
-def _json_row(line: str) -> Row:
+def _json_row(line: str) -> Access:
     try:
         fields = json.loads(line)
     except ValueError as error:
@@ -169,7 +169,7 @@ def _numbered(reader: csv.DictReader[str], file: str | Path) -> Iterator[tuple[i
         raise InvalidInput(f"got the table {file}, which is no csv after line {reader.line_num}: {error}") from error
 
 
-def _row(fields: dict[str, Any]) -> Row:
+def _row(fields: dict[str, Any]) -> Access:
     item = fields.get("item")
     if not isinstance(item, str) or not item:
         raise InvalidInput(f"got the item {item!r}; allowed is a text that is not empty")
@@ -210,14 +210,14 @@ def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
 
 def _log(
     numbered: Iterable[tuple[int, Any]],
-    read: Callable[[Any], Row | None],
+    read: Callable[[Any], Access | None],
     strict: bool,
     source: str,
     group_of: Callable[[str], str] | None = None,
 ) -> AccessLog:
     unreadable: list[str] = []
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[Access]:
         for number, line in numbered:
             try:
                 row = read(line)
