@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings, check_settings
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from theorex_lab.search.embed import Embedder
 
 DEFAULT_HOME = "~/.theorex"
-T = TypeVar("T", bound="Lab")
 
 
 class Lab:
@@ -101,7 +100,7 @@ class Lab:
             logging.getLogger("theorex_lab").warning(self.journal.notice)
 
     @classmethod
-    def temporary(cls: type[T], *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> T:
+    def temporary(cls, *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> Self:
         """A lab in a folder of its own, for experiments; it is gone when the lab is closed."""
         import tempfile
 
@@ -480,7 +479,7 @@ class Lab:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def __enter__(self: T) -> T:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

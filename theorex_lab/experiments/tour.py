@@ -56,7 +56,7 @@ class Tour(Rows[dict[str, Any]]):
     html: str
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        return self.tuning._records()
+        return self.tuning[:]
 
     def result(self) -> dict[str, Any]:
         """source, law, params, scores, concepts, tiers, context_tokens, seconds; for JSON."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
@@ -17,8 +18,8 @@ MOST_SHOWN = 60  # rows in a notebook; the middle of a longer table is left out
 class Rows(Sequence[R]):
     """Rows in their order: named tuples of one class, which is `row_class`, or dicts with the same keys.
 
-    A subclass that computes its rows overrides `_records`; one whose columns need types of their own overrides `frame`.
-    pandas is imported where a frame is asked for.
+    A subclass that computes its rows overrides `_records`, which is called once; one whose columns need types of their
+    own overrides `frame`. pandas is imported where a frame is asked for.
 
     >>> from typing import NamedTuple
     >>> class Sum(NamedTuple):
@@ -35,24 +36,29 @@ class Rows(Sequence[R]):
 
     row_class: ClassVar[Any] = None
 
-    def __init__(self, rows: Sequence[R]) -> None:
-        self._rows = tuple(rows)
+    def __init__(self, rows: Sequence[R] | None = None) -> None:
+        if rows is not None:
+            self._rows = tuple(rows)
+
+    @cached_property
+    def _rows(self) -> Sequence[R]:
+        return self._records()
 
     def _records(self) -> Sequence[R]:
-        return self._rows
+        return ()
 
     def __len__(self) -> int:
-        return len(self._records())
+        return len(self._rows)
 
     def __iter__(self) -> Iterator[R]:
-        return iter(self._records())
+        return iter(self._rows)
 
     @overload
     def __getitem__(self, index: int) -> R: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[R]: ...
     def __getitem__(self, index: int | slice) -> R | Sequence[R]:
-        return self._records()[index]
+        return self._rows[index]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -60,7 +66,7 @@ class Rows(Sequence[R]):
         import pandas as pd
 
         columns = None if self.row_class is None else list(self.row_class._fields)
-        return pd.DataFrame(list(self._records()), columns=columns)
+        return pd.DataFrame(list(self._rows), columns=columns)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The rows as dicts that JSON can hold: None in place of NaN."""

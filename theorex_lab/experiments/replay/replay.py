@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,7 +189,11 @@ class Replay(Rows[dict[str, Any]]):
     absent: Mapping[str, NDArray[Any]]
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        return cast("list[dict[str, Any]]", self.frame.to_dict("records"))
+        days, figures = self.times - self.times[0], np.column_stack([self.steps, self.asked])
+        return [
+            {"at": to_iso(at), "at_days": since / MICROSECONDS_PER_DAY, **dict(zip(_SCAN_COLUMNS, row, strict=True))}
+            for at, since, row in zip(self.times.tolist(), days.tolist(), figures.tolist(), strict=True)
+        ]
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -274,7 +274,7 @@ class Tuning(Rows[dict[str, Any]]):
         return make_law(self.fit.law, **self.fit.params)
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        return self.fit._records()
+        return self.fit[:]
 
     def config_lines(self) -> dict[str, Any]:
         """The settings to adopt: decayLaw, decayParams, halfLifeDays where the product law was chosen, and thresholds."""
