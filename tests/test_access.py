@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.experiments.scores.access import (
+    Access,
     Commit,
-    Row,
     Tuning,
     from_csv,
     from_git,
@@ -188,7 +188,7 @@ def test_tune_fits_a_log() -> None:
     assert tuning.law.params == tuning.fit.params
 
 
-def by_hand(rows: list[Row]) -> list[tuple[int, str, int, bool]]:
+def by_hand(rows: list[Access]) -> list[tuple[int, str, int, bool]]:
     """What `AccessLog.of` makes of rows: time, item, event and whether deleted."""
     events: dict[object, tuple[list[int], dict[str, bool]]] = {}
     for number, (time, item, event, deleted) in enumerate(rows):
@@ -212,7 +212,7 @@ def by_hand(rows: list[Row]) -> list[tuple[int, str, int, bool]]:
         max_size=30,
     )
 )  # fmt: skip
-def test_rows_in_any_order_become_events_in_order(rows: list[Row]) -> None:
+def test_rows_in_any_order_become_events_in_order(rows: list[Access]) -> None:
     log = AccessLog.of(iter(rows), group_of=str.upper)
     expected = by_hand(rows)
     found = zip(
