@@ -11,17 +11,18 @@ from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange.files import Exported, FileReport
 from theorex_lab.exchange.flat_files import Record, append_new, read_lines, write_lines
+from theorex_lab.exchange.importing import Importing, upcast_of_file
 from theorex_lab.exchange.problems import merged
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event, encode, new_event, upcast
+from theorex_lab.journal.event import Event, encode
 from theorex_lab.text.doors import kept_value
 
 
 def event_lines(name: str, *kinds: str) -> FileLayout:
     """A layout that writes the events of these kinds into the file `name`, one a line, and takes them in again.
 
-    What is taken in gets the source `import` in its body, unless the file is trusted as one's own; ids stay, so that
-    importing twice imports once. What looks like a secret is masked. A line that cannot be read is named and left out.
+    Ids stay, so that importing twice imports once. What looks like a secret is masked. A line that cannot be read is named
+    and left out. Unless the file is trusted as one's own, what is taken in is only heard; see `Importing.heard`.
     """
     return FileLayout(name, partial(_export, name, kinds), partial(_files_of, name), partial(_take, name, kinds))
 
@@ -53,6 +54,7 @@ def _take(
     trust_own: bool,
 ) -> list[FileReport]:
     (path,) = _files_of(name, path)
+    how = Importing(home.settings, home.clock.now(), agent, trust_own)
     report, problems = FileReport(str(path)), list[str]()
 
     def events() -> Iterator[tuple[Event, int]]:
@@ -60,7 +62,7 @@ def _take(
             try:
                 if isinstance(found, InvalidInput):
                     raise found
-                yield _event(found, kinds, agent, trust_own=trust_own), 1
+                yield _event(found, kinds, how), 1
             except (InvalidInput, NewerVersion) as error:
                 problems.append(f"{path}:{number}: {error}")
 
@@ -69,16 +71,14 @@ def _take(
     return [report]
 
 
-def _event(record: Record, kinds: Sequence[str], agent: str, *, trust_own: bool) -> Event:
+def _event(record: Record, kinds: Sequence[str], how: Importing) -> Event:
     from theorex_lab.exchange import event_records, schema  # an export does without pydantic
 
     line = schema.checked(event_records.Line, record)
     if line.kind not in kinds:
         raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
-    body = kept_value(line.body) | ({} if trust_own else {"source": "import"})
-    agent = agent if line.agent is None else line.agent
-    stated = Event(0, line.id, line.at, agent, line.session, line.kind, (), body)
-    current = {name: value for name, value in upcast(stated).body.items() if name != "v"}
-    return new_event(
-        line.kind, current, agent=agent, session=line.session, at=line.at, lineage=line.lineage, event_id=line.id
-    )
+    body = {"v": 1, **kept_value(line.body)}
+    agent = line.agent or how.agent
+    event = Event(0, line.id, line.at, agent, line.session, line.kind, tuple(line.lineage), body)
+    event = upcast_of_file(event)
+    return event if how.trust_own else how.heard(event)

@@ -31,7 +31,7 @@ from theorex_lab.exchange.problems import merged
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.view import Views
 from theorex_lab.text.doors import kept_value
@@ -174,7 +174,7 @@ def import_runs(
     # A call names its outcome at its start; so the outcomes are read first, and first the lines, which have an order.
     links: dict[str, str] = {}
     takers = {OUTCOME_LINES: _import_outcomes, OUTCOMES: _import_outcomes, TRACES: _import_traces}
-    return [take(home.journal, by_kind[kind], how, links, path) for kind, take in takers.items() if by_kind.get(kind)]
+    return [take(home, by_kind[kind], how, links, path) for kind, take in takers.items() if by_kind.get(kind)]
 
 
 def _kind(file: Path) -> str | None:
@@ -192,9 +192,7 @@ def _kind(file: Path) -> str | None:
     return next((kind for key, kind in kinds.items() if isinstance(record, dict) and key in record), None)
 
 
-def _import_outcomes(
-    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
-) -> FileReport:
+def _import_outcomes(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
     from theorex_lab.exchange.run_records import outcome_of
 
     report = FileReport(_place(files))
@@ -203,14 +201,12 @@ def _import_outcomes(
         events.append((event, 1))
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
-    report.imported, report.skipped = append_new(journal, events)
+    report.imported, report.skipped = append_new(home.journal, events)
     report.problems = merged(report.problems)
     return report
 
 
-def _import_traces(
-    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
-) -> FileReport:
+def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
     from theorex_lab.exchange.run_records import trace_of
 
     report = FileReport(_place(files))
@@ -218,9 +214,9 @@ def _import_traces(
     # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
     read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
     events = [
-        (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_flushed(journal, steps)]
+        (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_settled(home, steps)]
     ]
-    report.imported, report.skipped = append_new(journal, events)
+    report.imported, report.skipped = append_new(home.journal, events)
     report.problems = merged(report.problems)
     return report
 
@@ -270,12 +266,10 @@ def _document(file: Path) -> Any:
         raise InvalidInput(f"not JSON: {error}") from error
 
 
-def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
-    """The mark that new tool events wait for no flush: what one kept of them is in the short-term files."""
-    tools = [event.id for event in steps if event.kind == "tool_used"]
-    if len(journal.read(ids=tools, erased=True)) == len(set(tools)):
+def _settled(home: Home, steps: list[Event]) -> list[Event]:
+    """What the designs append that wait for tool events, where some of these are new."""
+    tools = [event for event in steps if event.kind == "tool_used"]
+    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len({event.id for event in tools}):
         return []
-    start = steps[0]
-    made = derived_event_id("flushed", start.id, *tools)
-    body = {"upto": 2**62}
-    return [new_event("flushed", body, agent=start.agent, session=TOOL_SESSION, at=start.at, event_id=made)]
+    asked = (design.events.settled for design in home.designs)
+    return [event for settled in asked if settled is not None for event in settled(tools)]

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, Field
 
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.imported import imported
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
@@ -175,13 +176,16 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
             problems.append(f": node {number}: the time of {concept[1]!r} is ahead of the clock; the clock's is taken")
         seen.add(concept[0])
         concepts[str(node.get("key"))] = concept[0]
-        yield how.event("imported", body, agent), 1
+        yield imported(how, "imported", body, agent), 1
     found = [noted(problems, f"edge {number}", _link, edge, concepts) for number, edge in enumerate(graph["edges"])]
     links = [link for link in found if link is not None]
     graduated = noted(problems, "graduated", _graduated, graph["attributes"]) or []
     for start in range(0, max(len(links), 1), AT_ONCE):
         part = links[start : start + AT_ONCE]
-        yield how.event("imported_links", {"links": part, "graduated": [] if start else graduated}, agent), len(part)
+        yield (
+            imported(how, "imported_links", {"links": part, "graduated": [] if start else graduated}, agent),
+            len(part),
+        )
 
 
 def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
@@ -189,7 +193,7 @@ def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, 
     for number, record in lines:
         found = noted(problems, number, _cold, record, how)
         if found is not None and not held(found[0], found[1]["concepts"][0][0]):
-            yield how.event("imported", found[1], found[0]), 1
+            yield imported(how, "imported", found[1], found[0]), 1
 
 
 def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
@@ -206,7 +210,7 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
             ids[str(node.get("key"))] = given["concept_id"]
             concepts.setdefault(agent, []).append(given)
             if body is not None and not held(agent, given["concept_id"]):
-                yield how.event("imported", body, agent), 0
+                yield imported(how, "imported", body, agent), 0
     for number, edge in enumerate(graph["edges"]):
         for agent, link in noted(problems, f"edge {number}", _given_links, edge, ids, how) or []:
             links.setdefault(agent, []).append(link)
@@ -214,7 +218,7 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
         for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
             for start in range(0, len(rows), AT_ONCE):
                 part = rows[start : start + AT_ONCE]
-                yield how.event("imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
+                yield imported(how, "imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
 
 
 def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
