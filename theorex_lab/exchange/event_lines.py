@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.design import FileLayout
-from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.exchange.files import Exported, FileReport
-from theorex_lab.exchange.flat_files import Record, append_new, read_lines, write_lines
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.files import Exported, FileReport, each_file
+from theorex_lab.exchange.flat_files import Appended, Record, append_new, read_lines, write_lines
 from theorex_lab.exchange.importing import Importing, upcast_of_file
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.problems import each_noted
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.text.doors import kept_value
@@ -53,22 +53,13 @@ def _take(
     agent: str,
     trust_own: bool,
 ) -> list[FileReport]:
-    (path,) = _files_of(name, path)
     how = Importing(home.settings, home.clock.now(), agent, trust_own)
-    report, problems = FileReport(str(path)), list[str]()
 
-    def events() -> Iterator[tuple[Event, int]]:
-        for number, found in read_lines(path):
-            try:
-                if isinstance(found, InvalidInput):
-                    raise found
-                yield _event(found, kinds, how), 1
-            except (InvalidInput, NewerVersion) as error:
-                problems.append(f"{path}:{number}: {error}")
+    def take(file: Path, problems: list[str]) -> Appended:
+        events = each_noted(problems, read_lines(file, problems), _event, kinds, how)
+        return append_new(home.journal, ((event, 1) for _, event in events))
 
-    done = append_new(home.journal, events())
-    report.imported, report.skipped, report.problems = done.new, done.known, merged(problems)
-    return [report]
+    return each_file(path, _files_of(name, path), take)
 
 
 def _event(record: Record, kinds: Sequence[str], how: Importing) -> Event:

@@ -97,7 +97,7 @@ def _stored(home: Home, agent: str | None, redactor: Redactor | None, progress: 
     """The events as the file has them."""
     journal = home.journal
     last = journal.last_seq()
-    is_wanted = _of_project(home.project) if home.project else _any
+    is_wanted = _of_project(home.project)
     for event in journal.tail(0, upto=last, erased=True):
         if is_wanted(event) and agent in (None, event.agent):
             shown = event._replace(session="", body={"erased": 1}) if event.erased else event
@@ -108,12 +108,10 @@ def _stored(home: Home, agent: str | None, redactor: Redactor | None, progress: 
         raise StorageError("something was erased while it was exported; nothing was written: export again")
 
 
-def _any(_: Event) -> bool:
-    return True
-
-
 def _of_project(project: str) -> Callable[[Event], bool]:
-    """Whether an event, asked of in journal order, is of the project: it says so, or all that it was derived from is."""
+    """Whether an event, asked of in journal order, is of the project: it says so, or all that it was derived from is. Of '' all are."""
+    if not project:
+        return lambda _: True
     kept: set[str] = set()
 
     def is_wanted(event: Event) -> bool:

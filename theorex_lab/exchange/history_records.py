@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from theorex_lab.config import check_settings
 from theorex_lab.dispatch.tasks import check_json, check_type, check_worker
-from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import FIX_CHARACTERS, PROBLEM_CHARACTERS
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Record
@@ -122,16 +122,13 @@ _IDS: dict[str, Callable[[Record], str]] = {
 def event_of(record: Record, how: Importing) -> tuple[Event, bool]:
     """The event that a line states, at its own time, and whether it is taken as what it was: history otherwise.
 
-    Secrets in its texts are masked. Raises InvalidInput for a line that is none, and for one of a newer release.
+    Secrets in its texts are masked. Raises InvalidInput for a line that is none, NewerVersion for one of a newer release.
     """
     record = kept_value(record)
     head = schema.checked(_Head, record)
     body = {"v": head.v} | {name: value for name, value in record.items() if name not in _Head.model_fields}
     event = Event(0, head.id, head.timestamp, head.agent_id, head.session_id, head.kind, tuple(head.lineage), body)
-    try:
-        event = upcast_of_file(event)
-    except NewerVersion as error:
-        raise InvalidInput(str(error)) from error
+    event = upcast_of_file(event)
     model = _MODELS[head.kind]
     schema.checked(model, event.body)
     _check_whole(event, how)

@@ -38,6 +38,12 @@ class Importing:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
         return stated if self.trust_own else "import"
 
+    def believed(self, event: Event, problems: list[str], where: int | str) -> Event:
+        """The event not ahead of the clock; where it was, that is noted."""
+        if event.at > self.latest:
+            problems.append(f":{where}: the time is ahead of the clock; the clock's is taken")
+        return event._replace(at=min(event.at, self.latest))
+
     def check_size(self, event: Event) -> None:
         """Raise InvalidInput for a body that is larger than four texts may be."""
         if len(encode(event.body).encode()) > 4 * self.settings.max_text_bytes:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
 from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, without_nulls, write_lines
 from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.problems import each_noted, merged
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
@@ -232,28 +232,26 @@ def _named(file: Path) -> str:
 def _read(files: list[Path], read: Callable[[Record], T], report: FileReport, path: Path) -> Iterator[tuple[Record, T]]:
     """Each record of the files and what `read` makes of it; what is refused is noted with its place."""
     for file in files:
-        for place, document in _documents(file, path):
-            try:
-                if isinstance(document, InvalidInput):
-                    raise document
-                encode(document)  # refuses numbers and texts that no event can hold
-                record = without_nulls(kept_value(document))
-                yield record, read(record)
-            except InvalidInput as error:
-                report.problems.append(f"{place}: {error}")
+        problems: list[str] = []
+        try:
+            for _, found in each_noted(problems, _documents(file, path, problems), _record, read):
+                yield found
+        except InvalidInput as error:
+            problems.append(f": {error}")
+        report.problems += [_named(file) + problem for problem in problems]
 
 
-def _documents(file: Path, path: Path) -> Iterator[tuple[str, Any]]:
-    """Each JSON value of a file with its place, or what is wrong with it."""
-    try:
-        if path.is_dir() and (path != file.parent or file.name == OUTCOME_LINES):
-            check_inside(path, file)
-        if file.suffix == ".json":
-            yield _named(file), _document(file)
-        else:
-            yield from ((f"{file.name}:{number}", record) for number, record in read_lines(file))
-    except InvalidInput as error:
-        yield _named(file), error
+def _record(document: Any, read: Callable[[Record], T]) -> tuple[Record, T]:
+    encode(document)  # refuses numbers and texts that no event can hold
+    record = without_nulls(kept_value(document))
+    return record, read(record)
+
+
+def _documents(file: Path, path: Path, problems: list[str]) -> Iterable[tuple[int | str, Any]]:
+    """Each JSON value of a file with its place."""
+    if path.is_dir() and (path != file.parent or file.name == OUTCOME_LINES):
+        check_inside(path, file)
+    return [("", _document(file))] if file.suffix == ".json" else read_lines(file, problems)
 
 
 def _document(file: Path) -> Any:
