@@ -16,6 +16,7 @@ import notes_design
 import pytest
 from conftest import NOW
 
+import theorex_lab
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
 from theorex_lab.clock import MICROSECONDS_PER_DAY as DAY
 from theorex_lab.clock import to_iso
@@ -188,6 +189,14 @@ def test_half_a_body_of_an_older_version_is_named_and_left_out(opened: Callable[
     _a_line(file, body={"v": "x"})
     (report,) = lab.import_files(file)
     assert "cannot be read as version 1" in report.problems[0]
+
+
+def test_no_room_below_the_designs_names_a_kind_of_theirs() -> None:
+    rooms = "journal text search memory routing dispatch evolution exchange console".split()
+    sources = [file for room in rooms for file in (Path(theorex_lab.__file__).parent / room).rglob("*.py")]
+    kinds = {kind for design in installed() for kind in design.kinds} - {"graduated"}  # also a type of observations
+    named = {(file.name, kind) for file in sources for kind in kinds if f'"{kind}"' in file.read_text(encoding="utf-8")}
+    assert named == set()
 
 
 def test_the_help_asks_only_other_packages_for_commands() -> None:
