@@ -113,12 +113,10 @@ def _group_of(design: Design, commands: click.Group) -> console.CommandGroup:
 
 
 def _groups() -> dict[str, Design]:
-    """The designs that bring commands, by name."""
-    from theorex_lab.designs import installed
+    """The designs of other packages that bring commands, by name; those of the built-in ones are in the table."""
+    from theorex_lab.designs import others
 
-    return {
-        design.name: design for design in installed() if design.commands is not None and design.name not in COMMANDS
-    }
+    return {design.name: design for design in others() if design.commands is not None and design.name not in COMMANDS}
 
 
 def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], console.Command]:

@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.cases import one_line
 from theorex_lab.evolution.failure_signs import Step, read_run
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
+from theorex_lab.text.line import one_line
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,12 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.evolution.cases import Case, Verdict, one_line
+from theorex_lab.evolution.cases import Case, Verdict
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.experiments.data.failure_labels import NOTE_CHARACTERS, FailureQueue, Label
 from theorex_lab.experiments.draw.explorer import paragraph, to_png
 from theorex_lab.experiments.draw.failure_plots import plot_timeline, timeline_size
+from theorex_lab.text.line import one_line
 
 _TITLE_CHARACTERS = 60
 

@@ -25,9 +25,9 @@ from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.counts import Counts, Integers, Links
 from theorex_lab.memory.decay import Floats, Items, Law, link_columns
-from theorex_lab.memory.filling import shortened
 from theorex_lab.memory.needed_next import name_bytes
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
+from theorex_lab.text.line import one_line
 
 N = TypeVar("N", int, Integers)
 
@@ -165,7 +165,7 @@ class _Reader:
             heard = is_heard(event) and event.id not in self.confirmed
             said = owner_of(event) + (",confirmed" if event.id in self.confirmed and is_heard(event) else "")
             same = self.same.setdefault((heard, dedup_key(event)), len(self.same))
-            text = shortened(body["text"])
+            text = one_line(body["text"])
             size = len(text.encode()) + (len(f", id {short_id(event.id)}".encode()) if heard else 0)
             numbers = self.owners.number(said), self.texts.number(text), size, int(not is_fix), same
             self.sentences.append((event.at, *numbers, source_number(agent, trust) if heard else -1))
@@ -195,7 +195,7 @@ class _Reader:
 
     def recorded(self) -> EventLog:
         agents, ids = np.array(list(self.items), np.int64).reshape(-1, 2).T
-        sizes = [(name_bytes(name), len(shortened(name).encode())) for name in self.names]
+        sizes = [(name_bytes(name), len(one_line(name).encode())) for name in self.names]
         mentions = np.concatenate([_columns(self.mentions, 6), self.mentions_of_log], axis=1)
         links = np.array(list(self.links), np.int64).reshape(-1, 2)
         together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
