@@ -73,21 +73,19 @@ def folded(events: list[tuple[int, int]], half_lives: list[float], at: int) -> l
     return found
 
 
-def ten_lines(recorded: EventLog, at: int) -> list[list[float]]:
+def ten_lines(recorded: EventLog, at: int) -> list[list[int]]:
     """The same as a user would write it in numpy."""
     times, last = np.bincount(recorded.item), np.zeros(len(recorded.names))
     last[recorded.item] = recorded.time
     age, amplifier = (at - last[times > 0]) / MICROSECONDS_PER_DAY, 1.0 + np.log(times[times > 0])
-    late, found = age >= _SLEEP_DAYS, []
+    late = age >= _SLEEP_DAYS
+    found = []
     for days in HALF_LIVES:
         importance = np.exp2(age / -days) * amplifier
         mild = importance >= _MILD
-        active, awake, asleep = (
-            np.count_nonzero(importance >= _ACTIVE),
-            np.count_nonzero(mild),
-            np.count_nonzero(late & ~mild),
-        )
-        found.append([active, awake - active, len(age) - awake - asleep, asleep])
+        active, awake = np.count_nonzero(importance >= _ACTIVE), np.count_nonzero(mild)
+        asleep = np.count_nonzero(late & ~mild)
+        found.append([int(n) for n in (active, awake - active, len(age) - awake - asleep, asleep)])
     return found
 
 
@@ -117,7 +115,8 @@ def graph_of(axon: Axon) -> Any:
     for row, (times, last_seen) in enumerate(zip(*columns, strict=True)):
         graph.add_node(row, count=times, last_seen=last_seen)
     for a, b, times, last_seen in zip(*(axon.links[n].tolist() for n in ("a", "b", "count", "last_seen")), strict=True):
-        graph.add_edge(a, b, count=times, last_seen=last_seen)
+        if times:
+            graph.add_edge(a, b, count=times, last_seen=last_seen)
     return graph
 
 
@@ -141,7 +140,7 @@ def scan_graph(graph: Any, now: int) -> list[float]:
 
 @contextmanager
 def _scan(ground: Ground) -> Iterator[Round]:
-    axon = axon_of(ground.rows, 5)
+    axon = axon_of(ground.folder, ground.rows)
     graph = graph_of(axon)
     yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
 
@@ -211,7 +210,7 @@ _SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
 ROWS = [
     Row("sweep-fold", _SWEEP, "one fold and a loop over items in plain Python", _sweep_fold, at_most=0.02),
     Row("sweep-numpy", _SWEEP, "ten lines of numpy", _sweep_numpy, at_most=1),
-    Row("scan", "a scan of concepts with 5 links each", "a loop over networkx", _scan, at_most=0.02),
+    Row("scan", "a scan of concepts and links", "a loop over networkx", _scan, at_most=0.02),
     Row("matrix", "the confidence matrix", "pandas groupby on codes", _matrix, at_most=0.5),
     Row("thompson", "Thompson sampling, query by query", "mabwiser", _thompson, at_most=1, needs=("mabwiser",)),
 ]

@@ -11,23 +11,14 @@ from itertools import count
 import networkx as nx
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.designs.theorex.shared import SharedWeb
-from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.dispatch.tasks import Tasks
-from theorex_lab.dispatch.traces import Traces
-from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.experiments.bench.computing import graph_of
 from theorex_lab.experiments.bench.made import NOW, axon_of, lay_home, observations
 from theorex_lab.experiments.bench.measure import Ground, Round, Row, alternately
-from theorex_lab.home import item_view
 from theorex_lab.journal.event import encode
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
-from theorex_lab.memory.evidence import Evidence
 
 _TEXT = (
     "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after a deploy."
@@ -58,9 +49,9 @@ def _durable_write(ground: Ground) -> Iterator[Round]:
 @contextmanager
 def _fold(ground: Ground) -> Iterator[Round]:
     made = [encode(event.body) for event in observations(ground.rows)]
-    views = (Axon, item_view(installed()), Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
     with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
         journal = lab.journal
+        views = [lab.home.item_view, *(view for design in lab.home.designs for view in design.views())]
         yield alternately(
             lambda: [fold_into(kind(), journal, journal.last_seq()) for kind in views],
             lambda: [json.loads(text) for text in made],
@@ -69,19 +60,18 @@ def _fold(ground: Ground) -> Iterator[Round]:
 
 @contextmanager
 def _snapshot(ground: Ground) -> Iterator[Round]:
-    axon = axon_of(ground.rows, 2)
+    axon = axon_of(ground.folder, ground.rows)
     text = json.dumps(nx.node_link_data(graph_of(axon), edges="edges"))
     write_snapshot(ground.folder, axon.columns(), code=Axon.code, seq=1, event_id="one", kinds=Axon.kinds)
 
     def ours() -> None:
-        _, _, columns = next(open_snapshots(ground.folder, Axon.code))
-        Axon().load(columns)
+        Axon().load(next(open_snapshots(ground.folder, Axon.code)).columns)
 
     yield alternately(ours, lambda: nx.node_link_graph(json.loads(text), edges="edges"))
 
 
 ROWS = [
     Row("durable-write", "a durable write in a process, extraction included", "a one-row transaction of SQLite, synced, WAL", _durable_write),
-    Row("fold", "the fold of all views from nothing", "the json module on the same events", _fold, at_most=8),
-    Row("snapshot", "opening concepts with 2 links each from a snapshot", "JSON into networkx", _snapshot, at_most=0.1),
+    Row("fold", "the fold of search index and designs from nothing", "the json module on the same events", _fold, at_most=8),
+    Row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", _snapshot, at_most=0.1),
 ]  # fmt: skip

@@ -15,8 +15,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.lab import Lab
-from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS
-from theorex_lab.search.embed import Embedder, bundled_embedder
+from theorex_lab.search.embed import Embedder, Kind, bundled_embedder
 
 NOW_TEXT = "2026-03-01T09:00:00Z"
 NOW = FixedClock.at(NOW_TEXT).now()
@@ -54,7 +53,7 @@ def unit_rows(count: int, *, seed: int = 0) -> Matrix:
 class GivenVectors:
     """An embedder whose vectors are given in `known`; those of other texts are drawn by their checksum."""
 
-    kind = "semantic"
+    kind: Kind = "semantic"
     dimensions = DIMENSIONS
 
     def __init__(self, name: str = "given") -> None:
@@ -101,35 +100,7 @@ def as_installed() -> GivenVectors:
     return GivenVectors(default.id if default is not None else "given")
 
 
-def axon_of(concepts: int, links_each: int) -> Axon:
-    """An axon of one agent whose columns are drawn at random: a year of mentions, links between any two concepts."""
-    generator = np.random.default_rng(0)
-    axon = Axon()
-    axon.agents.number("main")
-    axon.types.number("discovery")
-    table = axon.concepts
-    table.grow(concepts)
-    table["concept_id"][:] = np.arange(concepts) * 7919 + 1
-    table["count"][:] = generator.geometric(0.2, concepts)
-    table["last_seen"][:] = NOW - (generator.exponential(15.0, concepts) * MICROSECONDS_PER_DAY).astype(np.int64)
-    table["first_seen"][:] = table["last_seen"] - 30 * MICROSECONDS_PER_DAY
-    table["source_weight"][:], table["trust"][:], table["alive"][:] = 0.7, 2, True
-    table["decayed"][:] = table["count"][:, None] * np.linspace(0.2, 1.0, len(COUNT_HALF_LIVES_DAYS))
-    for _ in range(concepts):
-        axon.labels.append("label")
-        axon.surfaces.append("Label")
-    _link(axon, generator, links_each)
-    axon._row_of = axon._link_of = None
-    return axon
-
-
-def _link(axon: Axon, generator: np.random.Generator, links_each: int) -> None:
-    concepts, links = len(axon.concepts), axon.links
-    first = np.repeat(np.arange(concepts), links_each)
-    second = (first + generator.integers(1, concepts, len(first))) % concepts
-    keys = np.unique(np.minimum(first, second) << 32 | np.maximum(first, second))
-    links.grow(len(keys))
-    links["a"][:], links["b"][:] = keys >> 32, keys & 0xFFFFFFFF
-    links["count"][:] = generator.geometric(0.3, len(keys))
-    last_seen = axon.concepts["last_seen"]
-    links["last_seen"][:] = np.minimum(last_seen[links["a"]], last_seen[links["b"]])
+def axon_of(folder: Path, count: int) -> Axon:
+    """The axon of such a home: about two concepts for three observations, most of them with several links."""
+    with Lab(lay_home(folder, count), clock=FixedClock(NOW)) as lab:
+        return lab.views.get(Axon)

@@ -6,21 +6,13 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 
 import numpy as np
 
+from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.made import as_installed, lay_home, texts
-from theorex_lab.experiments.bench.measure import (
-    PYTHON,
-    Amounts,
-    Ground,
-    Round,
-    Row,
-    alternately,
-    child_seconds,
-    run,
-    theorex,
-)
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row
 
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
@@ -28,7 +20,7 @@ _EVENT = {
     "tool_response": {"stdout": "203 passed in 8.1 s", "stderr": "", "interrupted": False},
 }  # fmt: skip
 _HOOK = "import os, sys; os.environ['THEOREX_HOME'] = sys.argv[1]; from theorex_lab.hook import main; main()"
-_WORDS_ALONE = """
+_WORDS = """
 import sqlite3, sys
 words = " OR ".join(f'"{word}"' for word in sys.argv[2].split())
 rows = sqlite3.connect(sys.argv[1]).execute("SELECT text FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 10", (words,))
@@ -54,20 +46,26 @@ for row in sorted(fused, key=fused.get, reverse=True)[:10]:
 
 
 def _nothing() -> object:
-    return run(PYTHON, "-c", "pass")
+    return measure.run(measure.PYTHON, "-c", "pass")
 
 
 @contextmanager
 def _hook(ground: Ground) -> Iterator[Round]:
     home, event = lay_home(ground.folder, ground.rows), json.dumps(_EVENT).encode()
-    yield alternately(lambda: run(PYTHON, "-c", _HOOK, home, given=event), _nothing, meter=child_seconds)
+    yield measure.alternately(
+        lambda: measure.run(measure.PYTHON, "-c", _HOOK, home, given=event), _nothing, meter=measure.child_seconds
+    )
 
 
 def _command(*arguments: str) -> Callable[[Ground], AbstractContextManager[Round]]:
     @contextmanager
     def prepare(ground: Ground) -> Iterator[Round]:
         home = lay_home(ground.folder, ground.rows)
-        yield alternately(lambda: run(*theorex(home, *arguments), cwd=ground.folder), _nothing, meter=child_seconds)
+        yield measure.alternately(
+            lambda: measure.run(*measure.theorex(home, *arguments), cwd=ground.folder),
+            _nothing,
+            meter=measure.child_seconds,
+        )
 
     return prepare
 
@@ -85,10 +83,10 @@ def _search(ground: Ground) -> Iterator[Round]:
 
     def one_round() -> Iterator[Amounts]:
         peers = [
-            child_seconds(lambda code=code: run(PYTHON, "-c", code, file, query))
-            for code in (_WORDS_ALONE, _WORDS_AND_VECTORS)
-        ]  # type: ignore[misc]
-        ours = child_seconds(lambda: run(*theorex(home, "search", query), cwd=ground.folder))
+            measure.child_seconds(partial(measure.run, measure.PYTHON, "-c", code, file, query))
+            for code in (_WORDS, _WORDS_AND_VECTORS)
+        ]
+        ours = measure.child_seconds(lambda: measure.run(*measure.theorex(home, "search", query), cwd=ground.folder))
         yield Amounts(ours, peers[0], "FTS5, which finds by words alone")
         yield Amounts(ours, peers[1], "FTS5, the same model, numpy")
 

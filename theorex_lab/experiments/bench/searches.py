@@ -67,6 +67,7 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
         searcher, vectors = lab.searcher, VectorIndex(DIMENSIONS)
         searcher.coverage()
         index = lab.views.get(lab.home.item_view)
+        assert searcher._vectors is not None
         vectors.add(searcher._vectors.matrix)  # as they lie in the search itself
         vector, allowed = unit_rows(1, seed=1)[0], index.allowed() & searcher._awake(index)
 

@@ -12,18 +12,9 @@ import httpx
 import psutil
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.made import NOW, as_installed, lay_home, texts
-from theorex_lab.experiments.bench.measure import (
-    PYTHON,
-    Amounts,
-    Ground,
-    Round,
-    Row,
-    environment,
-    in_turn,
-    processor_seconds,
-    theorex,
-)
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row
 from theorex_lab.lab import Lab
 
 _CALLS = 200
@@ -65,17 +56,17 @@ class _Served:
     def seconds(self, queries: list[str], calls: int) -> float:
         """Processor time of the server for so many calls."""
         before = self.process.cpu_times()
-        ask = in_turn(self.call, queries)
+        ask = measure.in_turn(self.call, queries)
         for _ in range(calls):
             ask()
         after = self.process.cpu_times()
-        return max(after.user + after.system - before.user - before.system, _TICK_SECONDS)
+        return max(float(after.user + after.system - before.user - before.system), _TICK_SECONDS)
 
 
 @contextmanager
 def served(tool: str, *command: str, cwd: Path) -> Iterator[_Served]:
     """A server that prints its address as JSON, until the end of the block."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(), cwd=cwd)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=measure.environment(), cwd=cwd)
     try:
         made = _Served(process, tool)
         with made.client:
@@ -88,18 +79,18 @@ def served(tool: str, *command: str, cwd: Path) -> Iterator[_Served]:
 @contextmanager
 def _search(ground: Ground) -> Iterator[Round]:
     home, queries = lay_home(ground.folder, ground.rows, as_installed()), texts(50, length=3, seed=5)
-    command = theorex(home, "mcp-start", "--port", "0", "--json")
+    command = measure.theorex(home, "mcp-start", "--port", "0", "--json")
     calls = min(_CALLS, ground.rows)
     with (
         served("search", *command, cwd=ground.folder) as ours,
-        served("nothing", PYTHON, "-c", _EMPTY, cwd=ground.folder) as empty,
+        served("nothing", measure.PYTHON, "-c", _EMPTY, cwd=ground.folder) as empty,
         Lab(home, clock=FixedClock(NOW)) as lab,
     ):
-        search = in_turn(lambda query: lab.search(query, agents=["main"]), queries)
+        search = measure.in_turn(lambda query: lab.search(query, agents=["main"]), queries)
 
         def one_round() -> Iterator[Amounts]:
             nothing, found = empty.seconds(queries, calls), ours.seconds(queries, calls)
-            alone = processor_seconds(lambda: [search() for _ in range(calls)])
+            alone = measure.processor_seconds(lambda: [search() for _ in range(calls)])
             yield Amounts(found, nothing, "an empty tool of the SDK")
             yield Amounts(found, nothing + alone, "that and the search in a process")
 

@@ -10,7 +10,8 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -177,7 +178,7 @@ class Mem0:
         return self.memory.close()
 
 
-SYSTEMS: dict[str, type[System]] = {
+SYSTEMS: dict[str, Callable[[Path], System]] = {
     "theorex": Theorex, "fts5": Fts5, "chroma": Chroma, "lancedb": LanceDb, "mem0": Mem0,
 }  # fmt: skip
 
@@ -198,19 +199,16 @@ def fill(system: System, folder: Path, rows: int) -> dict[str, float]:
     system.search(queries[0], directions[0])
     took["search"] = processor_seconds(lambda: [*map(system.search, queries, directions)])
     fresh, near = texts(_ADDED, seed=6), unit_rows(_ADDED, seed=6)
-    took["add one and find it"] = sum(
-        processor_seconds(lambda: _add_and_find(system, text, near[[number]]))
-        for number, text in enumerate(fresh)
-    )
+    took["add one and find it"] = processor_seconds(lambda: [*map(partial(_add_and_find, system), fresh, near)])
     system.close()
     took["bytes on disk"] = float(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))
     took["peak memory, process"] = peak_bytes()
     return took
 
 
-def _add_and_find(system: System, text: str, vectors: Matrix) -> None:
-    system.add([text], vectors)
-    if text not in system.search(text, vectors[0]):
+def _add_and_find(system: System, text: str, vector: Matrix) -> None:
+    system.add([text], vector[None])
+    if text not in system.search(text, vector):
         raise LookupError(f"{type(system).__name__} did not find what was just added: {text}")
 
 
@@ -227,7 +225,7 @@ def peak_bytes() -> float:
 def main() -> None:
     """Do as the arguments say; the last line printed is what it took, as JSON."""
     name, act, folder, rows = sys.argv[1:]
-    system = SYSTEMS[name](Path(folder))  # type: ignore[call-arg] - each opens a folder
+    system = SYSTEMS[name](Path(folder))
     if act == "fill":
         print(json.dumps(fill(system, Path(folder), int(rows))))  # noqa: T201
     else:
