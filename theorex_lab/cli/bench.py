@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,25 +43,22 @@ def bench(names: tuple[str, ...], rounds: int, scale: str, list_only: bool, outp
         emit({"rows": listed}, "\n".join(f"{row.name:<16} {row.about}, beside {row.peer}" for row in picked))
         return
     about = table.machine(table.SCALES[scale], rounds)
-    told: dict[str, Any] = {"machine": about, "complete": False, "lines": []}
+    told: dict[str, Any] = {"machine": about, "lines": []}
     shown = [table.HEAD]
     as_json = bool(click.get_current_context().ensure_object(dict).get("as_json"))
-    _tell(shown[0], quiet=as_json)
+    click.echo(shown[0], err=as_json)
     try:
         for row in picked:
             for line in table.measure(row, scale=table.SCALES[scale], rounds=rounds):
                 told["lines"].append(line.result())
                 shown.append(str(line))
-                _tell(shown[-1], quiet=as_json)
+                click.echo(shown[-1], err=as_json)
                 _keep(output, json.dumps(told) if as_json else "\n".join([*shown, "", about]))
-        told["complete"] = True
-    finally:
-        _keep(output, json.dumps(told) if as_json else "\n".join([*shown, "", about]))
-        emit(told, f"\n{about}")
-
-
-def _tell(line: str, *, quiet: bool) -> None:
-    click.echo(line, err=quiet)
+    except KeyboardInterrupt:
+        told["error"] = "interrupted"
+    emit(told, f"\n{about}")
+    if "error" in told:
+        sys.exit(1)
 
 
 def _keep(output: str | None, text: str) -> None:

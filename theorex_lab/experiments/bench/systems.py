@@ -28,13 +28,13 @@ _SEARCHES, _ADDED = 50, 5
 class System(Protocol):
     """What is measured of a system."""
 
-    def add(self, texts: Sequence[str], vectors: Matrix) -> object:
+    def add(self, texts: Sequence[str], vectors: Matrix) -> None:
         """Keep these texts, so that they are found, also after the process has ended."""
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:
         """The texts of the ten best."""
 
-    def close(self) -> object:
+    def close(self) -> None:
         """End; all is on disk then."""
 
 
@@ -45,21 +45,21 @@ class Theorex:
         self.embedder = GivenVectors()
         self.lab = Lab(folder / "home", embedder=self.embedder)
 
-    def add(self, texts: Sequence[str], vectors: Matrix) -> object:
+    def add(self, texts: Sequence[str], vectors: Matrix) -> None:
         """One transaction; then the vectors."""
         self.embedder.known.update(zip(texts, vectors, strict=True))
         self.lab.write_all([Entry(text, "main") for text in texts])
         self.lab.searcher.embed_pending()
-        return self.embedder.known.clear()
+        self.embedder.known.clear()
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:
         """By words and vectors, observations alone."""
         self.embedder.known[text] = vector
         return [hit.text for hit in self.lab.search(text, kinds=["observation"])]
 
-    def close(self) -> object:
+    def close(self) -> None:
         """Close the home."""
-        return self.lab.close()
+        self.lab.close()
 
 
 class Fts5:
@@ -72,12 +72,12 @@ class Fts5:
         columns = "text, vector UNINDEXED, tokenize = 'porter'"
         self.connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5({columns})")
 
-    def add(self, texts: Sequence[str], vectors: Matrix) -> object:
+    def add(self, texts: Sequence[str], vectors: Matrix) -> None:
         """One transaction."""
         self.connection.execute("BEGIN IMMEDIATE")
         rows = zip(texts, map(bytes, vectors), strict=True)
         self.connection.executemany("INSERT INTO texts VALUES (?, ?)", rows)
-        return self.connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:  # noqa: ARG002 - words alone
         """By any of the words, ranked by BM25."""
@@ -85,9 +85,9 @@ class Fts5:
         sql = "SELECT text FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 10"
         return [found for (found,) in self.connection.execute(sql, (words,))]
 
-    def close(self) -> object:
+    def close(self) -> None:
         """Close the connection, which writes the log into the file."""
-        return self.connection.close()
+        self.connection.close()
 
 
 class Chroma:
@@ -99,18 +99,18 @@ class Chroma:
         self.client = chromadb.PersistentClient(path=str(folder), settings=settings)
         self.collection: Any = self.client.get_or_create_collection("texts", embedding_function=None)
 
-    def add(self, texts: Sequence[str], vectors: Matrix) -> object:
+    def add(self, texts: Sequence[str], vectors: Matrix) -> None:
         """One call."""
         first = self.collection.count()
         ids = [str(first + number) for number in range(len(texts))]
-        return self.collection.add(ids=ids, documents=list(texts), embeddings=vectors)
+        self.collection.add(ids=ids, documents=list(texts), embeddings=vectors)
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:  # noqa: ARG002 - vectors alone
         """By the vector."""
         found: list[str] = self.collection.query(query_embeddings=[vector], n_results=10)["documents"][0]
         return found
 
-    def close(self) -> object:
+    def close(self) -> None:
         """Nothing: every call is on disk."""
 
 
@@ -123,15 +123,15 @@ class LanceDb:
         fields = [("text", arrow.string()), ("vector", arrow.list_(arrow.float32(), DIMENSIONS))]
         self.table = self.database.create_table("texts", schema=arrow.schema(fields), exist_ok=True)
 
-    def add(self, texts: Sequence[str], vectors: Matrix) -> object:
+    def add(self, texts: Sequence[str], vectors: Matrix) -> None:
         """One call."""
-        return self.table.add([{"text": text, "vector": vector} for text, vector in zip(texts, vectors, strict=True)])
+        self.table.add([{"text": text, "vector": vector} for text, vector in zip(texts, vectors, strict=True)])
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:  # noqa: ARG002 - vectors alone
         """By the vector."""
         return [row["text"] for row in self.table.search(vector).limit(10).to_list()]
 
-    def close(self) -> object:
+    def close(self) -> None:
         """Nothing: every call is on disk."""
 
 
@@ -159,13 +159,14 @@ class Mem0:
         vectors: list[list[float]] = self.given.embed(texts).tolist()
         return vectors
 
-    def add(self, texts: Sequence[str], vectors: Matrix) -> object:
+    def add(self, texts: Sequence[str], vectors: Matrix) -> None:
         """One text as a user adds it, without a model; more of them as the store takes them."""
         if len(texts) == 1:
             self.given.known[texts[0]] = vectors[0]
-            return self.memory.add(texts[0], user_id="main", infer=False)
-        payloads = [{"data": text, "user_id": "main"} for text in texts]
-        return self.memory.vector_store.insert(vectors=vectors.tolist(), payloads=payloads)
+            self.memory.add(texts[0], user_id="main", infer=False)
+        else:
+            payloads = [{"data": text, "user_id": "main"} for text in texts]
+            self.memory.vector_store.insert(vectors=vectors.tolist(), payloads=payloads)
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:
         """By the vector."""
@@ -173,9 +174,9 @@ class Mem0:
         found = self.memory.search(text, filters={"user_id": "main"}, top_k=10)["results"]
         return [each["memory"] for each in found]
 
-    def close(self) -> object:
+    def close(self) -> None:
         """Close the history."""
-        return self.memory.close()
+        self.memory.close()
 
 
 SYSTEMS: dict[str, Callable[[Path], System]] = {
