@@ -38,7 +38,7 @@ def row_of(**more: Any) -> Row:
 @pytest.fixture
 def halves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of one row that measures nothing."""
-    monkeypatch.setattr(table, "rows", lambda: {"halves": row_of(at_most=0.3)})
+    monkeypatch.setattr(table, "rows", lambda: {"halves": row_of(at_most=0.3, target_from=1)})
     for variable in command._THREADS:
         monkeypatch.setenv(variable, "1")
 

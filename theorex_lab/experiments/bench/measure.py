@@ -51,7 +51,7 @@ class Ground(NamedTuple):
 class Row:
     """A row of the table. `prepare` lays its data and gives the function that measures one round.
 
-    at_most: the target for ours ÷ peer.  needs: modules of the peer that may not be installed, by the extra that brings
+    at_most: the target for ours ÷ peer, from so many rows of data as `target_from` says.  needs: modules of the peer that may not be installed, by the extra that brings
     them.  most_rounds: for what takes minutes; such a row is not run once before it is measured.
     """
 
@@ -60,6 +60,7 @@ class Row:
     peer: str
     prepare: Callable[[Ground], AbstractContextManager[Round]]
     at_most: float | None = None
+    target_from: int = 10_000
     needs: Sequence[str] = field(default=())
     extra: str = "bench"
     most_rounds: int | None = None

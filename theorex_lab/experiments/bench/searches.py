@@ -78,7 +78,7 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
 
 
 ROWS = [
-    Row("words-rank-bm25", "search by words", "rank_bm25", _rank_bm25, at_most=0.1),
+    Row("words-rank-bm25", "search by words", "rank_bm25", _rank_bm25, at_most=0.01, target_from=100_000),
     Row("words-bm25s", "search by words", "bm25s with numba", _bm25s, at_most=4, needs=("bm25s", "numba")),
     Row("vectors", f"exact search by vectors of {DIMENSIONS}", "matmul and argpartition", _exact, at_most=1.3),
     Row("hybrid", "search by words and vectors", "its two parts", _hybrid, at_most=1.3),

@@ -9,7 +9,7 @@ import sqlite3
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -81,6 +81,8 @@ def chosen(names: Sequence[str]) -> list[Row]:
 
 def measure(row: Row, *, scale: int, rounds: int) -> Iterator[Line]:
     """The lines of one row, from a folder of its own that is gone afterwards; skipped where its peer is not installed."""
+    if scale < row.target_from:
+        row = replace(row, at_most=None)
     if any(find_spec(module) is None for module in row.needs):
         yield Line(row, "", skipped=f"pip install 'theorex-lab[{row.extra}]'")
         return
