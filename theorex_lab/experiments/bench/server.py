@@ -12,6 +12,7 @@ import httpx
 import psutil
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.errors import TheorexError
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.made import NOW, as_installed, lay_home, texts
 from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row
@@ -48,10 +49,11 @@ class _Served:
         )
 
     def call(self, query: str) -> None:
-        """Call the tool. Raises HTTPStatusError, or KeyError where it gives no result."""
+        """Call the tool. Raises HTTPStatusError, KeyError where it gives no result, TheorexError where that is a failure."""
         parameters = {"name": self.tool, "arguments": {"query": query}}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
-        _ = self.client.post(self.url, json=asked).raise_for_status().json()["result"]["content"]
+        if (answer := self.client.post(self.url, json=asked).raise_for_status().json()["result"]).get("isError"):
+            raise TheorexError(f"{self.url} failed: {answer}")
 
     def seconds(self, queries: list[str], calls: int) -> float:
         """Processor time of the server for so many calls."""
