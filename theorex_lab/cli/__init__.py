@@ -74,6 +74,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record-runs": ("evaluate", "Run the packaged tasks on the models of this machine and record how they went."),
     "tour": ("research", "From a git history to a fitted memory and its context."),
     "lab": ("research", "Open JupyterLab on the numbered notebooks."),
+    "bench": ("bench", "Measure the toolkit beside its peers."),
 }
 # How threads and shared libraries say that there is no memory for them.
 _NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate memory", "Cannot allocate memory")

@@ -260,11 +260,11 @@ class Memory:
         self.counts = Counts.empty(n)
         self.fix_count, self.trust = np.zeros(n, np.int64), np.zeros(n, np.int64)
 
-    def take_in(self, mentions: Columns) -> None:
-        """Count mentions: columns item, time, count, fix_count and trust."""
+    def take_in(self, mentions: Columns, *, fade: bool = True) -> None:
+        """Count mentions: columns item, time, count, fix_count and trust; `fade`: see `Counts.take_in`."""
         item = mentions["item"]
         if len(item):
-            self.counts.take_in(item, mentions["count"], mentions["time"])
+            self.counts.take_in(item, mentions["count"], mentions["time"], fade=fade)
             np.add.at(self.fix_count, item, mentions["fix_count"])
             np.maximum.at(self.trust, item, mentions["trust"])
 
@@ -308,11 +308,14 @@ class KnownItems:
         )
 
 
-def memory_at(recorded: EventLog, at: int | None = None) -> tuple[KnownItems, Links]:
-    """The items and links that the mentions up to `at` (µs; default: all) left, graduations apart."""
+def memory_at(recorded: EventLog, at: int | None = None, *, fade: bool = True) -> tuple[KnownItems, Links]:
+    """The items and links that the mentions up to `at` (µs; default: all) left, graduations apart.
+
+    Without `fade` there are no decayed counts, which take most of the time.
+    """
     now = last_mention(recorded) if at is None else at
     memory, links = Memory(recorded), no_links(recorded)
-    memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))))
+    memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))), fade=fade)
     upto = int(np.searchsorted(recorded.together_time, now, "right"))
     links.take_in(recorded.together_link[:upto], recorded.together_time[:upto])
     return KnownItems(recorded, memory, now), links

@@ -153,7 +153,8 @@ def sweep(
         raise InvalidInput(f"got chunk_size {chunk_size!r}; allowed is a whole number from 1")
     changes = _changes(grid)
     settings = settings_of(changes, base)
-    keys = [_key(each) for each in settings]
+    # Hashing all settings takes as long as a sweep of theirs, and only a file needs it.
+    keys = [str(number) if resume is None else _key(each) for number, each in enumerate(settings)]
     unique = dict(zip(keys, settings, strict=True))
     kept = None if resume is None else ResumeFile(Path(resume), fingerprint(recorded, metric))
     done = {} if kept is None else {key: values for key, values in kept.read().items() if key in unique}

@@ -16,7 +16,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, memory_at
 from theorex_lab.memory.counts import Integers, Links
-from theorex_lab.memory.decay import LINK_BOOST, Floats, Items, Product
+from theorex_lab.memory.decay import LINK_BOOST, Floats, Items, MultiScale, Product
 
 SORT_PAYS = 4  # below this many half-lives that share a threshold, scoring every item is quicker than sorting
 _ROUNDING = 1e-12  # in half-lives: nearer to its bound than this, an item is scored
@@ -68,9 +68,11 @@ def tier_counts(recorded: EventLog, settings: Sequence[Settings], at: int | None
     Settings that share a threshold and differ in the half-life are counted by one sort, the others item by item. Raises
     InvalidInput where there are no mentions, ConfigError for a law that settings get wrong.
     """
-    moment, links = memory_at(recorded, at)
+    fade = any(each.decay_law == MultiScale.name for each in settings)
+    moment, links = memory_at(recorded, at, fade=fade)
     reached = np.zeros((len(settings), 3), np.int64)  # ACTIVE; MILD or more; of those, unseen for long enough to sleep
-    asleep = np.array([np.count_nonzero(moment.age >= each.sleep_after_days) for each in settings], np.int64)
+    ages = np.sort(moment.age)
+    asleep = len(ages) - np.searchsorted(ages, [each.sleep_after_days for each in settings])
     linked = np.zeros(len(recorded.names), np.bool_)
     linked[recorded.link_ends[links.count > 0]] = True
     tied = linked[moment.rows]
@@ -96,7 +98,7 @@ def _sortable(settings: Sequence[Settings]) -> list[list[int]]:
 
 
 def _half_life(settings: Settings) -> float:
-    return law_of(settings).params["half_life_days"]
+    return float(settings.decay_params.get("half_life_days", settings.half_life_days))
 
 
 def _score(
