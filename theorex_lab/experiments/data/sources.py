@@ -41,7 +41,7 @@ class Activity:
     session: Annotated[str, AfterValidator(check_session)]
     kind: Kind
     text: _Text
-    files: tuple[tuple[Literal["A", "M", "D"], _Text], ...]
+    files: tuple[tuple[Annotated[str, Field(pattern="^[AMD]$")], _Text], ...]
     success: bool | None
     topic: _Text
     tags: tuple[str, ...]

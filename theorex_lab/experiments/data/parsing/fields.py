@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -32,24 +31,18 @@ def read_json(content: Content, kind: type[T]) -> T:
     >>> read_json(Content("a.json", b'{"reward": 1}'), dict[str, float])
     {'reward': 1.0}
     """
-    return _read(content.place, content.data, kind)
+    return _read(content.place, content.data, TypeAdapter(kind))
 
 
 def read_json_lines(content: Content, kind: type[T]) -> list[T]:
     """The content as JSON Lines of this type each; blank lines are passed over. Raises as `read_json`."""
-    lines = enumerate(content.data.split(b"\n"), start=1)
-    return [_read(f"{content.place}, line {number}", line, kind) for number, line in lines if line.strip()]
+    adapter, lines = TypeAdapter(kind), enumerate(content.data.split(b"\n"), start=1)
+    return [_read(f"{content.place}, line {number}", line, adapter) for number, line in lines if line.strip()]
 
 
-def _read(place: str, data: bytes, kind: type[T]) -> T:
+def _read(place: str, data: bytes, adapter: TypeAdapter[T]) -> T:
     try:
-        found: T = _adapter(kind).validate_json(data)
+        return adapter.validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise refused(": ".join(map(str, (place, *first["loc"]))), first["input"], first["msg"]) from error
-    return found
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
