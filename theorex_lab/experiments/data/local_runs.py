@@ -195,7 +195,7 @@ def _resumed(part: Path, header: dict[str, Any]) -> tuple[dict[str, Any], dict[t
     other = [name for name in header if name not in _OF_THE_MOMENT and before.header.get(name) != header[name]]
     if other:
         raise InvalidInput(
-            f"{part} was recorded with other {', '.join(other)}; delete it to begin anew, or choose another --output"
+            f"{part} was recorded with other {', '.join(other)}; delete it to begin again, or choose another --output"
         )
     checks = {task.id: task.check for task in all_tasks()}
     # A check may have been mended since; what it says now is what the file is to hold.

@@ -68,8 +68,8 @@ def paragraph(text: str) -> str:
     return f'<p role="status">{escape(text)}</p>'
 
 
-def to_png(figure: Figure) -> bytes:
+def to_png(figure: Figure, dpi: int = 80) -> bytes:
     """The figure as a PNG file; it needs no window and leaves nothing open."""
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=80, pil_kwargs={"compress_level": 1})
+    figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
     return file.getvalue()

@@ -19,7 +19,6 @@ GRAPH_NODES = 40  # beyond this many, labels no longer find room
 PROMOTED_CONCEPTS = 25  # a row each
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
-_NODE_DISTANCE = 0.2
 
 
 def plot_forgetting_curves(
@@ -149,8 +148,12 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     for first, second, strength in shown.edges(data="strength", default=0.1):
         ends = np.array([at[first], at[second]])
         ax.plot(*ends.T, color="#7F7F7F", alpha=0.55, linewidth=0.6 + 4 * min(strength, 1.0), zorder=1)
-    diameters = _draw_nodes(ax, list(shown.nodes.values()), places)
-    _place_labels(ax, places, diameters / 2, [_shortened(data["canonical_form"]) for data in shown.nodes.values()])
+    nodes = list(shown.nodes.values())
+    for data, (x, y), diameter in zip(nodes, places.tolist(), _draw_nodes(ax, nodes, places), strict=True):
+        outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
+        inward = -1 if x > 0 else 1
+        label = _shortened(data["canonical_form"])
+        axes.note(ax, label, (x, y), inward * (diameter / 2 + 2), fontsize=8.5, zorder=3, path_effects=outline)
     return ax
 
 
@@ -270,62 +273,18 @@ def _strongest(graph: Any) -> Any:
 
 
 def _layout(graph: Any, seed: int) -> Floats:
-    """Positions in −1..1, shape (n, 2): a spring layout, opened up where it is crowded."""
+    """Positions in −1..1, shape (n, 2): a spring layout in which each node has a height of its own, so that labels
+    at its side cover no other label."""
     import networkx as nx
 
     n = len(graph)
     points = nx.spring_layout(graph, seed=seed, k=2.2 / np.sqrt(n), iterations=150, weight="strength")
     places = np.array([points[node] for node in graph], dtype=np.float64)
-    extent = np.abs(places).max(axis=0)
-    # Half way to evenly spaced ranks: what is near stays near, but no corner is empty and none is full.
     ranks = places.argsort(axis=0).argsort(axis=0) / max(n - 1, 1) * 2 - 1
-    places = 0.5 * places / np.where(extent > 0, extent, 1.0) + 0.5 * ranks
-    for _ in range(60):
-        apart = places[:, None] - places[None]
-        distance = np.hypot(apart[..., 0], apart[..., 1]) + np.eye(n)
-        push = np.maximum(_NODE_DISTANCE - distance, 0.0) / distance
-        places = np.clip(places + 0.5 * (apart * push[..., None]).sum(axis=1), -1.0, 1.0)
-    return places
+    extent = np.abs(places[:, 0]).max() or 1.0
+    # Half way to evenly spaced ranks: what is near stays near, but no side is empty and none is full.
+    return np.column_stack([0.5 * places[:, 0] / extent + 0.5 * ranks[:, 0], ranks[:, 1]])
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"
-
-
-def _place_labels(ax: Axes, places: Floats, radii_points: Floats, labels: Sequence[str]) -> None:
-    """Write each label where it covers no node and no other label, as near to its node as that can be."""
-    figure = axes.figure_of(ax)
-    figure.draw_without_rendering()  # a constrained layout is settled by drawing
-    pixels_per_point = figure.dpi / 72
-    centres = ax.transData.transform(places)
-    radii = radii_points * pixels_per_point
-    taken = np.column_stack([centres - radii[:, None], centres + radii[:, None]])  # left, bottom, right, top
-    frame = np.array(ax.get_window_extent().extents)
-    for place, centre, radius, label in zip(places, centres, radii, labels, strict=True):
-        text = ax.annotate(
-            label, (float(place[0]), float(place[1])), xytext=(0, 0), textcoords="offset points",
-            ha="center", va="center", fontsize=8.5, zorder=3, parse_math=False,
-        )  # fmt: skip
-        text.set_path_effects([withStroke(linewidth=2.5, foreground="white", alpha=0.8)])
-        extent = text.get_window_extent()
-        box = _free_box(centre, radius, np.array([extent.width + 4, extent.height + 2]) / 2, taken, frame)
-        offset = ((box[:2] + box[2:]) / 2 - centre) / pixels_per_point
-        text.set_position((float(offset[0]), float(offset[1])))
-        taken = np.vstack([taken, box])
-
-
-def _free_box(centre: Floats, radius: float, half: Floats, taken: Floats, frame: Floats) -> Floats:
-    """The box around `centre` that covers least of what is taken or outside the frame, the nearest of equals.
-
-    `half` holds half a label's width and height; boxes are left, bottom, right, top, all in pixels.
-    """
-    angles = np.deg2rad([0, 180, 90, 270, 45, 135, 225, 315])
-    directions = np.column_stack([np.cos(angles), np.sin(angles)])
-    steps = [directions * (half + radius + gap) for gap in (1.0, 7.0)]
-    middles = centre + np.concatenate(steps)
-    boxes = np.column_stack([middles - half, middles + half])
-    shared = np.minimum(boxes[:, None, 2:], taken[None, :, 2:]) - np.maximum(boxes[:, None, :2], taken[None, :, :2])
-    covered = np.maximum(shared, 0.0).prod(axis=2).sum(axis=1)
-    outside = np.maximum(frame[:2] - boxes[:, :2], 0.0) + np.maximum(boxes[:, 2:] - frame[2:], 0.0)
-    best: Floats = boxes[int(np.argmin(covered + 1_000.0 * outside.sum(axis=1)))]
-    return best

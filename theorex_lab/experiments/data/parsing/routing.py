@@ -83,16 +83,16 @@ def _joined(place: str, scored: list[_Scored], described: Content, models: tuple
     import pandas as pd
 
     queries = read_json_lines(described, _Described)
-    by_query = {each.query: each for each in reversed(queries)}  # the first of several stays
-    for number, each in enumerate(scored):
-        if each.question not in by_query:
-            raise refused(f"{place}: {number}", each.question, f"allowed is a query that {described.place} describes")
-        if set(each.scores) != set(models):
+    by_query = {query.query: query for query in reversed(queries)}  # the first of several stays
+    for number, row in enumerate(scored):
+        if row.question not in by_query:
+            raise refused(f"{place}: {number}", row.question, f"allowed is a query that {described.place} describes")
+        if set(row.scores) != set(models):
             raise refused(
-                f"{place}: {number}: scores", sorted(each.scores), f"allowed is one of {', '.join(models)} each"
+                f"{place}: {number}: scores", sorted(row.scores), f"allowed is one of {', '.join(models)} each"
             )
-    table = pd.DataFrame([vars(by_query[each.question]) for each in scored], columns=["query", "task", "metric"])
-    scores = [[each.scores[model] for model in models] for each in scored]
+    table = pd.DataFrame([vars(by_query[row.question]) for row in scored], columns=["query", "task", "metric"])
+    scores = [[row.scores[model] for model in models] for row in scored]
     return ScoredQueries(table, np.array(scores, dtype=np.float64).reshape(len(scored), len(models)))
 
 
@@ -115,7 +115,7 @@ def routellm(files: Mapping[str, Content], subjects: Mapping[str, Content]) -> p
     benchmarks = {"mmlu": pd.concat(mmlu), "gsm8k": gsm8k}
     for name, table in benchmarks.items():
         seen = read_json_lines(files[f"{name}_contaminated_prompts.jsonl"], _Prompt)
-        table["contaminated"] = table["prompt"].isin([each.eval_prompt for each in seen])
+        table["contaminated"] = table["prompt"].isin([prompt.eval_prompt for prompt in seen])
         table["benchmark"] = name
     columns = ["benchmark", "subject", "prompt", "weak_correct", "strong_correct", "contaminated"]
     return pd.concat(benchmarks.values(), ignore_index=True)[[*columns, "weak_response", "strong_response"]]

@@ -195,13 +195,13 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
     for kind, found in trials.items():
         if not found or sorted(found) != list(range(len(found))):
             raise refused(archive, sorted(found), f"allowed are the {kind} trials 0, 1, 2, … without a gap")
-    names = tuple(each.name for each in trials["reflexion"][0])
-    if any(tuple(each.name for each in trial) != names for found in trials.values() for trial in found.values()):
+    names = tuple(tried.name for tried in trials["reflexion"][0])
+    if any(tuple(tried.name for tried in trial) != names for found in trials.values() for trial in found.values()):
         raise refused(
             archive, "trials of several lists", f"allowed are the {len(names)} environments of the first trial"
         )
     base, success = (
-        np.array([[each.is_success for each in found[trial]] for trial in range(len(found))], dtype=np.bool_)
+        np.array([[tried.is_success for tried in found[trial]] for trial in range(len(found))], dtype=np.bool_)
         for found in trials.values()
     )
     return Reflexion(names, success, base, tuple(_reflections(archive, trials["reflexion"])), licence)
