@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from theorex_lab.clock import FixedClock, to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import describe_source, load, packaged
 from theorex_lab.experiments.draw import plots
+from theorex_lab.experiments.draw.explorer import to_png
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.fitting import calibration, occupancy
@@ -179,9 +179,7 @@ def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
 def _picture(draw: Any) -> str:
     figure = Figure(figsize=(8, 4.8), layout="constrained")
     draw(ax=figure.add_subplot())
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return base64.b64encode(buffer.getvalue()).decode()
+    return base64.b64encode(to_png(figure, dpi=110)).decode()
 
 
 def _page(tour: Tour, figures: dict[str, str]) -> str:
