@@ -1,4 +1,4 @@
-"""EventLog events as columns, read once, and the memory that they leave by any time, whatever the settings."""
+"""Recorded events as columns, read once, and the memory that they leave by any time, whatever the settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOG_AGENT = "log"
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """EventLog events as columns, in the order of time; `EventLog.of` reads them.
+    """Recorded events as columns, in the order of time; `EventLog.of` reads them.
 
     names, item_id, item_agent (position in `agents`), item_bytes (escaped and plain)   of each item
     time (µs), item, count, fix_count (those in a trace_fix), trust, event (number of what mentions it, -1 for a file that
