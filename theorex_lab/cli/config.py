@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import COMMANDS, command, open_lab
+from theorex_lab.cli import open_lab
 from theorex_lab.config import describe, read_value, save_part, save_settings
 from theorex_lab.config_record import Record, to_camel, to_snake
-from theorex_lab.console import CommandGroup, common_options, emit, named_home
+from theorex_lab.console import CommandGroup, command, common_options, emit, named_home
 
 
 @command("set", "Change a setting in config.json.")
@@ -21,6 +21,8 @@ def set_(key: str, value: str) -> None:
     """KEY is camelCase or snake_case; VALUE a number or a text, lists and objects as JSON. What is wrong is not written.
 
     The file is replaced as a whole; what else is in it stays. A design's own setting is DESIGN.KEY.
+
+    JSON: {file, setting}
     """
     if (part := _part(key)) is not None:
         design, member = part
@@ -33,7 +35,10 @@ def set_(key: str, value: str) -> None:
 @command("unset", "Take a setting out of config.json, so that its default holds again.")
 @click.argument("key", metavar="KEY")
 def unset(key: str) -> None:
-    """Also a KEY that is no setting, where config.json holds it by mistake."""
+    """Also a KEY that is no setting, where config.json holds it by mistake.
+
+    JSON: {file, setting}
+    """
     if (part := _part(key)) is not None:
         design, member = part
         _tell(key, save_part(_file(), design.name, design.settings, {}, unset=[member]), f"{design.name}.")
@@ -88,10 +93,11 @@ def _line(row: dict[str, Any]) -> str:
 
 # A value such as -1 is a value, and refused as one, not taken for an option.
 set_.context_settings["ignore_unknown_options"] = True
+_KEYS = "\n\nJSON: {file, settings: [{key, value, default, range, unit, source, description}]}"
 config = CommandGroup(
     "config",
     {"set": set_, "unset": unset},
-    help=f"{COMMANDS['config'][1]}\n\nSettings stand in config.json in the home, camelCase or snake_case.",
+    help=f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}",
     params=[*common_options()],
     invoke_without_command=True,
     callback=_show,

@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
+from theorex_lab.cli import open_lab
 from theorex_lab.clock import to_microseconds
-from theorex_lab.console import emit, fail, keeps_secrets, printable, tends_project
+from theorex_lab.console import command, emit, fail, keeps_secrets, printable, tends_project
 from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import FilesThere
 
@@ -50,6 +50,8 @@ def export(
 
     With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
     text); the first line holds the hash of the others. What was erased stays without its body.
+
+    JSON: {folder, files, notes}; with --events {file, events, sha256, redacted}
     """
     if events is None and (redact or redact_seed is not None):
         raise click.UsageError("--redact and --redact-seed are of --events FILE")
@@ -65,7 +67,7 @@ def export(
             raise
         click.echo(printable(str(error)), err=True)
         if not click.confirm("Replace them?", default=False, err=True):
-            fail("nothing was exported", as_json=bool(click.get_current_context().obj.get("as_json")))
+            fail("nothing was exported")
         done = write(replace=True)
     lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
     lines.append(NO_BACKUP)
@@ -73,7 +75,7 @@ def export(
 
 
 @command("import")
-@agent_option("Whose the records are that name nobody.", default="main", show_default=True)
+@agent_option("Whose the records are that name nobody.", default="main")
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
 @click.option(
@@ -89,6 +91,8 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come in.
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
+
+    JSON: {files, imported, skipped}; with --events {file, imported, known, left_out, problems, …}
     """
     if events is None and dry_run:
         raise click.UsageError("--dry-run is of --events FILE")
@@ -105,7 +109,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
     problems = [problem for report in reports for problem in report.problems]
     # Where nothing was new nor there already, all that the files hold was refused.
     if problems and (strict or not result["imported"] + result["skipped"]):
-        fail("; ".join(problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
+        fail("; ".join(problems), **result)
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     emit(result, "\n".join([*lines, *problems]))
 
@@ -130,7 +134,7 @@ def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -
         report = lab.import_events(file, **how, progress=tell)
     result = asdict(report)
     if report.problems and (strict or not report.imported + report.known):
-        fail("; ".join(report.problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
+        fail("; ".join(report.problems), **result)
     left = ", ".join(f"{count} {kind}" for kind, count in sorted(report.left_out.items()))
     lines = [f"{report.imported:8d} new, {report.known} there already  {file}"] + [f"left out: {left}"] * bool(left)
     emit(result, "\n".join([*lines, *report.problems, *["(a dry run: nothing was kept)"] * report.dry_run]))
@@ -152,7 +156,10 @@ def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
     "--before", required=True, metavar="DATE", help="YYYY-MM-DD, or a time with its offset; older events move."
 )
 def archive(before: str) -> None:
-    """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before."""
+    """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before.
+
+    JSON: {events, segments}
+    """
     moment = to_microseconds(f"{before}T00:00:00Z" if _DAY.fullmatch(before) else before)
     lab = open_lab()
     done = lab.archive(moment, project=lab.home.project or None)

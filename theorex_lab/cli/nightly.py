@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, fail, one_row, tends_project
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, fail, given_options, one_row, tends_project
 from theorex_lab.console.agents import agent_option
+from theorex_lab.console.options import REVIEWER
 from theorex_lab.errors import InvalidInput
 
 ALL = "all"
@@ -27,6 +28,8 @@ _TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 def policy_snapshot(reason: str) -> None:
     """A policy is every setting that decides what is remembered and which model is asked; kept with it is how it scores
     on the later half of the recorded outcomes and calls.
+
+    JSON: {number, settings, metrics, reason, parent}
     """
     from theorex_lab.evolution.gate import score_policy
     from theorex_lab.evolution.policy import policy_settings, snapshot
@@ -41,7 +44,10 @@ def policy_snapshot(reason: str) -> None:
 
 @command("policy-list")
 def policy_list() -> None:
-    """In the order in which they were kept; the last one that `policy-rollback` or the gate kept is in force."""
+    """In the order in which they were kept; the last one that `policy-rollback` or the gate kept is in force.
+
+    JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}
+    """
     from theorex_lab.evolution.policy import policies, policy_settings
 
     lab = open_lab()
@@ -57,7 +63,10 @@ def policy_list() -> None:
 @command("policy-rollback")
 @click.argument("number", type=int, metavar="N")
 def policy_rollback(number: int) -> None:
-    """Settings that do not belong to a policy stay as they are. What was in force is kept, so that this can be undone."""
+    """Settings that do not belong to a policy stay as they are. What was in force is kept, so that this can be undone.
+
+    JSON: {number, settings, metrics, reason, parent}
+    """
     from theorex_lab.evolution.policy import rollback
 
     lab = open_lab()
@@ -69,6 +78,8 @@ def policy_rollback(number: int) -> None:
 def gate() -> None:
     """A policy is proposed from the earlier half of what was recorded, and judged on the later half: put in force where
     it gains gateMargin, held where there are fewer than gateMinSamples records. Repeating changes nothing.
+
+    JSON: {gated: [{part, decision, before, after, n, proposed, policy}]}
     """
     from theorex_lab.evolution.gate import gate as judge
     from theorex_lab.evolution.nightly import told
@@ -80,17 +91,13 @@ def gate() -> None:
 
 @command("nightly")
 @tends_project
-@agent_option("The agent, or all.", default=ALL, show_default=True)
-@click.option(
-    "--reviewer",
-    type=click.Choice(["auto", "heuristic", "model"]),
-    default="auto",
-    show_default=True,
-    help="auto: a model where one of the setting `reviewers` accepts a connection, else by rules.",
-)
+@agent_option("The agent, or all.", default=ALL)
+@REVIEWER
 def nightly(agent: str, reviewer: str) -> None:
     """They are review, refine, gate, scan, graduate, promote and boot-inject. A step that fails does not stop the others, and ends
     the command with 1. Repeating changes nothing; where a night is under way already, nothing is done.
+
+    JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}
     """
     lab = open_lab()
     report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
@@ -101,24 +108,26 @@ def nightly(agent: str, reviewer: str) -> None:
     if report.ok:
         emit(report.to_dict(), "\n".join(lines))
         return
-    as_json = bool(click.get_current_context().ensure_object(dict).get("as_json"))
-    if not as_json:
+    if not given_options().get("as_json"):
         emit({}, "\n".join(lines))
     failed = ", ".join(each.name for each in report.steps if not each.ok)
-    fail(f"these steps of the night failed: {failed}", as_json=as_json, **report.to_dict())
+    fail(f"these steps of the night failed: {failed}", **report.to_dict())
 
 
 @command("schedule")
 @click.option("--print", "kind", type=click.Choice(["cron", "systemd"]), required=True, help="For which scheduler.")
-@click.option("--at", default="03:00", show_default=True, metavar="HH:MM", help="When, in the machine's own time.")
+@click.option("--at", default="03:00", metavar="HH:MM", help="When, in the machine's own time.")
 def schedule(kind: str, at: str) -> None:
-    """Prints what runs `nightly` every day, with this environment's command and home; installs nothing."""
+    """Prints what runs `nightly` every day, with this environment's command and home; installs nothing.
+
+    JSON: {kind, files}
+    """
     from theorex_lab.lab import DEFAULT_HOME
 
     found = _TIME.fullmatch(at)
     if found is None:
         raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
-    given = click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME")
+    given = given_options().get("home") or os.environ.get("THEOREX_HOME")
     home = str(Path(given or DEFAULT_HOME).expanduser().absolute())
     words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]
     if any(character in word for word in words for character in "\r\n"):

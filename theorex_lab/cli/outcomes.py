@@ -1,4 +1,4 @@
-"""Commands of outcomes and what watches the memory: outcome, judge, evolve-status, audit, drift, context-monitor, moment."""
+"""Commands of outcomes and what watches the memory: outcome, judge, evolve-status, audit."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, keeps_secrets, one_row
-from theorex_lab.console.agents import agent_option, own_agent
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, keeps_secrets, one_row
+from theorex_lab.console.agents import own_agent
 from theorex_lab.console.number import Number
+from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, SESSION
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
 
-_AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
-_ANY_AGENT = agent_option("Only this agent's; default: all agents'.")
-
 
 @command("outcome")
-@_AGENT
+@OWN_AGENT
 @click.option("--decision", default=None, help="What was decided.")
 @click.option("--result", default=None, help="What came of it.")
 @click.option("--success", "succeeded", is_flag=True, help="It went well.")
@@ -33,7 +31,7 @@ _ANY_AGENT = agent_option("Only this agent's; default: all agents'.")
 @click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
 @click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
 @click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be given several times.")
-@click.option("--session", default="", help="The session it belongs to.")
+@SESSION
 @click.option("--judge", "judged", is_flag=True, help="Ask the judge at once, a model of the setting reviewers.")
 @click.option(
     "--trace-id", default=None, metavar="ID", help="The call that it is about, which no --outcome-id was given."
@@ -47,6 +45,8 @@ def outcome(
     """A new one needs --decision, --result, and --success or --fail; with --trace-id the decision is the task of the
     call, and how it went counts for its model. With --id success, score and thumb may be set anew: what was recorded
     stays, the correction is an event of its own.
+
+    JSON: {outcome_id, score}, with --judge also judge_score and problem
     """
     given: dict[str, Any] = {
         "success": _either(succeeded, failed, "--success", "--fail"),
@@ -92,10 +92,13 @@ def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str
 
 
 @command("judge")
-@_ANY_AGENT
+@ANY_AGENT
 @click.option("--pending", is_flag=True, help="The outcomes that no judge has scored.")
 def judge(agent: str | None, pending: bool) -> None:
-    """The models of the setting reviewers are asked in their order. What they do not answer usably stays pending."""
+    """The models of the setting reviewers are asked in their order. What they do not answer usably stays pending.
+
+    JSON: {judged: [{outcome_id, judge_score, score}], pending, problems}
+    """
     if not pending:
         raise click.UsageError("Give --pending; one outcome is judged by `theorex outcome --id ID --judge`.")
     lab = open_lab()
@@ -114,10 +117,13 @@ def judge(agent: str | None, pending: bool) -> None:
 
 
 @command("evolve-status")
-@_ANY_AGENT
-@click.option("--n", "--count", "count", type=click.IntRange(min=0), default=10, show_default=True, help="How many of the latest outcomes to show.")  # fmt: skip
+@ANY_AGENT
+@click.option("--n", "--count", "count", type=click.IntRange(min=0), default=10, help="Show the latest so many.")
 def evolve_status(agent: str | None, count: int) -> None:
-    """Win rates by tag with 95 % intervals and trends; outcomes, failures that wait for a review, those reviewed."""
+    """Win rates by tag with 95 % intervals and trends; outcomes, failures that wait for a review, those reviewed.
+
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, low, high, trend}], queue, reviewed, recent}
+    """
     from dataclasses import asdict
 
     from theorex_lab.evolution.outcomes import Outcomes
@@ -146,11 +152,13 @@ def evolve_status(agent: str | None, count: int) -> None:
 
 @command("audit")
 @click.option("--since", default=None, metavar="ISO", help="Only what happened from this time on.")
-@click.option("--kind", "kinds", multiple=True, help="Such as tier_change, sentiment_flip, prune; may be given several times.")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="The latest so many.")
+@click.option("--kind", "kinds", multiple=True, help="Such as tier_change, sentiment_flip; may be repeated.")
+@click.option("--limit", type=click.IntRange(min=0), default=100, help="The latest so many.")
 def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     """Read from the journal: tier changes, flips of sentiment, graduations, prunes, moments, outcomes, reviews, gates,
     erasures; oldest first.
+
+    JSON: {entries: [{at, agent, kind, detail}]}
     """
     from theorex_lab.clock import to_microseconds
     from theorex_lab.evolution.audit import audit as read

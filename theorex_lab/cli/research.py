@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, given_options
+from theorex_lab.console.options import SEED
 from theorex_lab.errors import StorageError, TheorexError
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
@@ -22,9 +23,7 @@ EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
     "--format", "log_format", type=click.Choice(["git", "git-touches", "jsonl", "csv"]), default=None,
     help="The log's format; default by its name.",
 )  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the bootstrap intervals."
-)
+@SEED
 @click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
 def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
     """The last third of the events is scored; law, parameters and thresholds are chosen on the part before it only: the
@@ -33,6 +32,8 @@ def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
     Then the whole log is replayed: what the context would have cost, and how much of what was used again would have been
     absent from it, under the default, under the fitted law, and under those half-lives and thresholds that none beats in
     both (with --json: frontier). The chosen point of these is the one that forgets least at no higher cost than the default's.
+
+    JSON: {law, params, scores, n_scored, costs, frontier, chosen_point, config, adopted, …}
     """
     from theorex_lab.config import save_settings
     from theorex_lab.experiments.scores.access import load_log
@@ -68,17 +69,18 @@ def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
 
 @command("tour")
 @click.option("--repo", metavar="PATH", default=".", help="A git repository; default: the one you stand in.")
-@click.option("--output", metavar="F", default="tour.html", show_default=True, help="The page that is written.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the bootstrap intervals."
-)
+@click.option("--output", metavar="F", default="tour.html", help="The page that is written.")
+@SEED
 def tour(repo: str, output: str, seed: int) -> None:
-    """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched."""
+    """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched.
+
+    JSON: {source, law, params, scores, concepts, tiers, context_tokens, seconds, page, …}
+    """
     from theorex_lab.clock import to_microseconds
     from theorex_lab.experiments.tour import run_tour
     from theorex_lab.journal.files import write_atomically
 
-    now = click.get_current_context().ensure_object(dict).get("now")
+    now = given_options().get("now")
     found = run_tour(Path(repo), now=to_microseconds(now) if now else None, seed=seed)
     file = Path(output)
     try:
@@ -117,6 +119,8 @@ def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, mor
     `kill` or a terminal that closes, it ends what it has started, kernels too.
 
     What stands after -- goes to the server as it is, for instance: theorex lab -- --allow-root
+
+    JSON: {folder, command}
     """
     if voila:
         _require_voila()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, one_row, printable
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, one_row, printable
 from theorex_lab.console.agents import agent_option
 from theorex_lab.console.number import DAYS, PERCENT, TOKENS
 
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 @click.option("--tokens", "query_tokens", type=TOKENS, default=0, help="Length of the query; default: estimated.")
 @click.argument("query", nargs=-1, required=True)
 def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
-    """Role preference, energy, confidence matrix, heuristic, in that order; each says what it did. Nothing is called."""
+    """Role preference, energy, confidence matrix, heuristic, in that order; each says what it did. Nothing is called. A query
+    whose first word is the name of a command in this group goes after `--`: theorex route -- roles of a cache
+
+    JSON: {query_type, tier, model, confidence, reasons, fallbacks}
+    """
     asker = agent or os.environ.get("THEOREX_AGENT") or None
     decision = open_lab().route(" ".join(query), agent=asker, **details)
     head = f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type}, confidence {decision.confidence:.2f})"
@@ -36,7 +40,10 @@ def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
 @command("role-route")
 @click.argument("query", nargs=-1, required=True)
 def role_route(query: tuple[str, ...]) -> None:
-    """The operative with the highest priority that takes this type of query, else the orchestrator."""
+    """The operative with the highest priority that takes this type of query, else the orchestrator.
+
+    JSON: {agent, role, model, query_type, reason}
+    """
     from theorex_lab.routing.heuristic import classify
     from theorex_lab.routing.roles import route_to_agent
 
@@ -54,7 +61,10 @@ def role_route(query: tuple[str, ...]) -> None:
 
 @command("roles")
 def roles() -> None:
-    """They are set in config.json, under roles."""
+    """They are set in config.json, under roles.
+
+    JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
+    """
     found = [role.model_dump() for role in open_lab().settings.roles]
     table = [["agent", "role", "priority", "model", "takes"]]
     for each in found:
@@ -64,11 +74,12 @@ def roles() -> None:
 
 
 @command("energy-check")
-@click.option(
-    "--complexity", type=click.Choice(["low", "high"]), default="high", show_default=True, help="How hard the query is."
-)
+@click.option("--complexity", type=click.Choice(["low", "high"]), default="high", help="How hard the query is.")
 def energy_check(complexity: Complexity) -> None:
-    """On battery no large model runs for what is of low complexity, nor below batteryThreshold."""
+    """On battery no large model runs for what is of low complexity, nor below batteryThreshold.
+
+    JSON: {percent, on_battery, source, allowed, reason}
+    """
     from theorex_lab.routing import energy
 
     settings, power = open_lab().settings, energy.read_power()
@@ -85,7 +96,10 @@ def energy_check(complexity: Complexity) -> None:
 @command("trace-stats")
 @agent_option("Only this agent's calls.")
 def trace_stats(agent: str | None) -> None:
-    """By query type and model: success with its 95 % interval, latency, tokens; lost calls and those that no model answered are counted apart."""
+    """By query type and model: success with its 95 % interval, latency, tokens; lost calls and those that no model answered are counted apart.
+
+    JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable, …}], open}
+    """
     found = open_lab().trace_stats(agent=agent)
     rows = found.rows()
     table = [
@@ -102,7 +116,10 @@ def trace_stats(agent: str | None) -> None:
 
 @command("matrix-build")
 def matrix_build() -> None:
-    """Takes in what other processes have recorded since, and keeps the result for the next start."""
+    """Takes in what other processes have recorded since, and keeps the result for the next start.
+
+    JSON: {records, cells}
+    """
     from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, evidence_view
 
     lab = open_lab()
@@ -126,6 +143,8 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it went wrong. Cells without enough runs
     are dimmed: they have no score and are not used. Runs that were imported without --trust-own stand below; no query is
     routed by them.
+
+    JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score, usable, …}], heard}
     """
     lab = open_lab()
     rows = lab.matrix(half_life_days=half_life_days, min_samples=min_samples).rows()

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.console import command as declared
-from theorex_lab.console import emit, keeps_secrets, one_row, open_lab, reads_project, tends_project
-from theorex_lab.console.agents import agent_option, nearest, note, own_agent
-from theorex_lab.console.number import CONCEPT_ID, PERCENT, RESULTS
-from theorex_lab.designs.theorex.command_names import COMMANDS
+from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, reads_project, tends_project
+from theorex_lab.console.agents import nearest, note, own_agent
+from theorex_lab.console.number import CONCEPT_ID, PERCENT
+from theorex_lab.console.options import ANY_AGENT, LIMIT, OWN_AGENT, SESSION
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_session
 from theorex_lab.memory.transcript import keep_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from theorex_lab.console import Command
     from theorex_lab.designs.theorex.face import Theorex
     from theorex_lab.memory.context import Context
-
-_AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
-_ANY_AGENT = agent_option("The agent's id; default: all agents.")
-
-
-def command(name: str) -> Callable[[Callable[..., Any]], Command]:
-    """Declare the function below as the command `name` of the table."""
-    return declared(name, COMMANDS[name])
-
-
-def _alias(known: Command, name: str) -> Command:
-    """The same command under another name of the table."""
-    made = copy(known)
-    made.name, made.short_help = name, COMMANDS[name]
-    made.help = f"{COMMANDS[name]}\n\n{known.help}"
-    return made
 
 
 def _theorex() -> Theorex:
@@ -50,9 +28,12 @@ def _theorex() -> Theorex:
 
 @command("scan")
 @tends_project
-@_ANY_AGENT
+@ANY_AGENT
 def scan(agent: str | None) -> None:
-    """Running it twice at one time changes nothing."""
+    """Running it twice at one time changes nothing.
+
+    JSON: {tiers, changed, slept, links_dropped}
+    """
     found = _theorex().scan(agents=None if agent is None else [agent])
     tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count) or "nothing to scan"
     text = f"{tiers}\n{found.changed} changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
@@ -61,25 +42,28 @@ def scan(agent: str | None) -> None:
 
 @command("prune")
 @tends_project
-@_ANY_AGENT
+@ANY_AGENT
 def prune(agent: str | None) -> None:
-    """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were stays in the journal."""
+    """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were stays in the journal.
+
+    JSON: {pruned}
+    """
     count = _theorex().prune(agents=None if agent is None else [agent])
     emit({"pruned": count}, f"{count} concepts pruned")
 
 
-scan_agent, prune_agent = _alias(scan, "scan-agent"), _alias(prune, "prune-agent")
-
-
 @command("flush")
 @tends_project
-@_AGENT
+@OWN_AGENT
 @click.option("--session", default=None, help="The session; default: all of the agent's.")
 @click.option(
     "--transcript", metavar="F", help="Keep last messages that its turns lack from this file; with --session."
 )
 def flush(agent: str | None, session: str | None, transcript: str | None) -> None:
-    """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing."""
+    """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing.
+
+    JSON: {sessions, kept, let_go}
+    """
     theorex, name = _theorex(), own_agent(agent)
     if transcript is not None:
         if not session:
@@ -97,30 +81,39 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
 
 @command("graduate")
 @tends_project
-@_AGENT
+@OWN_AGENT
 def graduate(agent: str | None) -> None:
-    """Seven UTC days in a row with a best score of at least graduationThreshold, within the last fourteen."""
+    """Seven UTC days in a row with a best score of at least graduationThreshold, within the last fourteen.
+
+    JSON: {graduated: [label]}
+    """
     labels = _theorex().graduate(agent=own_agent(agent))
     emit({"graduated": labels}, "\n".join(labels) or "nothing graduates")
 
 
 @command("promote")
 @tends_project
-@_AGENT
+@OWN_AGENT
 @click.option(
     "--force", "forced", type=CONCEPT_ID, multiple=True, metavar="ID", help="Promote this concept_id in any case."
 )
 def promote(agent: str | None, forced: tuple[int, ...]) -> None:
-    """Concepts above promotionThreshold; doing it twice changes nothing."""
+    """Concepts above promotionThreshold; doing it twice changes nothing.
+
+    JSON: {concepts, links}
+    """
     done = _theorex().promote(agent=own_agent(agent), force=forced)
     emit(done._asdict(), f"{done.concepts} concepts and {done.links} links promoted or brought up to date")
 
 
 @command("query-shared")
-@click.option("-k", "limit", type=RESULTS, default=10, show_default=True, help="How many results at most.")
+@LIMIT
 @click.argument("query", nargs=-1)
 def query_shared(query: tuple[str, ...], limit: int) -> None:
-    """Counts are the sum of what the agents counted themselves. Without a query the best of all are listed."""
+    """Counts are the sum of what the agents counted themselves. Without a query the best of all are listed.
+
+    JSON: {hits: [{text, count, agent, tier}]}
+    """
     found = _theorex().query_shared(" ".join(query), limit=limit)
     hits = [{"text": each.text, "count": each.count, "agent": each.agent, "tier": each.tier} for each in found]
     lines = [f"{each.tier:<8} x{each.count:<4} {each.text}  ({each.agent})" for each in found]
@@ -129,10 +122,13 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
 
 @command("flash-inject")
 @reads_project
-@_AGENT
+@OWN_AGENT
 @click.option("--session", required=True, help="The running session.")
 def flash_inject(agent: str | None, session: str) -> None:
-    """Up to ten ACTIVE concepts and the five that flushes kept last."""
+    """Up to ten ACTIVE concepts and the five that flushes kept last.
+
+    JSON: {text}
+    """
     theorex, name = _theorex(), own_agent(agent)
     context = theorex.flash_context(check_session(session), agent=name)
     _note_given(theorex, "flash_inject", context, name, session)
@@ -141,10 +137,13 @@ def flash_inject(agent: str | None, session: str) -> None:
 
 @command("boot-aware")
 @reads_project
-@_AGENT
-@click.option("--model", default="default", show_default=True, help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
+@OWN_AGENT
+@click.option("--model", default="default", help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
 def boot_aware(agent: str | None, model: str) -> None:
-    """A model without a budget of its own gets the default's."""
+    """A model without a budget of its own gets the default's.
+
+    JSON: {text, concepts, fixes, agents, tokens, items, model}
+    """
     from theorex_lab.designs.theorex.context import BUDGETS
 
     theorex, name = _theorex(), own_agent(agent)
@@ -161,20 +160,26 @@ def boot_aware(agent: str | None, model: str) -> None:
 @command("confirm")
 @click.argument("observation_id", metavar="ID")
 def confirm(observation_id: str) -> None:
-    """ID is what the context shows of it, or whole. From the next context on it stands among the known fixes."""
+    """ID is what the context shows of it, or whole. From the next context on it stands among the known fixes.
+
+    JSON: {observation_id, text}
+    """
     found = _theorex().confirm(observation_id)
     emit(found._asdict(), f"{found.observation_id}\nconfirmed: {one_row(found.text)}")
 
 
 @command("moment")
-@_AGENT
-@click.option("--ref", "refs", multiple=True, metavar="FILE:LINE", help="A place it tells of; may be given several times.")  # fmt: skip
+@OWN_AGENT
+@click.option("--ref", "refs", multiple=True, metavar="FILE:LINE", help="A place it tells of; may be repeated.")
 @click.option("--git", is_flag=True, help="Refer to the files that `git diff` names in this folder too.")
-@click.option("--session", default="", help="The session it belongs to.")
+@SESSION
 @click.argument("story", nargs=-1, required=True)
 @keeps_secrets
 def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, story: tuple[str, ...]) -> None:
-    """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`."""
+    """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`.
+
+    JSON: {event_id, concepts, refs}
+    """
     from theorex_lab.designs.theorex.moments import changed_files, check_refs
 
     places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
@@ -187,9 +192,12 @@ def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, st
 
 
 @command("drift")
-@_AGENT
+@OWN_AGENT
 def drift(agent: str | None) -> None:
-    """Coverage is the share of the concepts of the agent's moments that are still ACTIVE."""
+    """Coverage is the share of the concepts of the agent's moments that are still ACTIVE.
+
+    JSON: {agent, coverage, state, anchors, active, left}
+    """
     name = own_agent(agent)
     found = _theorex().drift(agent=name)
     text = f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
@@ -197,13 +205,16 @@ def drift(agent: str | None) -> None:
 
 
 @command("context-monitor")
-@_AGENT
+@OWN_AGENT
 @click.option("--session", required=True, help="The session whose context it is.")
 @click.option(
     "--context", "context_pct", type=PERCENT, required=True, metavar="N", help="Percent of the context in use."
 )
 def context_monitor(agent: str | None, session: str, context_pct: float) -> None:
-    """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed."""
+    """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed.
+
+    JSON: {fired, context_pct, calls, written}
+    """
     found = _theorex().check_context(session, context_pct, agent=own_agent(agent))
     done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
     emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
