@@ -29,7 +29,7 @@ def policy_snapshot(reason: str) -> None:
     """A policy is every setting that decides what is remembered and which model is asked; kept with it is how it scores
     on the later half of the recorded outcomes and calls.
 
-    JSON: {number, settings, metrics, reason, parent}
+    JSON: {number, at, settings, metrics, reason, parent, …}
     """
     from theorex_lab.evolution.gate import score_policy
     from theorex_lab.evolution.policy import policy_settings, snapshot
@@ -65,7 +65,7 @@ def policy_list() -> None:
 def policy_rollback(number: int) -> None:
     """Settings that do not belong to a policy stay as they are. What was in force is kept, so that this can be undone.
 
-    JSON: {number, settings, metrics, reason, parent}
+    JSON: {number, at, settings, metrics, reason, parent, …}
     """
     from theorex_lab.evolution.policy import rollback
 
