@@ -22,16 +22,11 @@ from theorex_lab.serve.signals import ended_in_order
     "context_pct",
     type=PERCENT,
     default=50.0,
-    help="Percent of the agent's context in use; below dispatchContextPct nothing is called.",
+    help="Percent of the agent's context in use; nothing is called below dispatchContextPct.",
 )
-@click.option("--tokens", "query_tokens", type=TOKENS, default=None, help="Length of the task; default: estimated.")
-@click.option(
-    "--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer. May be given several times."
-)
-@click.option(
-    "--outcome-id", default=None, metavar="ID",
-    help="The outcome that the trace is linked to; where that says later that it went wrong, so did the call in the matrix.",
-)  # fmt: skip
+@click.option("--tokens", "query_tokens", type=TOKENS, help="Length of the task; default: estimated.")
+@click.option("--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer; may be repeated.")
+@click.option("--outcome-id", metavar="ID", help="The outcome that the trace is linked to; its failure is the call's.")
 @SESSION
 @click.argument("task", nargs=-1, required=True)
 @keeps_secrets
@@ -66,12 +61,7 @@ def trace_show(trace_id: str) -> None:
 
 @command("model")
 @click.argument("action", type=click.Choice(["start", "stop", "status"]))
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65_535),
-    default=None,
-    help="Where it is to listen; default: any port that is free.",
-)
+@click.option("--port", type=click.IntRange(1, 65_535), help="Where it is to listen; default: any port that is free.")
 def model(action: str, port: int | None) -> None:
     """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs.
 
@@ -84,18 +74,19 @@ def model(action: str, port: int | None) -> None:
         local_model.start(home, port=port)
     elif action == "stop":
         local_model.stop(home)
-    running = local_model.status(home)
-    result = {
+    running, installed = local_model.status(home), local_model.installed()
+    result: dict[str, Any] = {
         "running": running is not None,
-        "url": running.url if running else None,
-        "pid": running.pid if running else None,
+        "url": None,
+        "pid": None,
         "model": local_model.MODEL,
-        "installed": local_model.installed(),
+        "installed": installed,
     }
+    text = f"{local_model.MODEL} does not run" if installed else local_model.INSTALL
     if running is not None:
-        emit(result, f"{running.model} runs at {running.url}, process {running.pid}")
-    else:
-        emit(result, f"{local_model.MODEL} does not run" if result["installed"] else local_model.INSTALL)
+        result |= {"url": running.url, "pid": running.pid}
+        text = f"{running.model} runs at {running.url}, process {running.pid}"
+    emit(result, text)
 
 
 def _timeline(trace: dict[str, Any]) -> list[str]:

@@ -20,7 +20,6 @@ _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs 
 @click.argument("part", type=click.Choice(["routing", "failures"]))
 @click.option(
     "--dataset",
-    default=None,
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld.",
 )
@@ -99,9 +98,7 @@ def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
 @command("record-runs")
 @click.option("--output", metavar="FILE", default="local_runs.jsonl.gz", help="The file that is written.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each task, each with its seed.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=None, help="Only the first tasks, the query types in turn."
-)
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first tasks, the query types in turn.")
 @click.option("--allow-unsafe", is_flag=True, help="Run code of the model even where it can reach files and network.")
 def record_runs(output: str, repeat: int, limit: int | None, allow_unsafe: bool) -> None:
     """The offline model in two configurations, and rules without a model, answer the project's own tasks. Needs the

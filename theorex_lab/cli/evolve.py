@@ -47,7 +47,7 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
 @command("evolve-review")
 @_AGENT
 @REVIEWER
-@click.option("--days", type=Number(min=0, min_open=True, max=3_650), default=None, help="Default: evolveWindowDays.")
+@click.option("--days", type=Number(min=0, min_open=True, max=3_650), help="Default: evolveWindowDays.")
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.

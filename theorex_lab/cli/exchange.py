@@ -21,6 +21,7 @@ from theorex_lab.errors import FilesThere
 
 NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."
 _EVENTS_A_STEP = 1_000
+_PATH = click.Path(path_type=Path)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -28,16 +29,11 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 @tends_project
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
-@click.option(
-    "--events", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write every event of the journal into one file instead, .jsonl.gz or .jsonl.",
-)  # fmt: skip
+@click.option("--events", metavar="FILE", type=_PATH, help="Write every event into this file, .jsonl.gz or .jsonl.")
 @click.option("--redact", is_flag=True, help="With --events: replace texts, paths and names by tokens.")
 @click.option("--redact-seed", metavar="TEXT", help="The same tokens for the same seed, which must be kept secret.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-def export(
-    folder: Path | None, agent: str | None, replace: bool, events: Path | None, redact: bool, redact_seed: str | None
-) -> None:
+def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None, **redaction: Any) -> None:
     """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
@@ -53,11 +49,11 @@ def export(
 
     JSON: {folder, files, notes}; with --events {file, events, sha256, redacted}
     """
-    if events is None and (redact or redact_seed is not None):
-        raise click.UsageError("--redact and --redact-seed are of --events FILE")
     if events is not None:
-        _export_events(folder, events, agent=agent, replace=replace, redact=redact, redact_seed=redact_seed)
+        _export_events(folder, events, agent=agent, replace=replace, **redaction)
         return
+    if redaction["redact"] or redaction["redact_seed"] is not None:
+        raise click.UsageError("--redact and --redact-seed are of --events FILE")
     lab = open_lab()
     write = partial(lab.export_files, folder, agent=agent)
     try:
@@ -78,12 +74,9 @@ def export(
 @agent_option("Whose the records are that name nobody.", default="main")
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
-@click.option(
-    "--events", metavar="FILE", type=click.Path(path_type=Path),
-    help="Take in a file of events: captures as heard, or with --trust-own the whole journal.",
-)  # fmt: skip
+@click.option("--events", metavar="FILE", type=_PATH, help="Take in a file of events: captures as heard, or all.")
 @click.option("--dry-run", is_flag=True, help="With --events: say what would be taken in; nothing is kept.")
-@click.argument("path", metavar="[PATH]", required=False, type=click.Path(path_type=Path))
+@click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events: Path | None, dry_run: bool) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
@@ -94,11 +87,11 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
 
     JSON: {files, imported, skipped}; with --events {file, imported, known, left_out, problems, …}
     """
-    if events is None and dry_run:
-        raise click.UsageError("--dry-run is of --events FILE")
     if events is not None:
         _import_events(path, events, trust_own=trust_own, dry_run=dry_run, strict=strict)
         return
+    if dry_run:
+        raise click.UsageError("--dry-run is of --events FILE")
     lab = open_lab()
     reports = lab.import_files(path, agent=agent, trust_own=trust_own)
     result: dict[str, Any] = {
@@ -152,9 +145,7 @@ def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
 
 @command("archive")
 @tends_project
-@click.option(
-    "--before", required=True, metavar="DATE", help="YYYY-MM-DD, or a time with its offset; older events move."
-)
+@click.option("--before", required=True, metavar="DATE", help="A day, or a time with its offset; older events move.")
 def archive(before: str) -> None:
     """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before.
 

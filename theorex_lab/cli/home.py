@@ -105,7 +105,7 @@ def _render_context() -> None:
 @tends_project
 @click.argument("ids", nargs=-1)
 @agent_option("Everything of this agent.")
-@click.option("--match", default=None, help="Everything whose body or session id holds this text.")
+@click.option("--match", help="Everything whose body or session id holds this text.")
 @click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
 def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool) -> None:
     """By event id, agent or text; with --project what all that is given applies to. It follows lineage to what was derived,

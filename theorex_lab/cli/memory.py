@@ -20,7 +20,7 @@ from theorex_lab.memory.observation import TYPES
 @click.option("--type", "observation_type", default="discovery", help="Such as decision, discovery, trace_fix.")
 @click.option("--source", default="agent", help="Where the text came from: user, agent, model, tool, import.")
 @SESSION
-@click.option("--tag", "tags", multiple=True, help="A tag; may be given several times.")
+@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
 @click.argument("text", nargs=-1, required=True)
 @keeps_secrets
 def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
@@ -43,8 +43,8 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("--all-agents", is_flag=True, help="What all agents remember, not only one and the shared web.")
 @LIMIT
 @click.option("--cold", is_flag=True, help="Find sleeping items too.")
-@click.option("--tag", default=None, help="Only what carries this tag.")
-@click.option("--kind", "kinds", multiple=True, help="Only items of this kind; may be given several times.")
+@click.option("--tag", help="Only what carries this tag.")
+@click.option("--kind", "kinds", multiple=True, help="Only items of this kind; may be repeated.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
 @click.argument("query", nargs=-1, required=True)
 def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any) -> None:
@@ -96,7 +96,7 @@ def status(agent: str | None) -> None:
 
 @command("boot-inject")
 @reads_project
-@click.option("--output", metavar="F", default=None, help="The file; default SHARED_CONTEXT.md in the home.")
+@click.option("--output", metavar="F", help="The file; default SHARED_CONTEXT.md in the home.")
 def boot_inject(output: str | None) -> None:
     """The file is replaced as a whole. A project's context is also kept in the home's folder contexts, for its sessions.
 
@@ -113,7 +113,7 @@ def boot_inject(output: str | None) -> None:
 
 
 @command("embed")
-@click.option("--limit", type=click.IntRange(min=0), default=None, help="At most so many; default: all.")
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many; default: all.")
 def embed(limit: int | None) -> None:
     """A search computes a few of them by itself; this computes the rest.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 import click
 
 from theorex_lab.cli import open_lab
-from theorex_lab.console import command, emit, fail, given_options, one_row, tends_project
+from theorex_lab.console import command, emit, fail, given_options, named_home, one_row, tends_project
 from theorex_lab.console.agents import agent_option
 from theorex_lab.console.options import REVIEWER
 from theorex_lab.errors import InvalidInput
@@ -36,9 +35,8 @@ def policy_snapshot(reason: str) -> None:
 
     lab = open_lab()
     metrics = score_policy(lab.home)
-    kept = snapshot(
-        lab.journal, policy_settings(lab.settings), at=lab.clock.now(), reason=reason, metrics=metrics
-    )  # fmt: skip
+    now = policy_settings(lab.settings)
+    kept = snapshot(lab.journal, now, at=lab.clock.now(), reason=reason, metrics=metrics)
     emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
 
 
@@ -105,13 +103,11 @@ def nightly(agent: str, reviewer: str) -> None:
         emit(report.to_dict(), f"another nightly is under way in {lab.folder}; nothing was done")
         return
     lines = [f"{'ok' if each.ok else 'FAILED':<6} {each.name:<11} {each.detail}" for each in report.steps]
-    if report.ok:
-        emit(report.to_dict(), "\n".join(lines))
-        return
-    if not given_options().get("as_json"):
-        emit({}, "\n".join(lines))
     failed = ", ".join(each.name for each in report.steps if not each.ok)
-    fail(f"these steps of the night failed: {failed}", **report.to_dict())
+    if report.ok or not given_options().get("as_json"):
+        emit(report.to_dict(), "\n".join(lines))
+    if not report.ok:
+        fail(f"these steps of the night failed: {failed}", **report.to_dict())
 
 
 @command("schedule")
@@ -122,13 +118,10 @@ def schedule(kind: str, at: str) -> None:
 
     JSON: {kind, files}
     """
-    from theorex_lab.lab import DEFAULT_HOME
-
     found = _TIME.fullmatch(at)
     if found is None:
         raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
-    given = given_options().get("home") or os.environ.get("THEOREX_HOME")
-    home = str(Path(given or DEFAULT_HOME).expanduser().absolute())
+    home = str(Path(named_home()).expanduser().absolute())
     words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]
     if any(character in word for word in words for character in "\r\n"):
         raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
@@ -167,9 +160,7 @@ def _systemd(words: list[str], at: str) -> dict[str, str]:
 def _unit_word(word: str) -> str:
     """One word as systemd reads it: quoted where it must be, with what is special in it doubled or escaped."""
     escaped = word.replace("%", "%%")
-    if re.fullmatch(r"[\w./%:=@+,-]+", escaped):
-        return escaped
-    return json.dumps(escaped, ensure_ascii=False)
+    return escaped if re.fullmatch(r"[\w./%:=@+,-]+", escaped) else json.dumps(escaped, ensure_ascii=False)
 
 
 def _metrics(metrics: dict[str, Any]) -> str:

@@ -23,20 +23,18 @@ if TYPE_CHECKING:
 
 @command("outcome")
 @OWN_AGENT
-@click.option("--decision", default=None, help="What was decided.")
-@click.option("--result", default=None, help="What came of it.")
+@click.option("--decision", help="What was decided.")
+@click.option("--result", help="What came of it.")
 @click.option("--success", "succeeded", is_flag=True, help="It went well.")
 @click.option("--fail", "failed", is_flag=True, help="It went wrong.")
-@click.option("--score", type=Number(0, 1), default=None, help="How well, from 0 to 1.")
+@click.option("--score", type=Number(0, 1), help="How well, from 0 to 1.")
 @click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
 @click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
-@click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be given several times.")
+@click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be repeated.")
 @SESSION
 @click.option("--judge", "judged", is_flag=True, help="Ask the judge at once, a model of the setting reviewers.")
-@click.option(
-    "--trace-id", default=None, metavar="ID", help="The call that it is about, which no --outcome-id was given."
-)
-@click.option("--id", "outcome_id", default=None, metavar="ID", help="Set right, or score, this outcome of before.")
+@click.option("--trace-id", metavar="ID", help="The call that it is about, dispatched without --outcome-id.")
+@click.option("--id", "outcome_id", metavar="ID", help="Set right, or score, this outcome of before.")
 @keeps_secrets
 def outcome(
     agent: str | None, decision: str | None, result: str | None, succeeded: bool, failed: bool, score: float | None,
@@ -85,9 +83,8 @@ def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str
         now = found.judged[0] if found.judged else done
         problem = found.problems.get(done.outcome_id)
         shown |= {"score": now.score, "judge_score": now.judge_score, "problem": problem}
-        text = f"{now.outcome_id}  score {now.score:.2f}" + (
-            f"\nthe judge did not score it: {problem}" if problem else ""
-        )
+        text = f"{now.outcome_id}  score {now.score:.2f}"
+        text += f"\nthe judge did not score it: {problem}" if problem else ""
     return shown, text
 
 
@@ -103,9 +100,8 @@ def judge(agent: str | None, pending: bool) -> None:
         raise click.UsageError("Give --pending; one outcome is judged by `theorex outcome --id ID --judge`.")
     lab = open_lab()
     found = _ask_judge(lab, lab.outcomes.pending(agent=agent))
-    judged = [
-        {"outcome_id": each.outcome_id, "judge_score": each.judge_score, "score": each.score} for each in found.judged
-    ]
+    keys = ("outcome_id", "judge_score", "score")
+    judged = [{key: getattr(each, key) for key in keys} for each in found.judged]
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
     lines = [f"{each.outcome_id}  judge {each.judge_score:.2f}, score {each.score:.2f}" for each in found.judged]
@@ -151,7 +147,7 @@ def evolve_status(agent: str | None, count: int) -> None:
 
 
 @command("audit")
-@click.option("--since", default=None, metavar="ISO", help="Only what happened from this time on.")
+@click.option("--since", metavar="ISO", help="Only what happened from this time on.")
 @click.option("--kind", "kinds", multiple=True, help="Such as tier_change, sentiment_flip; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=0), default=100, help="The latest so many.")
 def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from theorex_lab.cli import open_lab
+from theorex_lab.config import Tier
 from theorex_lab.console import command, emit, one_row, printable
 from theorex_lab.console.agents import agent_option
 from theorex_lab.console.number import DAYS, PERCENT, TOKENS
@@ -49,14 +50,9 @@ def role_route(query: tuple[str, ...]) -> None:
 
     query_type = classify(" ".join(query)).query_type
     choice = route_to_agent(query_type, open_lab().settings.roles)
-    result = {
-        "agent": choice.agent_id,
-        "role": choice.role,
-        "model": choice.model_preference,
-        "query_type": query_type,
-        "reason": choice.reason,
-    }
-    emit(result, f"{choice.agent_id} ({choice.role}, {choice.model_preference or 'any model'}): {choice.reason}")
+    agent, role, model = choice.agent_id, choice.role, choice.model_preference
+    result = {"agent": agent, "role": role, "model": model, "query_type": query_type, "reason": choice.reason}
+    emit(result, f"{agent} ({role}, {model or 'any model'}): {choice.reason}")
 
 
 @command("roles")
@@ -83,11 +79,7 @@ def energy_check(complexity: Complexity) -> None:
     from theorex_lab.routing import energy
 
     settings, power = open_lab().settings, energy.read_power()
-    allowed = {
-        "small": energy.allows("small", power, complexity, settings),
-        "medium": energy.allows("medium", power, complexity, settings),
-        "large": energy.allows("large", power, complexity, settings),
-    }
+    allowed = {tier: energy.allows(tier, power, complexity, settings) for tier in get_args(Tier)}
     reason = energy.veto(power, complexity, settings) or f"{energy.describe_power(power)}: every size may run"
     names = ", ".join(tier for tier, may in allowed.items() if may)
     emit({**asdict(power), "allowed": allowed, "reason": reason}, f"{names}  ({reason}; source: {power.source})")
@@ -132,14 +124,11 @@ def matrix_build() -> None:
 
 
 @command("matrix-show")
+@click.option("--half-life", "half_life_days", type=DAYS, metavar="DAYS", help="Default matrixHalfLifeDays.")
 @click.option(
-    "--half-life", "half_life_days", type=DAYS, default=None, metavar="DAYS",
-    help="Time in which evidence halves; default matrixHalfLifeDays.",
-)  # fmt: skip
-@click.option(
-    "--min-samples", type=click.IntRange(min=1), default=None, help="Runs that make a cell usable; default matrixMinSamples."
-)  # fmt: skip
-def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
+    "--min-samples", type=click.IntRange(min=1), help="Runs that make a cell usable; default matrixMinSamples."
+)
+def matrix_show(**how: Any) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it went wrong. Cells without enough runs
     are dimmed: they have no score and are not used. Runs that were imported without --trust-own stand below; no query is
     routed by them.
@@ -147,15 +136,11 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score, usable, …}], heard}
     """
     lab = open_lab()
-    rows = lab.matrix(half_life_days=half_life_days, min_samples=min_samples).rows()
-    heard = lab.matrix(half_life_days=half_life_days, min_samples=min_samples, heard=True).rows()
+    rows, heard = lab.matrix(**how).rows(), lab.matrix(**how, heard=True).rows()
     told = [*_matrix_lines(rows)] if rows else ["no evidence yet"]
     if heard:
-        told += [
-            "",
-            "imported without --trust-own, not used:",
-            *_matrix_lines([{**row, "usable": False} for row in heard]),
-        ]
+        unused = _matrix_lines([{**row, "usable": False} for row in heard])
+        told += ["", "imported without --trust-own, not used:", *unused]
     emit({"cells": rows, **({"heard": heard} if heard else {})}, "\n".join(told), styled=True)
 
 

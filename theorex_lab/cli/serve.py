@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,18 +24,9 @@ from theorex_lab.serve.signals import ended_in_order, ending
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
-@click.option(
-    "--token-file", default=None, metavar="FILE", help="The bearer token; default mcp-token-AGENT in the home."
-)
+@click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home.")
 def mcp_start(
-    port: int,
-    agent: str | None,
-    any_agent: bool,
-    stdio: bool,
-    host: str,
-    allow_remote: bool,
-    hosts: tuple[str, ...],
-    token_file: str | None,
+    agent: str | None, any_agent: bool, stdio: bool, host: str, allow_remote: bool, token_file: str | None, **where: Any
 ) -> None:
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
@@ -77,6 +69,5 @@ def mcp_start(
             # The server knows SIGTERM: it takes no more requests, answers those under way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         serve_http(
-            lab, token, agent=name, any_agent=any_agent, host=host, port=port, allow_remote=allow_remote,
-            hosts=list(hosts), started=started,
-        )  # fmt: skip
+            lab, token, agent=name, any_agent=any_agent, host=host, allow_remote=allow_remote, started=started, **where
+        )

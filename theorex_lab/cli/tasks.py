@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 _STATES = ("submitted", "working", "completed", "failed")  # the module that defines them imports numpy
 _SHOWN_CHARACTERS = 100
-_WORKER = click.option(
-    "--worker", default=None, help="Who works on it; default $THEOREX_WORKER, else the agent's name."
-)
+_WORKER = click.option("--worker", help="Who works on it; default $THEOREX_WORKER, else the agent.")
 _ID = click.argument("task_id", metavar="ID")
 
 
@@ -66,7 +64,7 @@ def a2a_send(sender: str | None, to: str, task_type: str, payload: tuple[str, ..
 
 @command("a2a-tasks")
 @agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
-@click.option("--state", type=click.Choice(_STATES), default=None, help="Only those in this state.")
+@click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
 def a2a_tasks(agent: str | None, state: str | None) -> None:
     """Oldest first. A task whose lease ran out is submitted again.
 
@@ -79,9 +77,7 @@ def a2a_tasks(agent: str | None, state: str | None) -> None:
 @command("a2a-claim")
 @agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
 @_WORKER
-@click.option(
-    "--lease", type=LEASE_SECONDS, default=None, metavar="SECONDS", help="Default: the setting taskLeaseSeconds."
-)
+@click.option("--lease", type=LEASE_SECONDS, metavar="SECONDS", help="Default taskLeaseSeconds.")
 def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> None:
     """When the lease is over the task may be claimed again. Workers at one time need names of their own.
 

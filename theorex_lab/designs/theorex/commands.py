@@ -55,10 +55,8 @@ def prune(agent: str | None) -> None:
 @command("flush")
 @tends_project
 @OWN_AGENT
-@click.option("--session", default=None, help="The session; default: all of the agent's.")
-@click.option(
-    "--transcript", metavar="F", help="Keep last messages that its turns lack from this file; with --session."
-)
+@click.option("--session", help="The session; default: all of the agent's.")
+@click.option("--transcript", metavar="F", help="With --session: keep last messages of this file that its turns lack.")
 def flush(agent: str | None, session: str | None, transcript: str | None) -> None:
     """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing.
 
@@ -71,12 +69,9 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
         keep_messages(theorex.home, Path(transcript), agent=name, session=check_session(session))
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
     done = [theorex.flush(each, agent=name) for each in sessions]
-    result = {
-        "sessions": len(done),
-        "kept": sum(each.kept for each in done),
-        "let_go": sum(each.discarded for each in done),
-    }
-    emit(result, f"{result['kept']} events kept, {result['let_go']} let go, in {result['sessions']} sessions")
+    kept, let_go = sum(each.kept for each in done), sum(each.discarded for each in done)
+    result = {"sessions": len(done), "kept": kept, "let_go": let_go}
+    emit(result, f"{kept} events kept, {let_go} let go, in {len(done)} sessions")
 
 
 @command("graduate")
@@ -94,15 +89,13 @@ def graduate(agent: str | None) -> None:
 @command("promote")
 @tends_project
 @OWN_AGENT
-@click.option(
-    "--force", "forced", type=CONCEPT_ID, multiple=True, metavar="ID", help="Promote this concept_id in any case."
-)
-def promote(agent: str | None, forced: tuple[int, ...]) -> None:
+@click.option("--force", type=CONCEPT_ID, multiple=True, metavar="ID", help="Promote this concept_id in any case.")
+def promote(agent: str | None, force: tuple[int, ...]) -> None:
     """Concepts above promotionThreshold; doing it twice changes nothing.
 
     JSON: {concepts, links}
     """
-    done = _theorex().promote(agent=own_agent(agent), force=forced)
+    done = _theorex().promote(agent=own_agent(agent), force=force)
     emit(done._asdict(), f"{done.concepts} concepts and {done.links} links promoted or brought up to date")
 
 
@@ -151,9 +144,7 @@ def boot_aware(agent: str | None, model: str) -> None:
     _note_given(theorex, "boot_aware", context, name)
     known = [*BUDGETS, *theorex.home.settings.models]
     if model not in known:
-        note(
-            f"no model {model!r} is known, so that it gets the default's budget; the nearest is {nearest(model, known)!r}"
-        )
+        note(f"no model {model!r} is known, so it gets the default's budget; the nearest is {nearest(model, known)!r}")
     emit({**asdict(context), "model": model}, context.text.rstrip("\n"))
 
 
@@ -185,10 +176,8 @@ def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, st
     places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
     done = _theorex().moment(" ".join(story), agent=own_agent(agent), refs=places, session=session)
     concepts = ", ".join(done.concepts) or "none"
-    emit(
-        {"event_id": done.event_id, "concepts": done.concepts, "refs": places},
-        f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}",
-    )
+    result = {"event_id": done.event_id, "concepts": done.concepts, "refs": places}
+    emit(result, f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}")
 
 
 @command("drift")
@@ -207,15 +196,13 @@ def drift(agent: str | None) -> None:
 @command("context-monitor")
 @OWN_AGENT
 @click.option("--session", required=True, help="The session whose context it is.")
-@click.option(
-    "--context", "context_pct", type=PERCENT, required=True, metavar="N", help="Percent of the context in use."
-)
-def context_monitor(agent: str | None, session: str, context_pct: float) -> None:
+@click.option("--context", type=PERCENT, required=True, metavar="N", help="Percent of the context in use.")
+def context_monitor(agent: str | None, session: str, context: float) -> None:
     """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed.
 
     JSON: {fired, context_pct, calls, written}
     """
-    found = _theorex().check_context(session, context_pct, agent=own_agent(agent))
+    found = _theorex().check_context(session, context, agent=own_agent(agent))
     done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
     emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
 
