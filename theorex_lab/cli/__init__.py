@@ -60,7 +60,7 @@ def _project_called(lab: Lab, name: str) -> str:
 @click.group(
     cls=Root,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
-    params=console.common_options(),
+    params=[*console.COMMON_OPTIONS],
 )
 @click.version_option(package_name="theorex-lab")
 @click.pass_context

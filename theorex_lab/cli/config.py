@@ -11,7 +11,7 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.config import Settings, describe, read_value, save_part, save_settings
 from theorex_lab.config_record import Record, to_camel, to_snake
-from theorex_lab.console import CommandGroup, command, common_options, emit, named_home
+from theorex_lab.console import COMMON_OPTIONS, CommandGroup, command, emit, named_home
 
 
 @command("set", "Change a setting in config.json.")
@@ -94,7 +94,7 @@ config = CommandGroup(
     "config",
     {"set": set_, "unset": unset},
     help=f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}",
-    params=[*common_options()],
+    params=[*COMMON_OPTIONS],
     invoke_without_command=True,
     callback=_show,
 )

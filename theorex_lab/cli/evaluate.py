@@ -77,11 +77,8 @@ def _routing_text(score: RoutingScore) -> str:
     ]
     lines += _rows(score.policies)
     if score.n_repeated:
-        lines += [
-            "",
-            f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:",
-        ]
-        lines += _rows(score.without_repeats)
+        seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
+        lines += ["", seen, *_rows(score.without_repeats)]
     published = ", ".join(f"{name} {value:.3f}" for name, value in score.published.items())
     return "\n".join([*lines, *([f"published: {published}"] if published else [])])
 

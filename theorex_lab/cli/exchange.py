@@ -94,14 +94,12 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
         raise click.UsageError("--dry-run is of --events FILE")
     lab = open_lab()
     reports = lab.import_files(path, agent=agent, trust_own=trust_own)
-    result: dict[str, Any] = {
-        "files": [asdict(report) for report in reports],
-        "imported": sum(report.imported for report in reports),
-        "skipped": sum(report.skipped for report in reports),
-    }
+    imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
+    files = [asdict(report) for report in reports]
+    result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}
     problems = [problem for report in reports for problem in report.problems]
     # Where nothing was new nor there already, all that the files hold was refused.
-    if problems and (strict or not result["imported"] + result["skipped"]):
+    if problems and (strict or not imported + skipped):
         fail("; ".join(problems), **result)
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     emit(result, "\n".join([*lines, *problems]))

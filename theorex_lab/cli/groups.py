@@ -29,7 +29,7 @@ class Group(console.CommandGroup):
     """A group of the table, such as `theorex memory`."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, help=GROUPS[name], params=[*console.common_options()])
+        super().__init__(name, help=GROUPS[name], params=[*console.COMMON_OPTIONS])
         self._members = members(name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -86,7 +86,7 @@ class Root(console.CommandGroup):
 
 def _first_word(arguments: list[str]) -> str:
     """The first word that is neither a common option nor the value of one; '' where there is none."""
-    is_flag = {name: each.is_flag for each in console.common_options() for name in each.opts}
+    is_flag = {name: each.is_flag for each in console.COMMON_OPTIONS for name in each.opts}
     words = iter(arguments)
     for word in words:
         name, equals, _ = word.partition("=")

@@ -102,15 +102,13 @@ def _names(plans: list[_Plan]) -> str:
 
 def _result(plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})) -> dict[str, Any]:
     """What the command says of the settings, and under `mcp` of the servers, None where they were not asked for."""
-    parts = [
-        {
-            "file": str(plan.path),
-            "changed": plan.path in written,
-            "backup": str(kept) if (kept := written.get(plan.path)) else None,
-            "diff": plan.difference,
-        }
-        for plan in plans
-    ]
+    parts = []
+    for plan in plans:
+        kept = written.get(plan.path)
+        backup = None if kept is None else str(kept)
+        parts.append(
+            {"file": str(plan.path), "changed": plan.path in written, "backup": backup, "diff": plan.difference}
+        )
     return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 
@@ -205,10 +203,15 @@ def uninstall_server(text: str | None) -> str:
 
 
 def _servers(found: dict[str, Any]) -> dict[str, Any]:
-    servers = found.get(_SERVERS, {})
-    if not isinstance(servers, dict):
-        raise InvalidInput(f"`{_SERVERS}` in the file is a {type(servers).__name__}; allowed is an object")
+    servers: dict[str, Any] = _checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file")
     return servers
+
+
+def _checked(value: Any, kind: type, where: str) -> Any:
+    if not isinstance(value, kind):
+        allowed = "an object" if kind is dict else "a list"
+        raise InvalidInput(f"{where} is a {type(value).__name__}; allowed is {allowed}")
+    return value
 
 
 def _object(text: str | None) -> dict[str, Any]:
@@ -218,20 +221,15 @@ def _object(text: str | None) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON ({error}); repair it first, nothing was changed") from error
-    if not isinstance(found, dict):
-        raise InvalidInput(f"the file is a JSON {type(found).__name__}; allowed is an object")
-    return found
+    checked: dict[str, Any] = _checked(found, dict, "the JSON of the file")
+    return checked
 
 
 def _settings(text: str | None) -> dict[str, Any]:
     settings = _object(text)
-    hooks = settings.get("hooks", {})
-    if not isinstance(hooks, dict):
-        raise InvalidInput(f"`hooks` in the settings is a {type(hooks).__name__}; allowed is an object of lists")
+    hooks = _checked(settings.get("hooks", {}), dict, "`hooks` in the settings")
     for event in EVENTS:
-        groups = hooks.get(event, [])
-        if not isinstance(groups, list):
-            raise InvalidInput(f"`hooks.{event}` in the settings is a {type(groups).__name__}; allowed is a list")
+        _checked(hooks.get(event, []), list, f"`hooks.{event}` in the settings")
     return settings
 
 

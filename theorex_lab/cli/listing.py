@@ -41,7 +41,7 @@ def _rows(made: click.Command | None, name: str, path: str) -> Iterator[dict[str
 
 def _usage(parameter: click.Parameter) -> str:
     """How a parameter is given, such as [--agent AGENT]; '' for an option that every command takes."""
-    if parameter.name in COMMON_OPTIONS:
+    if parameter in COMMON_OPTIONS:
         return ""
     kind, given = parameter.type, parameter.opts[0]
     value = "|".join(kind.choices) if isinstance(kind, click.Choice) else given.lstrip("-").upper()

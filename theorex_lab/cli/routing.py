@@ -94,9 +94,7 @@ def trace_stats(agent: str | None) -> None:
     """
     found = open_lab().trace_stats(agent=agent)
     rows = found.rows()
-    table = [
-        ["type", "model", "calls", "success", "95 % interval", "median ms", "p95 ms", "tokens", "lost", "unavailable"]
-    ]
+    table = ["type|model|calls|success|95 % interval|median ms|p95 ms|tokens|lost|unavailable".split("|")]
     for row in rows:
         success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
         amounts = [_shown(row[name], "{:.0f}") for name in ("median_latency_ms", "p95_latency_ms", "mean_tokens")]
@@ -153,10 +151,8 @@ def _matrix_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         table.append([row["query_type"], row["model"], f"{row['n']:.4g}", *success, *amounts])
     head, *lines = _aligned(table)
     # click leaves the style out where the output is no terminal.
-    return [
-        head,
-        *(line if row["usable"] else click.style(line, dim=True) for line, row in zip(lines, rows, strict=True)),
-    ]
+    cells = zip(lines, rows, strict=True)
+    return [head, *(line if row["usable"] else click.style(line, dim=True) for line, row in cells)]
 
 
 def _shown(value: float | None, pattern: str) -> str:

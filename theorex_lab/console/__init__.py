@@ -18,17 +18,13 @@ import click
 if TYPE_CHECKING:
     from theorex_lab.clock import Clock
 
-COMMON_OPTIONS = ("as_json", "home", "now")
+# What every command takes, before its name and after it; `given_options` has them by their names.
+COMMON_OPTIONS: tuple[click.Option, ...] = (
+    click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
+    click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
+    click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
+)
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def common_options() -> list[click.Option]:
-    """The options that every command takes, before its name and after it."""
-    return [
-        click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
-        click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
-        click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
-    ]
 
 
 class Command(click.Command):
@@ -36,7 +32,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params += common_options()
+        self.params += COMMON_OPTIONS
 
     def invoke(self, ctx: click.Context) -> Any:
         """Merge the options given after the command's name over those given before it."""
@@ -47,10 +43,10 @@ class Command(click.Command):
 def merge_options(ctx: click.Context) -> None:
     """Lay the options given here over those given before."""
     given = ctx.ensure_object(dict)
-    for name in COMMON_OPTIONS:
-        value = ctx.params.pop(name, None)
+    for option in COMMON_OPTIONS:
+        value = ctx.params.pop(str(option.name), None)
         if value is not None:
-            given[name] = value
+            given[option.name] = value
 
 
 class CommandGroup(click.Group):
@@ -77,7 +73,7 @@ class CommandGroup(click.Group):
 
 def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
     """The commands under one name."""
-    return CommandGroup(name, {str(each.name): each for each in commands}, help=about, params=[*common_options()])
+    return CommandGroup(name, {str(each.name): each for each in commands}, help=about, params=[*COMMON_OPTIONS])
 
 
 def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:
