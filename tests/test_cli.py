@@ -254,6 +254,21 @@ def test_route_routes_what_is_no_command_of_its_group(run: Run, words: list[str]
     assert run("route").code == 2
 
 
+def test_lab_opens_the_notebooks_unless_a_command_of_its_group_follows(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from theorex_lab.cli import server_process
+
+    monkeypatch.setattr(server_process, "run_server", lambda _: 0)
+    for words in ([], ["open"], ["--no-browser"], ["--", "--allow-root"], ["--port", "8899"]):
+        ended = run("--json", "lab", *words)
+        assert (ended.code, ended.json["command"][1:3]) == (0, ["-m", "jupyterlab"])
+        assert ended.json["command"][4:] == ["--ServerApp.port=8899"] * ("8899" in words) + [
+            each for each in words if each in ("--no-browser", "--allow-root")
+        ]
+    assert "--log" in run("lab", "tune").err
+
+
 def test_an_unknown_command_is_refused_with_the_nearest(run: Run) -> None:
     for words, nearest in (
         (["wrte", "x"], "'write'"), (["memory", "serch"], "'search'"), (["home", "bakup", "f"], "'backup'"), (["hom"], "'home'"),

@@ -33,7 +33,8 @@ def eval(part: str, dataset: str | None, vectors: str, seed: int) -> None:
     names a folder that holds them.
 
     routing: policies are fitted on the training queries and scored on the test queries. The first semantic run embeds
-    every query, which takes minutes; the vectors are kept.
+    every query, which takes minutes; the vectors are kept. Figures without the test queries that are also in the training
+    stand apart.
 
     failures: which agent and step made a run fail; whether a run will succeed, from earlier ones; whether fixes help.
 

@@ -35,7 +35,8 @@ def _named(agent: str | None) -> str | None:
 @click.option("--again", is_flag=True, help="Also those that were reviewed before.")
 def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     """A failure waits where its score is at most reviewThreshold. Its fix is written as a trace_fix; where a review
-    fails, nothing is, and the failure waits on.
+    fails, nothing is, and the failure waits for another reviewer (--again: for the same too). A model that is silent
+    twice in a row is asked no more in that run.
 
     JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step, failure_class, written_to_axon, model_used, problem, observation_id}], reviewer}
     """

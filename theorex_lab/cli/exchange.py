@@ -34,7 +34,8 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 @click.option("--redact-seed", metavar="TEXT", help="The same tokens for the same seed, which must be kept secret.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None, **redaction: Any) -> None:
-    """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole.
+    """Graphs, sentences, short-term records, vectors, the context, tasks, policies, reviews, and a file for each trace and
+    outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
 
@@ -45,7 +46,8 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
     outcomesDir in config.json say.
 
     With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
-    text); the first line holds the hash of the others. What was erased stays without its body.
+    text), which pandas, Polars and DuckDB read as it is; the first line holds the hash of the others. What was erased
+    stays without its body.
 
     JSON: {folder, files, notes}; with --events {file, events, sha256, redacted}
     """
@@ -81,7 +83,8 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events: Path | None, dry_run: bool) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
-    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come in.
+    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
+    in, and tasks, policies and reviews are history that nobody can claim, restore or rely on.
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
 

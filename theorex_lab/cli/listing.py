@@ -18,6 +18,9 @@ _KEYS = "\n\nJSON: "
 def commands() -> None:
     """Without a group's name each works too, under its flat name. Settings are listed by `theorex config`.
 
+    Each takes --json, --home and --now, before its name or after it. Exit code 0 is ok, 1 failed, 2 wrong usage. What
+    gives memory back gives that of this folder's project (--project P, --all-projects); what tends it takes all projects.
+
     JSON: {commands: [{name, path, usage, about, details, keys}]}
     """
     rows = [row for name, entry in COMMANDS.items() for row in _rows(load(name), name, entry.path)]

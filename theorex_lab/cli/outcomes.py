@@ -44,6 +44,8 @@ def outcome(
     call, and how it went counts for its model. With --id success, score and thumb may be set anew: what was recorded
     stays, the correction is an event of its own.
 
+    The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are given.
+
     JSON: {outcome_id, score}, with --judge also judge_score and problem
     """
     given: dict[str, Any] = {

@@ -30,7 +30,7 @@ def mcp_start(
 ) -> None:
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
-    Over HTTP all projects are open unless --project or a call names one.
+    The tools are status, search, write, promote, boot-inject and those of designs. Over HTTP all projects are open unless --project or a call names one.
 
     JSON: {url, agent, token_file}
     """

@@ -62,7 +62,8 @@ class CommandGroup(click.Group):
             from theorex_lab.console.agents import nearest
 
             near = nearest(name, self.list_commands(ctx))
-            ctx.fail(f"No such command {name!r}. The nearest is {near!r}; `{ctx.command_path} --help` lists them.")
+            all_listed = f"`{ctx.find_root().info_name} commands` lists all"
+            ctx.fail(f"No such command {name!r}. The nearest is {near!r}; {all_listed}.")
         return name, found, rest
 
     def invoke(self, ctx: click.Context) -> Any:
