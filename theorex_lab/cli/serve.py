@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -26,8 +25,9 @@ from theorex_lab.serve.signals import ended_in_order, ending
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
 @click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home.")
 def mcp_start(
-    agent: str | None, any_agent: bool, stdio: bool, host: str, allow_remote: bool, token_file: str | None, **where: Any
-) -> None:
+    agent: str | None, any_agent: bool, stdio: bool, host: str, allow_remote: bool, token_file: str | None,
+    hosts: tuple[str, ...], port: int,
+) -> None:  # fmt: skip
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
     The tools are status, search, write, promote, boot-inject and those of designs. Over HTTP all projects are open unless --project or a call names one.
@@ -69,5 +69,6 @@ def mcp_start(
             # The server knows SIGTERM: it takes no more requests, answers those under way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         serve_http(
-            lab, token, agent=name, any_agent=any_agent, host=host, allow_remote=allow_remote, started=started, **where
-        )
+            lab, token, agent=name, any_agent=any_agent, host=host, port=port, allow_remote=allow_remote,
+            hosts=list(hosts), started=started,
+        )  # fmt: skip
