@@ -319,10 +319,16 @@ def test_stored_text_does_not_rule_the_terminal(run: Run, tmp_path: Path) -> Non
 def test_the_code_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = [part.partition("```")[0] for part in readme.split("```python\n")[1:]]
-    assert len(blocks) == 2
+    assert len(blocks) == 6
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block.replace("~/.theorex", str(tmp_path)), "README.md", "exec"), names)
-    assert "ttl invalidation" in capsys.readouterr().out.lower()
+    shown = capsys.readouterr().out
+    assert "ttl invalidation" in shown.lower()
+    assert "hyperbolic" in shown, "a law"
+    assert "The cache was stale" in shown, "an embedder"
+    assert "Before you try again" in shown, "a reviewer"
+    assert all(len(block.strip().splitlines()) <= 20 for block in blocks)
+    assert len(readme.split()) <= 1_200
     assert len(names["swept"].frame) == 8
     plt.close("all")

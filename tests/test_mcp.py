@@ -30,13 +30,13 @@ from mcp.client.streamable_http import streamable_http_client
 
 from theorex_lab import Lab
 from theorex_lab.cli import theorex
+from theorex_lab.cli.serve import mcp_start
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
 from theorex_lab.serve import auth, mcp
 from theorex_lab.serve.auth import Bucket, Guard, read_token
 from theorex_lab.serve.connections import Server, server_settings
 
-README = Path(__file__).parent.parent / "README.md"
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]
 PLAIN = False  # no certificates are read: that takes longer than a request
@@ -352,16 +352,15 @@ def recorded(home: Path) -> list[Event]:
 
 
 def configuration(home: Path) -> list[dict[str, Any]]:
-    """The servers of the README's JSON, its placeholders filled in."""
-    section = README.read_text().partition("### A coding agent's memory")[2]
-    blocks = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
+    """The servers that the help of `mcp start` shows, its placeholders filled in."""
+    blocks = re.findall(r'\{"mcpServers".*?\}\}\}', mcp_start.help or "", re.DOTALL)
     assert len(blocks) == 2
     values = {"HOME_FOLDER": str(home), "PROGRAM": str(Path(sys.executable).with_name("theorex")), "TOKEN": TOKEN}
     text = re.sub("|".join(values), lambda name: values[name[0]], "\0".join(blocks))
     return [json.loads(block)["mcpServers"]["theorex"] for block in text.split("\0")]
 
 
-def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
+def test_a_coding_agents_memory_as_the_help_has_it(tmp_path: Path) -> None:
     home, settings = tmp_path / "home", tmp_path / "settings.json"
     servers = tmp_path / ".mcp.json"
     install = ["install-hooks", "--yes", "--home", str(home), "--settings", str(settings)]
@@ -415,7 +414,7 @@ def test_a_coding_agents_memory_as_the_readme_has_it(tmp_path: Path) -> None:
         assert lab.verify().ok
 
 
-def test_the_readmes_entry_for_http(memory: Lab) -> None:
+def test_the_entry_for_http(memory: Lab) -> None:
     entry = configuration(memory.folder)[1]
 
     async def look(address: str) -> list[str]:

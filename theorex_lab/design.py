@@ -52,6 +52,21 @@ def later(place: str) -> Callable[..., Any]:
     return call
 
 
+def object_at(place: str) -> Any:
+    """What a user names as `module:Name`. Raises InvalidInput where it cannot be imported.
+
+    >>> object_at("math:tau") > 6
+    True
+    """
+    module, _, name = place.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            f"got {place!r} ({error}); allowed is module:Name of something that can be imported"
+        ) from error
+
+
 class Line(NamedTuple):
     """A line of a context. kind: concept, failure, or an observation type.  owner: whose it is shown as.
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit, given_options
 from theorex_lab.console.options import SEED
-from theorex_lab.errors import StorageError, TheorexError
+from theorex_lab.errors import InvalidInput, StorageError, TheorexError
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.decay import Law
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 
@@ -21,14 +24,19 @@ EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 @click.option("--log", "log_file", metavar="FILE", required=True, help="The access log; a folder is a git repository.")
 @click.option("--format", type=click.Choice(["git", "git-touches", "jsonl", "csv"]), help="Default: by the log's name.")
 @SEED
+@click.option("--law", "own", metavar="MODULE:NAME", multiple=True, help="Score your own law too; again for more.")
 @click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
-def tune(log_file: str, format: str | None, seed: int, write: bool) -> None:
+@click.option("--picture", metavar="FILE", help="Write the laws' scores into this PNG file.")
+def tune(
+    log_file: str, format: str | None, seed: int, own: tuple[str, ...], write: bool, picture: str | None
+) -> None:  # fmt: skip
     """The last third of the events is scored; law, parameters and thresholds are chosen on the part before it only: the
     thresholds that forget least while the context holds no more than under the default settings.
 
     Then the whole log is replayed: what the context would have cost, and how much of what was used again would have been
     absent from it, under the default, under the fitted law, and under those half-lives and thresholds that none beats in
     both (with --json: frontier). The chosen point of these is the one that forgets least at no higher cost than the default's.
+    A law of your own is a class of `theorex_lab.memory.decay.Law` that needs no arguments, or an instance of one.
 
     JSON: {law, params, scores, n_scored, costs, frontier, chosen_point, config, adopted, …}
     """
@@ -38,13 +46,18 @@ def tune(log_file: str, format: str | None, seed: int, write: bool) -> None:
     from theorex_lab.experiments.scores.costs import costs
 
     log = load_log(log_file, format)
-    tuning = fit(log, seed=seed)
+    tuning = fit(log, seed=seed, laws=[_law_at(place) for place in own])
     spent = costs(log, tuning.config_lines())
     lines = [json.dumps(tuning.config_lines(), indent=2)]
     if write:
         lab = open_lab()
         save_settings(lab.config_file, tuning.config_lines())
         lines.append(f"adopted in {lab.config_file}")
+    if picture is not None:
+        from theorex_lab.experiments.draw.explorer import drawn
+
+        _write(Path(picture), drawn(tuning.plot), "--picture")
+        lines.append(f"picture: {picture}")
     kept = {"costs": spent.by_name, "frontier": spent.frontier, "chosen_point": spent.chosen}
     shown = [
         f"  {name.replace('_', ' '):<12} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
@@ -53,6 +66,28 @@ def tune(log_file: str, format: str | None, seed: int, write: bool) -> None:
     shown[-1] += f" ({', '.join(f'{name} {value:g}' for name, value in spent.chosen.items())})"
     text = [_table(tuning), "", "keeping and forgetting:", *shown, "", "for config.json:", *lines]
     emit({**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write}, "\n".join(text))
+
+
+def _write(file: Path, content: bytes, option: str) -> None:
+    """Write a whole file, its folder too. Raises StorageError naming the option that names another."""
+    from theorex_lab.journal.files import write_atomically
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, content)
+    except OSError as error:
+        raise StorageError(f"cannot write {file}: {error.strerror}; choose another with {option}") from error
+
+
+def _law_at(place: str) -> Law:
+    from theorex_lab.design import object_at
+    from theorex_lab.memory.decay import Law
+
+    found = object_at(place)
+    law = found() if isinstance(found, type) and issubclass(found, Law) else found
+    if not isinstance(law, Law):
+        raise InvalidInput(f"got the law {place!r}, a {type(law).__name__}; allowed is a Law, or a class of it")
+    return law
 
 
 @command("tour")
@@ -66,16 +101,11 @@ def tour(repo: str, output: str, seed: int) -> None:
     """
     from theorex_lab.clock import to_microseconds
     from theorex_lab.experiments.tour import run_tour
-    from theorex_lab.journal.files import write_atomically
 
     now = given_options().get("now")
     found = run_tour(Path(repo), now=to_microseconds(now) if now else None, seed=seed)
     file = Path(output)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, found.html.encode())
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror}; choose another with --output") from error
+    _write(file, found.html.encode(), "--output")
     tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
     head = (
         f"source    {found.source}\nmemory    {found.observations} observations, {found.concepts} concepts: {tiers}\n"

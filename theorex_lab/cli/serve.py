@@ -31,6 +31,21 @@ def mcp_start(
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
     The tools are status, search, write, promote, boot-inject and those of designs. Over HTTP all projects are open unless --project or a call names one.
+    What an agent writes counts as an agent's word at most, and what it only passes on as less (source: model, tool or import).
+
+    Each agent has a server and a token of its own. The file of the token is read at the start: for another token, remove it
+    and start the server again. The server listens on this machine alone, takes 100 requests a second in the long run, refuses
+    pages of other origins, and GET /health says whether it runs. From a container it is reached with --host 0.0.0.0
+    --allow-remote --allowed-host host.docker.internal. The resources theorex://context and
+    theorex://context/{agent}/{model} hold what a session starts with, below theorex://project/{project}/ that of one project.
+
+    \b
+    The entry in a coding agent's list of servers, over stdio (theorex install-hooks --mcp FILE writes it), and over HTTP;
+    PROGRAM is what `which theorex` says, TOKEN stands in the token's file:
+    {"mcpServers": {"theorex": {"command": "PROGRAM",
+      "args": ["--home", "HOME_FOLDER", "mcp-start", "--stdio", "--agent", "main"]}}}
+    {"mcpServers": {"theorex": {"type": "http", "url": "http://127.0.0.1:18800/mcp",
+      "headers": {"Authorization": "Bearer TOKEN"}}}}
 
     JSON: {url, agent, token_file}
     """

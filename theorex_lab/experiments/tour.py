@@ -10,13 +10,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from theorex_lab.clock import FixedClock, to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import describe_source, load, packaged
 from theorex_lab.experiments.draw import plots
-from theorex_lab.experiments.draw.explorer import to_png
+from theorex_lab.experiments.draw.explorer import drawn
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.fitting import calibration, occupancy
@@ -155,7 +153,7 @@ def _texts(commits: list[Commit]) -> list[Entry]:
 def _figures(lab: Lab, history: History, tuning: Tuning) -> dict[str, str]:
     """Caption -> the picture as base64 PNG."""
     law, settings = tuning.law, lab.settings
-    drawn = {
+    pictures = {
         "How well each law foretells which known files the next commit touches (mean reciprocal rank, 95 % interval).": tuning.plot,
         "Tiers of the files over time, under the fitted law.": lambda ax: plots.plot_occupancy(
             occupancy(history.log, law, settings.active_threshold, settings.mild_threshold), ax=ax
@@ -163,7 +161,7 @@ def _figures(lab: Lab, history: History, tuning: Tuning) -> dict[str, str]:
         **_calibrated(history.log, tuning),
         "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),
     }
-    return {caption: _picture(draw) for caption, draw in drawn.items()}
+    return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}
 
 
 def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
@@ -174,12 +172,6 @@ def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
         return {}
     caption = "Predicted against observed reuse: on the line, importance is the chance of being used again."
     return {caption: lambda ax: plots.plot_calibration(table, ax=ax)}
-
-
-def _picture(draw: Any) -> str:
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
-    draw(ax=figure.add_subplot())
-    return base64.b64encode(to_png(figure, dpi=110)).decode()
 
 
 def _page(tour: Tour, figures: dict[str, str]) -> str:

@@ -231,7 +231,7 @@ class Law(ABC):
 
     `params` holds every parameter by name as a float, what was not given at its default, so that a law is
     written into a config as its name and that dictionary. Raises InvalidInput naming every unknown
-    parameter and every value outside its range.
+    parameter and every value outside its range. A law of one's own names itself and its `parameters`, and defines `_raw`.
     """
 
     name: ClassVar[str]
@@ -240,7 +240,7 @@ class Law(ABC):
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
-            cls.parameters = LAW_PARAMETERS[cls.name]
+            cls.parameters = LAW_PARAMETERS.get(cls.name, cls.parameters)
 
     def __init__(self, **params: float) -> None:
         check_params(self.name, self.parameters, params)

@@ -73,3 +73,10 @@ def to_png(figure: Figure, dpi: int = 80) -> bytes:
     file = BytesIO()
     figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
     return file.getvalue()
+
+
+def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
+    """What `draw(ax=…)` draws, as a PNG file of 8 by 4.8 inches."""
+    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    draw(ax=figure.add_subplot())
+    return to_png(figure, dpi)

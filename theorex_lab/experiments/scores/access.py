@@ -298,12 +298,12 @@ class Tuning(Rows[dict[str, Any]]):
         return f"Tuning({self.fit!r})"
 
 
-def tune(log: AccessLog, seed: int = 0) -> Tuning:
+def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
     """Fit a decay law to an access log (see `scores.fitting.fit`), and thresholds to it (see `costs.fitted_thresholds`).
 
-    `seed` draws the bootstrap intervals.
+    `seed` draws the bootstrap intervals; `laws` of one's own are scored beside the others.
 
     Raises InvalidInput for a log that asks fewer than six questions.
     """
-    law = Tuning(fit(log, seed=seed))
+    law = Tuning(fit(log, seed=seed, laws=laws))
     return Tuning(law.fit, fitted_thresholds(log, law.config_lines()))

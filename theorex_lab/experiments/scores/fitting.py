@@ -98,12 +98,13 @@ class Fit(Rows[dict[str, Any]]):
         )
 
 
-def fit(log: AccessLog, seed: int = 0) -> Fit:
+def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     """Choose the law that ranks a log's next accesses best, and score every law on the log's last third.
 
     Candidates are compared on the later two thirds of the training events; weights are then always fitted on
     earlier events only. The chosen law is fitted once more on all training events. `seed` draws the bootstrap.
-    Raises InvalidInput where the log is too short (see `split`).
+    `laws` of one's own are scored as they are, and not chosen: a home's config.json knows the others alone.
+    Raises InvalidInput where the log is too short (see `split`), or a law has the name of a candidate.
     """
     training_events, scored_events = split(log)
     days = (log.time[np.searchsorted(log.event, training_events)] - log.time[0]) / MICROSECONDS_PER_DAY
@@ -117,12 +118,16 @@ def fit(log: AccessLog, seed: int = 0) -> Fit:
     candidates = _candidates(training)
     chosen = _choose(candidates)
     law = _with_logistic(candidates[chosen][0], whole, horizon)
-    laws = {name: law for name, (law, _) in candidates.items()} | {chosen: law}
+    scored = {name: law for name, (law, _) in candidates.items()} | {chosen: law}
+    for own in laws:
+        if own.name in scored:
+            raise InvalidInput(f"got a law named {own.name!r}; allowed is a name other than {', '.join(scored)}")
+        scored[own.name] = own
     return Fit(
         chosen=chosen,
         law=law.name,
         params=law.params,
-        scores=score_laws(_in_turn(replaying, scored_events), laws, seed),
+        scores=score_laws(_in_turn(replaying, scored_events), scored, seed),
         n_train=len(training),
         n_scored=len(scored_events),
         horizon_days=horizon,
