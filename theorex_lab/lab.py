@@ -292,7 +292,6 @@ class Lab:
         self,
         query: str,
         *,
-        agent: str | None = None,
         urgent: bool = False,
         context_pct: float = 0.0,
         query_tokens: int = 0,
@@ -303,23 +302,12 @@ class Lab:
         See `theorex_lab.routing.router.route`.
         """
         from theorex_lab.dispatch.local_model import with_local_model
-        from theorex_lab.memory.evidence import evidence_view
-        from theorex_lab.routing.energy import read_power
-        from theorex_lab.routing.router import route
+        from theorex_lab.routing.router import route_in
 
-        evidence = self.views.get(evidence_view(self.home))
-        with evidence.lock:
-            return route(
-                query,
-                with_local_model(self.settings, self.folder),
-                evidence=evidence.table,
-                power=power or read_power(),
-                now=self.clock.now(),
-                agent=agent,
-                urgent=urgent,
-                context_pct=context_pct,
-                query_tokens=query_tokens,
-            )
+        settings = with_local_model(self.settings, self.folder)
+        return route_in(
+            self.home, query, settings, power=power, urgent=urgent, context_pct=context_pct, query_tokens=query_tokens
+        )
 
     def matrix(
         self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
@@ -381,9 +369,10 @@ class Lab:
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.memory.projects import projects_view
+        from theorex_lab.routing.recall import Recall
 
         own: tuple[type[View], ...] = (
-            self.home.item_view, projects_view(self.home), Traces, evidence_view(self.home), Tasks, Outcomes
+            self.home.item_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes
         )  # fmt: skip
         found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
         if not self.home.project or found.problems:

@@ -18,7 +18,7 @@ import click
 if TYPE_CHECKING:
     from theorex_lab.clock import Clock
 
-COMMON_OPTIONS = ("as_json", "home", "now")
+COMMON_OPTIONS = ("as_json", "home", "now", "preset")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -28,6 +28,7 @@ def common_options() -> list[click.Option]:
         click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
         click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
         click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
+        click.Option(["--preset"], metavar="NAME", help="Use a named set of settings: document, or none."),
     ]
 
 
@@ -142,6 +143,12 @@ def named_clock() -> Clock:
 
     now = click.get_current_context().ensure_object(dict).get("now")
     return FixedClock.at(now) if now else SystemClock()
+
+
+def named_preset() -> str | None:
+    """The preset that the options name."""
+    preset: str | None = click.get_current_context().ensure_object(dict).get("preset")
+    return preset
 
 
 def open_lab() -> Any:
