@@ -120,7 +120,7 @@ class Traces(View):
         self._set(
             opened.row, ended=event.seq, state=LOST if body["lost"] else SUCCESS if body["success"] else failure,
             model=self.models.number(body["model"]),
-            **{name: np.nan if body[name] is None else body[name] for name in _AMOUNTS},
+            **{name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS},
         )  # fmt: skip
 
     def _use_tool(self, event: Event) -> None:

@@ -165,11 +165,10 @@ def _index(words: NDArray[np.uint32], calls: NDArray[np.int32], first: int, coun
 def _likeness(index: _Index, words: NDArray[np.uint32]) -> Floats:
     """Of every call in the index to the query of these words, 0 to 1."""
     places = np.searchsorted(index.words, words)
-    known = [
-        place for place, word in zip(places.tolist(), words, strict=True) if index.words[place : place + 1] == [word]
-    ]
+    inside = places < len(index.words)
+    known = places[inside][index.words[places[inside]] == words[inside]]
     shared = np.zeros(len(index.lengths))
-    for place in known:
+    for place in known.tolist():
         shared[index.calls[index.starts[place] : index.starts[place + 1]]] += index.rarity[place] ** 2
     unknown = (len(words) - len(known)) * math.log1p(len(index.lengths)) ** 2
     length = math.sqrt(float((index.rarity[known] ** 2).sum()) + unknown)

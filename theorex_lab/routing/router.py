@@ -17,7 +17,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.routing.confidence import Cell, best, by_speed_and_cost, confidence_of, matrix
-from theorex_lab.routing.energy import Power, describe_power, read_power, veto
+from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import advise, classify, complexity_of, estimated_tokens
 from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, Recalled
 from theorex_lab.routing.roles import route_to_agent
@@ -78,6 +78,8 @@ def route_in(
     query_tokens: int = 0,
 ) -> Decision:
     """`route` by what a home has recorded; `settings` None: its own; `power` None: read from the machine."""
+    from theorex_lab.routing.energy import read_power
+
     evidence, recall = home.views.get(evidence_view(home)), home.views.get(Recall)
     with evidence.lock, recall.lock:
         return route(
