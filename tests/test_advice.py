@@ -26,7 +26,6 @@ BANDITS: list[Callable[[], Bandit]] = [
 POLICIES: list[Callable[[], Policy]] = [
     BestSingle,
     lambda: Heuristic([0.0, 1.0, 2.0], lambda text: "large" if "hard" in text else "small"),
-    lambda: TaskMatrix(prior_runs=0),
     TaskMatrix,
     *BANDITS,
 ]
@@ -74,24 +73,10 @@ def test_one_model_and_one_query_are_enough(make: Callable[[], Policy]) -> None:
 
 def test_matrix_finds_the_model_of_each_task_and_recalls_the_plain_means() -> None:
     given = training(300)
-    for policy in (TaskMatrix(), TaskMatrix(prior_runs=0)):
-        assert policy.fit(given).choose(given.queries.take(np.arange(3))).tolist() == [0, 1, 2]
-    plain = TaskMatrix(prior_runs=0).fit(given)
+    plain = TaskMatrix().fit(given)
+    assert plain.choose(given.queries.take(np.arange(3))).tolist() == [0, 1, 2]
     assert plain.predict(given.queries.take(np.array([0])))[0] == pytest.approx(given.scores[::3].mean(axis=0))
     assert plain.predict(Queries(["x"], ["never met"]))[0] == pytest.approx(given.scores.mean(axis=0))
-
-
-def test_shrinkage_is_that_of_the_variances() -> None:
-    """A thousand queries a task whose variances are known: 0.25 within, 0.04 between the tasks' true means."""
-    generator = np.random.default_rng(0)
-    tasks = np.repeat(np.arange(200), 50)
-    rates = np.clip(0.5 + 0.2 * generator.standard_normal((200, 4)), 0.02, 0.98)
-    scores = (generator.random((len(tasks), 4)) < rates[tasks]).astype(np.float64)
-    given = Training(Queries([""] * len(tasks), [str(task) for task in tasks]), scores)
-    expected = (rates * (1 - rates)).mean() / rates.var()
-    assert TaskMatrix().fit(given).prior_runs == pytest.approx(expected, rel=0.1)
-    shuffled = Training(Queries([""] * len(tasks), [str(task) for task in generator.permutation(tasks)]), scores)
-    assert TaskMatrix().fit(shuffled).prior_runs > 20 * expected
 
 
 def test_heuristic_takes_the_smallest_the_middle_and_the_largest() -> None:
@@ -114,18 +99,6 @@ def test_bandits_find_the_best_model(make: Callable[[], Bandit]) -> None:
     assert bandit.counts.sum() == 1_500
     assert (bandit.sums <= bandit.counts).all()
     assert bandit.counts[0].argmax() == 1
-
-
-def test_bandits_learn_from_a_batch_what_they_learn_one_by_one() -> None:
-    given = training(30)
-    first, second = UCB1().fit(given), UCB1().fit(given)
-    asked, models, rewards = given.queries.take(np.arange(6)), np.array([0, 1, 2, 0, 1, 2]), np.linspace(0, 1, 6)
-    first.learn(asked, models, rewards)
-    for row in range(6):
-        second.learn(asked.take(np.array([row])), models[[row]], rewards[[row]])
-    assert np.array_equal(first.counts, second.counts)
-    assert first.sums == pytest.approx(second.sums)
-    assert first.counts.sum() == 36
 
 
 def test_ucb_takes_the_model_of_the_highest_bound() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import load_routing_set
-from theorex_lab.experiments.scores.advice import Heuristic, Queries, TaskMatrix, Training
+from theorex_lab.experiments.scores.advice import Heuristic, Queries, Training
 from theorex_lab.experiments.scores.bandits import UCB1
 from theorex_lab.experiments.scores.routing import cost_quality, regret_curves
 from theorex_lab.experiments.scores.routing_scores import achieved, cost_quality_curve
@@ -36,8 +36,6 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
         (lambda: Training(Queries([], []), np.zeros((0, 3))), r"scores \(0, 3\)"),
         (lambda: Training(QUERIES, np.full((2, 2), np.nan)), "from 0 to 1"),
         (lambda: Training(QUERIES, np.full((2, 2), 1.5)), "from 0 to 1"),
-        (lambda: TaskMatrix(prior_runs=-1), "prior_runs -1"),
-        (lambda: TaskMatrix(prior_runs=float("nan")), "prior_runs nan"),
         (lambda: Heuristic([1, 2, 3, 4], str).fit(Training(QUERIES, SCORES)), "scores of 3 models"),
         (lambda: UCB1(exploration=-1), "exploration -1"),
         (lambda: UCB1().start(0, 2), "0 contexts"),

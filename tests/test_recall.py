@@ -72,7 +72,7 @@ def test_an_outcome_corrects_what_is_recalled() -> None:
     with Lab.temporary(clock=FixedClock(NOW + 10)) as lab:
         lab.journal.append([*call(1, ASKED, quick=True), *call(2, OTHER, quick=True)])
         assert lab.views.get(Recall).like(ASKED, 1)["quick"].successes > 0
-        lab.outcomes.record("main", decision="ask", result="it was wrong", success=False, trace_id="call-1")
+        lab.outcomes.record_of_trace("call-1", result="it was wrong", success=False)
         assert lab.views.get(Recall).like(ASKED, 1)["quick"].successes == 0
         assert lab.views.get(Recall).like(OTHER, 1)["quick"].successes > 0
 

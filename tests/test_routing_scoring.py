@@ -21,7 +21,6 @@ from theorex_lab.experiments.scores.routing_scores import (
     area_gains,
     cost_quality_curve,
     cumulative_regret,
-    regret,
 )
 from theorex_lab.memory.intervals import bootstrap_means
 
@@ -54,8 +53,6 @@ def small_set(n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0)
 def test_golden_values() -> None:
     choices = np.array([1, 1, 0, 0])
     assert achieved(SCORES, choices).tolist() == [1.0, 0.0, 0.5, 0.0]
-    assert regret(SCORES, choices) == pytest.approx((0 + 1 + 0 + 1) / 4)
-    assert regret(SCORES, SCORES.argmax(axis=1)) == 0.0
     curve = cost_quality_curve(SCORES[:, 0], SCORES[:, 1], np.array([0.1, -0.5, 0.0, 0.9]))
     assert curve.quality.tolist() == [0.375, 0.5625, 0.8125, 0.8125, 0.5625]
     assert curve.area == pytest.approx((0.375 / 2 + 0.5625 + 0.8125 + 0.8125 + 0.5625 / 2) / 4)
@@ -109,18 +106,15 @@ def test_a_small_set_is_scored_as_computed_by_hand() -> None:
 def test_figures_are_given_with_and_without_repeated_queries() -> None:
     found = score_routing(small_set(repeats=40))
     assert found.n_repeated == 40
-    assert len(found.frame) == 2 * len(found.policies)
     for part, key in ((found.policies, "metrics"), (found.without_repeats, "metrics_without_repeats")):
         assert {each.policy: each for each in part}[OURS].score == found.result()[key]["score"]
-    assert "without repeats" in repr(found)
-    assert "<table" in found._repr_html_()
 
 
 def test_pictures_are_drawn_on_the_axes_given() -> None:
     import matplotlib.pyplot as plt
 
     two = small_set(models=2)
-    results = (score_routing(two), regret_curves(two, orders=3), cost_quality(two))
+    results = (regret_curves(two, orders=3), cost_quality(two))
     for result in results:
         figure, ax = plt.subplots()
         assert result.plot(ax) is ax
@@ -186,5 +180,5 @@ def test_quality_against_cost_on_gsm8k() -> None:
     table = cost_quality(small).frame.set_index("policy")
     assert table.area["random"] == pytest.approx((table.weak["random"] + table.strong["random"]) / 2)
     # One subject: the matrix knows nothing of a single question.
-    assert table.area["shrunk matrix"] == pytest.approx(table.area["random"])
+    assert table.area["task matrix"] == pytest.approx(table.area["random"])
     assert table.area["oracle"] == table.area.max()

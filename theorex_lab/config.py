@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
-from theorex_lab.config_presets import PRESET_NAMES, PRESETS, PresetName
+from theorex_lab.config_presets import MODEL_TIERS, PRESET_NAMES, PRESETS, ROLES, PresetName
 from theorex_lab.config_record import Record, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
@@ -49,21 +49,8 @@ class RoleSettings(Record):
 
 # A large and a medium model of this machine, and a hosted one. None has an endpoint until config.json names one: whatever listens at
 # a usual port is not thereby one that may read the memory.
-DEFAULT_MODELS = {
-    "qwen3-32b": ModelSettings.of_checked({"tier": "large"}),
-    "ministral-3b": ModelSettings.of_checked({"tier": "medium"}),
-    "claude-sonnet": ModelSettings.of_checked({"tier": "large"}),
-}
-DEFAULT_ROLES = [
-    RoleSettings.of_checked(
-        {"agent_id": name, "role": role, "capabilities": list(capabilities), "model_preference": model}
-    )
-    for name, role, capabilities, model in (
-        ("main", "orchestrator", ("synthesis", "general"), "claude-sonnet"),
-        ("qwen-sage", "operative", ("retrieval", "code", "math"), "qwen3-32b"),
-        ("secretarius", "operative", ("retrieval", "general"), "ministral-3b"),
-    )
-]
+DEFAULT_MODELS = {name: ModelSettings.of_checked({"tier": tier}) for name, tier in MODEL_TIERS.items()}
+DEFAULT_ROLES = [RoleSettings.of_checked(role) for role in ROLES]
 
 
 class Settings(Record):

@@ -9,6 +9,16 @@ from typing import Any, Literal, get_args
 
 PresetName = Literal["none", "document"]
 PRESET_NAMES: tuple[PresetName, ...] = get_args(PresetName)
+# The models and roles of the document, which are the defaults too.
+MODEL_TIERS = {"qwen3-32b": "large", "ministral-3b": "medium", "claude-sonnet": "large"}
+ROLES: list[dict[str, Any]] = [
+    {"agent_id": agent, "role": role, "capabilities": capabilities, "model_preference": model}
+    for agent, role, capabilities, model in (
+        ("main", "orchestrator", ["synthesis", "general"], "claude-sonnet"),
+        ("qwen-sage", "operative", ["retrieval", "code", "math"], "qwen3-32b"),
+        ("secretarius", "operative", ["retrieval", "general"], "ministral-3b"),
+    )
+]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "none": {},
@@ -31,25 +41,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reciprocal_rank_k": 60.0,
         "lm_studio_url": "http://localhost:1234",
         "lm_studio_embed_model": "nomic-embed-text-v1.5",
-        "models": {
-            "qwen3-32b": {"tier": "large"},
-            "ministral-3b": {"tier": "medium"},
-            "claude-sonnet": {"tier": "large"},
-        },
-        "roles": [
-            {
-                "agent_id": "main", "role": "orchestrator", "capabilities": ["synthesis", "general"],
-                "model_preference": "claude-sonnet",
-            },
-            {
-                "agent_id": "qwen-sage", "role": "operative", "capabilities": ["retrieval", "code", "math"],
-                "model_preference": "qwen3-32b",
-            },
-            {
-                "agent_id": "secretarius", "role": "operative", "capabilities": ["retrieval", "general"],
-                "model_preference": "ministral-3b",
-            },
-        ],
+        "models": {name: {"tier": tier} for name, tier in MODEL_TIERS.items()},
+        "roles": ROLES,
         "battery_threshold": 0.2,
         "matrix_min_samples": 5,
         "matrix_success_weight": 0.6,
@@ -69,4 +62,4 @@ PRESETS: dict[str, dict[str, Any]] = {
         "outcomes_dir": "data/outcomes",
         "cold_store_path": "data/cold-store.db",
     },
-}  # fmt: skip
+}

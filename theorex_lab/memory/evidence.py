@@ -85,11 +85,6 @@ class Cells:
         with np.errstate(invalid="ignore"):
             return self.successes / self.n
 
-    @property
-    def laplace(self) -> Floats:
-        """Laplace's rule of succession, (successes + 1) / (n + 2): .5 without evidence."""
-        return (self.successes + 1.0) / (self.n + 2.0)
-
 
 class EvidenceTable(Parts):
     """Sums by key and option.

@@ -6,7 +6,6 @@ All have the same verbs: `fit(training)`, then `predict(queries)` (the score exp
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -142,56 +141,23 @@ class Heuristic:
 
 
 class TaskMatrix(Predictor):
-    """Mean scores by (task, model), drawn to the models' overall means as far as tasks cannot be told apart.
-
-    `prior_runs`: how many runs the overall means count for in each task; 0 is the plain matrix. None estimates it by
-    empirical Bayes: the variance of a score within a task over the variance of the tasks' true means, by the method of
-    moments (Morris, JASA 1983), on scores less the mean of their query, since only differences between models decide.
-    An unknown task gets the overall means.
+    """Mean scores by (task, model); an unknown task gets the models' overall means.
 
     >>> training = Training(Queries(["a", "b"], ["x", "y"]), np.array([[0.0, 1.0], [0.5, 0.0]]))
-    >>> TaskMatrix(prior_runs=0).fit(training).choose(Queries(["c", "d"], ["x", "y"]))
+    >>> TaskMatrix().fit(training).choose(Queries(["c", "d"], ["x", "y"]))
     array([1, 0])
     """
 
-    def __init__(self, prior_runs: float | None = None) -> None:
-        if prior_runs is not None and not prior_runs >= 0:
-            raise InvalidInput(f"got prior_runs {prior_runs!r}; allowed is a number from 0, or None to estimate it")
-        self.given = prior_runs
-        self.name = "task matrix" if prior_runs == 0 else "shrunk matrix"
+    name = "task matrix"
 
     def fit(self, training: Training) -> Self:
-        """Means by task, and how far they are to be trusted."""
-        tasks, codes = np.unique(np.asarray(training.queries.tasks, dtype=object).astype(str), return_inverse=True)
-        sums = np.zeros((len(tasks), training.scores.shape[1]))
-        np.add.at(sums, codes, training.scores)
-        sizes = np.bincount(codes)[:, None].astype(np.float64)
+        """Means by task."""
+        tasks = np.asarray(training.queries.tasks, dtype=object)
+        self.means = {task: training.scores[tasks == task].mean(axis=0) for task in set(training.queries.tasks)}
         self.overall = training.scores.mean(axis=0)
-        self.prior_runs = _prior_runs(training.scores, codes) if self.given is None else self.given
-        # Only what differs between models is shrunk; how hard a task is for all of them stays.
-        level = (sums / sizes).mean(axis=1, keepdims=True) - self.overall.mean()
-        trust = sizes / (sizes + self.prior_runs)
-        self.means = self.overall + level + trust * (sums / sizes - level - self.overall)
-        self.row_of = {task: row for row, task in enumerate(tasks.tolist())}
         return self
 
     def predict(self, queries: Queries) -> Floats:
         """The means of each query's task."""
-        rows = np.array([self.row_of.get(task, len(self.means)) for task in queries.tasks], dtype=np.int64)
-        return np.vstack([self.means, self.overall])[rows]
-
-
-def _prior_runs(scores: Floats, codes: Ints) -> float:
-    """The variance within tasks over that between their true means; inf where the tasks differ by chance alone."""
-    relative = scores - scores.mean(axis=1, keepdims=True)
-    sizes = np.bincount(codes).astype(np.float64)
-    n, tasks = len(scores), len(sizes)
-    if not 1 < tasks < n:
-        return math.inf
-    means = np.zeros((tasks, scores.shape[1]))
-    np.add.at(means, codes, relative)
-    means /= sizes[:, None]
-    within = float(((relative - means[codes]) ** 2).sum()) / (n - tasks)
-    spread = float((sizes[:, None] * (means - relative.mean(axis=0)) ** 2).sum())
-    between = (spread - (tasks - 1) * within) / (n - float((sizes**2).sum()) / n)
-    return within / between if between > 0 else math.inf
+        found = [self.means.get(task, self.overall) for task in queries.tasks]
+        return np.array(found, np.float64).reshape(len(queries), len(self.overall))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,20 +75,6 @@ class RoutingScore:
     without_repeats: tuple[PolicyScore, ...]
     published: dict[str, float]
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a policy and training, best score first.
-
-        Columns training (`as published` or `without repeats`), policy, score, low, high, regret, cost, gain, gain_low,
-        gain_high.
-        """
-        import pandas as pd
-
-        parts = {"as published": self.policies, "without repeats": self.without_repeats}
-        rows = [{"training": name, **asdict(each)} for name, part in parts.items() for each in part]
-        table = pd.DataFrame(rows).sort_values("score", ascending=False, kind="stable")
-        return table.sort_values("training", kind="stable", ignore_index=True)
-
     def result(self) -> dict[str, Any]:
         """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
         are training queries too; the same without those; figures of others and how it was done."""
@@ -111,36 +96,6 @@ class RoutingScore:
             "cost_unit": self.cost_unit,
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Each policy's score with its 95 % interval, without repeats (filled) and with the published training (open)."""
-        from theorex_lab.experiments.draw import axes
-
-        ax = axes.new_axes(ax, width=8.0, height=1.4 + 0.34 * len(self.policies))
-        places = {each.policy: place for place, each in enumerate(sorted(self.policies, key=lambda each: each.score))}
-        parts = (("as published", self.policies, "none", 0.14), ("without repeats", self.without_repeats, None, -0.14))
-        for number, (name, part, fill, shift) in enumerate(parts):
-            scores = np.array([(each.score, each.low, each.high) for each in part])
-            axes.draw_interval(
-                ax, scores[:, 0], [places[each.policy] + shift for each in part], scores[:, 1], scores[:, 2], level=True,
-                fmt="o", color=axes.colour_of(number), markerfacecolor=fill, label=f"training {name}",
-            )  # fmt: skip
-        ax.set_yticks(list(places.values()), list(places))
-        ax.set(xlabel=f"Mean score over {self.n:,} test queries (0 to 1; bars: 95 % bootstrap)")
-        ax.set_title(f"Routing on {self.dataset}")
-        ax.legend(frameon=False, loc="lower right")
-        return ax
-
-    def __repr__(self) -> str:
-        said = []
-        for part, name in ((self.policies, "as published"), (self.without_repeats, "without repeats")):
-            named = {each.policy: each for each in part}
-            ours, plain = named[OURS], named[COMPARED_WITH]
-            said.append(f"{name} {ours.score:.3f} [{ours.low:.3f}, {ours.high:.3f}], {COMPARED_WITH} {plain.score:.3f}")
-        return f"RoutingScore({self.dataset}, {self.n} queries, {OURS}: {'; '.join(said)})"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='{:.3f}'.format)}"
-
 
 def score_routing(dataset: str | RoutingSet = "llmrouter", *, seed: int = 0) -> RoutingScore:
     """Ask the router that ships where each test query goes, and score it beside policies fitted on the same training.
@@ -150,6 +105,9 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, seed: int = 0) -> 
     """
     found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
+    policies = _scored(found, found.train, calls, seed)
+    if len(kept) < len(calls):
+        without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], seed)
     return RoutingScore(
         dataset=found.name,
         n=len(found.test.scores),
@@ -157,8 +115,8 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, seed: int = 0) -> 
         n_repeated=len(found.repeated),
         models=found.models,
         cost_unit=found.cost_unit,
-        policies=_scored(found, found.train, calls, seed),
-        without_repeats=_scored(found, found.train_without_repeats, [calls[row] for row in kept], seed),
+        policies=policies,
+        without_repeats=without if len(kept) < len(calls) else policies,
         published=dict(found.published),
     )
 
@@ -172,7 +130,6 @@ def _scored(
     policies: list[Policy] = [
         Heuristic(found.sizes, _tier_of).fit(training),
         BestSingle().fit(training),
-        TaskMatrix(prior_runs=0).fit(training),
         TaskMatrix().fit(training),
         *(bandit.fit(training) for bandit in bandits(seed)),
     ]
@@ -349,10 +306,8 @@ def cost_quality(dataset: str | RoutingSet = "routellm_mmlu", *, seed: int = 0) 
         raise InvalidInput(f"got {found.name} with {len(found.models)} models; allowed are two, such as routellm_mmlu")
     weak, strong = found.test.scores.T
     advantages = {"random": np.zeros(len(weak)), "oracle": strong - weak}
-    training = found.train_without_repeats
-    for policy in (TaskMatrix(prior_runs=0), TaskMatrix()):
-        expected = policy.fit(training).predict(found.test.queries)
-        advantages[policy.name] = expected[:, 1] - expected[:, 0]
+    expected = TaskMatrix().fit(found.train_without_repeats).predict(found.test.queries)
+    advantages[COMPARED_WITH] = expected[:, 1] - expected[:, 0]
     above = np.column_stack([area_gains(weak, strong, each) for each in advantages.values()])
     gains = dict(zip(advantages, bootstrap_means(above, seed=seed), strict=True))
     return CostQualityScore(
