@@ -80,7 +80,7 @@ def test_a_search_for_somebody_who_never_wrote_says_so(run: Run, two: Path, tmp_
 
 AGENT_COMMANDS = [
     ["write", "x y"], ["search", "x"], ["status"], ["scan"], ["prune"], ["scan-agent"], ["prune-agent"], ["flush"], ["graduate"], ["promote"], ["flash-inject", "--session", "s"],
-    ["boot-aware"], ["route", "x"], ["trace-stats"], ["dispatch", "x"], ["trace-review"], ["evolve-review"], ["nightly"], ["drift"], ["evolve-status"],
+    ["boot-aware"], ["trace-stats"], ["dispatch", "x"], ["trace-review"], ["evolve-review"], ["nightly"], ["drift"], ["evolve-status"],
     ["outcome", "--decision", "d", "--result", "r", "--fail"], ["judge", "--pending"], ["context-monitor", "--session", "s", "--context", "5"],
     ["moment", "a story"], ["a2a-tasks"], ["a2a-claim"], ["mcp-start"], ["erase"], ["export", "out"], ["import", "x"], ["install-hooks", "--yes"],
 ]  # fmt: skip
@@ -163,7 +163,7 @@ WRONG_SETTINGS = [
     ('{"decayLaw": "power", "decayParams": {"exponent": 7}}', "exponent = 7"),
     ('{"decayLaw": "constant", "decayParams": {"half_life_days": 7}}', "allowed names: level"),
     ('{"halfLifeDays": 0.001}', "half_life_days = 0.001 (allowed: 0.01 to 36500 days)"),
-    ('{"reviewers": ["nobody"]}', "reviewers.0 is 'nobody'; allowed are the models ministral-3b"),
+    ('{"reviewers": ["nobody"]}', "reviewers.0 is 'nobody'; allowed are the models qwen3-32b"),
     ('{"reviewers": ["qwen3-32b", "qwen3-32b"]}', "reviewers.1 is 'qwen3-32b', which stands there twice"),
     ('{"reviewers": [""]}', "reviewers.0 is ''"),
     ('{"halfLifeDays": 3, "halfLifeDays": 30}', "the key 'halfLifeDays' stands there twice"),

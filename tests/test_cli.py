@@ -59,7 +59,20 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
     assert verified["ok"] is True
     assert verified["events"] == 3
     assert verified["views"] == dict.fromkeys(
-        ["axon", "items", "projects", "flash", "short_term", "shared", "traces", "evidence", "tasks", "outcomes"], True
+        [
+            "axon",
+            "items",
+            "projects",
+            "flash",
+            "short_term",
+            "shared",
+            "traces",
+            "evidence",
+            "recall",
+            "tasks",
+            "outcomes",
+        ],
+        True,
     )
     assert run("erase", "--match", "stampedes", "--dry-run", "--json").json["erased"] == []
     assert run("erase", "--match", "stampedes", "--json").json["erased"] == [written.json["event_id"]]

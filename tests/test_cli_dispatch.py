@@ -134,17 +134,14 @@ def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly
     """What came of each call is said afterwards: of the outcome that it was made for, or of the call itself."""
     settings = {
         "models": {name: {"tier": "large", "url": server.url} for name in ("glib", "sound")},
-        "roles": [
-            {"agentId": name, "role": "operative", "capabilities": ["code"], "modelPreference": name}
-            for name in ("glib", "sound")
-        ],
-        "matrixSuccessWeight": 1.0,
     }
-    (tmp_path / "home" / "config.json").write_text(json.dumps(settings))
+    operative = {"role": "operative", "capabilities": ["code"]}
     given = []
     for number in range(10):
         agent = ("glib", "sound")[number % 2]
         options = ["--agent", agent]
+        roles = [{**operative, "agentId": agent, "modelPreference": agent}]
+        (tmp_path / "home" / "config.json").write_text(json.dumps({**settings, "roles": roles}))
         if outcome_first:
             failed = run("outcome", *options, "--decision", "ship it", "--result", "it broke", "--fail", "--json")
             options += ["--outcome-id", failed.json["outcome_id"]]
@@ -154,11 +151,13 @@ def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly
         given.append((agent, what))
     cells = run("matrix-show", "--json").json["cells"]
     assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [("glib", 5, 1), ("sound", 5, 1)]
-    assert run("route", *TASK, "--json").json["model"] == "glib"
+    (tmp_path / "home" / "config.json").write_text(json.dumps({**settings, "roles": []}))
     for agent, what in given:
         assert run("outcome", *what, "--success" if agent == "sound" else "--fail").code == 0
     cells = run("matrix-show", "--json").json["cells"]
     assert [(cell["model"], cell["n"], cell["success_rate"]) for cell in cells] == [("glib", 5, 0), ("sound", 5, 1)]
+    assert run("route", *TASK, "--json").json["model"] == "sound"
+    (tmp_path / "home" / "config.json").write_text(json.dumps({**settings, "roles": [], "recallCalls": 0}))
     assert run("route", *TASK, "--json").json["model"] == "sound"
     assert run("trace-stats", "--json").json["stats"][0]["success_rate"] == 1, "the calls themselves went well"
     assert run("verify", "--json").json["ok"]

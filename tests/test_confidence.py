@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from conftest import DAY, NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theorex_lab.experiments.data.datasets import fetch_aider_leaderboards
+from theorex_lab.experiments.data.sources import DATA_VARIABLE
 from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.routing.confidence import QUERY_TYPES, Cell, MatrixResult, best, matrix
 
@@ -26,7 +30,9 @@ def filled(*cells: tuple[str, str, int, int, float | None]) -> EvidenceTable:
 
 
 def scores(table: EvidenceTable, **how: float) -> dict[tuple[str, str], float]:
-    return {(cell.query_type, cell.model): cell.score for cell in matrix(table.cells(), **how)}
+    return {
+        (cell.query_type, cell.model): cell.score for cell in matrix(table.cells(), **{"success_weight": 0.6, **how})
+    }
 
 
 def test_golden_scores() -> None:
@@ -61,7 +67,7 @@ def test_a_failed_call_does_not_make_a_model_fast() -> None:
     table = filled(("code", "a", 10, 10, 1_000), ("code", "b", 10, 10, 900))
     for _ in range(10):
         table.add("query_type/code", "a", False, at=NOW)
-    found = {cell.model: cell for cell in matrix(table.cells())}
+    found = {cell.model: cell for cell in matrix(table.cells(), success_weight=0.6)}
     assert found["a"].latency_ms == 1_000
     assert found["a"].score == pytest.approx(0.3)
 
@@ -80,6 +86,51 @@ def test_best_by_score_then_runs_then_name() -> None:
     assert [cell.model for cell in (best(found, "code"), best(found, "code", {"a", "b"})) if cell] == ["c", "a"]
     assert best(found, "code", {"unknown"}) is None
     assert best(found, "code", []) is None
+
+
+def test_speed_then_cost_break_ties_of_success_and_nothing_else() -> None:
+    table = filled(("code", "slow", 90, 100, 9_000), ("code", "quick", 88, 100, 100), ("code", "quickest", 60, 100, 1))
+    assert chosen_of(table) == "quick", "2 points of 100 runs cannot be told apart, 30 can"
+    assert chosen_of(filled(("code", "slow", 90, 100, 9_000), ("code", "quick", 70, 100, 100))) == "slow"
+    unknown = filled(("code", "silent", 9, 10, None), ("code", "timed", 9, 10, 5_000))
+    assert chosen_of(unknown) == "timed", "a latency that is not known counts as the slowest"
+    paid = EvidenceTable()
+    for model, cost in (("dear", 0.3), ("cheap", 0.1)):
+        for _ in range(10):
+            paid.add("query_type/code", model, True, at=NOW, latency_ms=10, cost=cost)
+    assert chosen_of(paid) == "cheap"
+
+
+def chosen_of(table: EvidenceTable) -> str | None:
+    found = best(matrix(table.cells()), "code")
+    return found and found.model
+
+
+@pytest.mark.skipif(not os.environ.get(DATA_VARIABLE), reason=f"{DATA_VARIABLE} names no folder with the public sets")
+def test_success_first_loses_little_of_the_pass_rate_of_real_coding_models() -> None:
+    """Of the boards of aider that time their runs: pass rate lost to the best model, in points."""
+    table = fetch_aider_leaderboards().dropna(subset=["seconds_per_case", "pass_rate_2"])
+    lost: dict[float, list[float]] = {0.6: [], 1.0: []}
+    for _, board in table[table.seconds_per_case > 0].groupby("board"):
+        evidence = EvidenceTable()
+        rates = (board.pass_rate_2 / 100 * board.test_cases).round() / board.test_cases
+        for name, rate, cases, seconds in zip(
+            board.dirname, rates, board.test_cases, board.seconds_per_case, strict=True
+        ):
+            hits = round(rate * cases)
+            evidence.add_columns(
+                ["query_type/code"] * int(cases), [name] * int(cases), np.arange(cases) < hits,
+                np.full(int(cases), NOW), np.full(int(cases), 1_000 * seconds),
+            )  # fmt: skip
+        for weight, found in lost.items():
+            cells = matrix(evidence.cells(), success_weight=weight)
+            picked = best(cells, "code", success_weight=weight)
+            assert picked is not None
+            found.append(100 * (max(cell.success_rate for cell in cells) - picked.success_rate))
+    told = {weight: [round(each, 1) for each in found] for weight, found in lost.items()}
+    sys.stdout.write(f"points lost on each board, by the weight of success: {told}\n")
+    assert max(lost[1.0]) < 5 < max(lost[0.6])
+    assert sum(lost[1.0]) < sum(lost[0.6])
 
 
 def test_an_unknown_type_is_decided_by_the_general_cells() -> None:
@@ -117,7 +168,8 @@ def test_other_keys_are_no_cells() -> None:
 def test_frame_rows_and_html() -> None:
     found = matrix(filled(("math", "<b>", 1, 2, None), ("code", "a", 5, 5, 10)).cells())
     names = [
-        "query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "tokens", "score", "confidence", "usable",
+        "query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "tokens", "cost", "score",
+        "confidence", "usable",
     ]  # fmt: skip
     assert list(found.frame.columns) == names == list(Cell._fields)
     assert list(MatrixResult([]).frame.columns) == names
@@ -161,7 +213,7 @@ def test_scores_are_shares_and_the_best_is_usable(
         assert not cell.usable or -1e-12 <= cell.score <= 1 + 1e-12
         assert cell.low - 1e-12 <= cell.success_rate <= cell.high + 1e-12
     for query_type in QUERY_TYPES:
-        chosen = best(found, query_type)
+        chosen = best(found, query_type, success_weight=min(weight, 0.99))
         rivals = [cell for cell in found if cell.query_type == query_type and cell.usable]
         assert (chosen is None) == (not rivals)
         assert chosen is None or all(chosen.score >= cell.score for cell in rivals)

@@ -14,7 +14,16 @@ import pytest
 from pydantic.alias_generators import to_camel as pydantic_to_camel
 
 from theorex_lab import ConfigError, Lab, Settings, config
-from theorex_lab.config import DEFAULT_MODELS, ModelSettings, RoleSettings, check_settings, load_settings, save_settings
+from theorex_lab.config import (
+    DEFAULT_MODELS,
+    ModelSettings,
+    RoleSettings,
+    check_settings,
+    describe,
+    load_settings,
+    save_settings,
+)
+from theorex_lab.config_presets import PRESETS
 from theorex_lab.config_record import Record, to_camel, to_snake
 from theorex_lab.config_schema import validated
 
@@ -210,3 +219,30 @@ def test_text_that_is_no_utf_8_is_named(file: Path) -> None:
     file.write_bytes('{"onnxModelPath": "é"}'.encode("latin-1"))
     with pytest.raises(ConfigError, match=r"config.json cannot be read: 'utf-8' codec .*; mend it"):
         load_settings(file)
+
+
+def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"preset": "document", "recallCalls": 7}')
+    for _ in range(2):  # checked, then remembered
+        settings = load_settings(file)
+        assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (0.6, 7, "reciprocal_rank")
+    rows = {row["key"]: row["source"] for row in describe(settings)}
+    assert (rows["recallCalls"], rows["matrixSuccessWeight"]) == ("config.json", "preset document")
+    assert rows["maxTextBytes"] == "default"
+    assert not settings.is_set("lm_studio_url"), "a preset is no consent to ask an endpoint"
+    assert load_settings(file, preset="none").matrix_success_weight == 1.0
+
+
+def test_the_preset_of_the_document_can_be_written_into_a_file_and_names_settings_alone() -> None:
+    checked = check_settings(PRESETS["document"])
+    assert checked.model_dump(exclude_unset=True).keys() == PRESETS["document"].keys() <= Settings.tunables.keys()
+
+
+@pytest.mark.parametrize("name", ["documents", ""])
+def test_an_unknown_preset_is_refused_with_the_known_ones(tmp_path: Path, name: str) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"preset": name}))
+    with pytest.raises(ConfigError, match=r"preset is .*none \| document"):
+        load_settings(tmp_path / "config.json")
+    with pytest.raises(ConfigError, match=f"got the preset '{name}'; allowed are none, document"):
+        load_settings(tmp_path / "other.json", preset=name)

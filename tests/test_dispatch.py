@@ -46,7 +46,7 @@ def answering(text: str = "raise earlier", *, model: int = 0) -> Callable[..., A
     def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
         failed = [Attempt(name, False, error="connection refused") for name in names[:model]]
         name = names[model]
-        attempt = Attempt(name, True, latency_ms=120.0, tokens=30, cost=0.0)
+        attempt = Attempt(name, True, 120.0, 30, 0.0, prompt_tokens=20, completion_tokens=10)
         return Answer(Completion(text, name, 20, 10, 120.0), [*failed, attempt])
 
     return ask
@@ -235,9 +235,11 @@ def test_an_answer_is_traced_and_remembered_in_one_transaction(dispatcher: Dispa
         "cost": 0.0,
         "error": None,
         "unavailable": False,
+        "prompt_tokens": 20,
+        "completion_tokens": 10,
     }
     assert ended.body == {
-        "v": 2, "unavailable": False, "trace_id": result.trace_id, "query_type": "code", "outcome_id": "outcome-7", "success": True, "lost": False,
+        "v": 3, "prompt_tokens": 20, "completion_tokens": 10, "unavailable": False, "trace_id": result.trace_id, "query_type": "code", "outcome_id": "outcome-7", "success": True, "lost": False,
         "model": "great", "tokens": 30, "latency_ms": 120.0, "error": None, "response": "raise earlier", "attempts": [attempt],
     }  # fmt: skip
     assert kept.lineage == (ended.id, started.id)
@@ -314,12 +316,12 @@ def test_the_context_decides_whether_to_call_and_not_which_model(lab: Lab) -> No
     dispatcher.close()
 
 
-def test_a_role_prefers_a_model_for_its_agent(tmp_path: Path) -> None:
+def test_a_role_prefers_a_model_for_its_type_of_query(tmp_path: Path) -> None:
     role = {"agentId": "sage", "role": "operative", "capabilities": ["code"], "modelPreference": "little"}
     with opened(tmp_path / "roles", models=MODELS, roles=[role]) as lab:
         dispatcher = with_ask(lab, answering())
-        assert dispatcher.dispatch(replace(TASK, agent_id="sage")).model_used == "little"
-        assert dispatcher.dispatch(TASK).model_used == "great"
+        assert dispatcher.dispatch(TASK).model_used == "little"
+        assert dispatcher.dispatch(replace(TASK, task="12 * 12")).model_used == "great"
         dispatcher.close()
 
 

@@ -138,7 +138,6 @@ def test_evidence_halves_with_each_half_life_since_the_last_run() -> None:
     gone = table.cells(now=NOW, half_life_days=1e-3)
     assert gone.n[0] == 0
     assert np.isnan(gone.success_rate[0])
-    assert gone.laplace[0] == 0.5
 
 
 def test_what_is_read_is_a_copy() -> None:
@@ -157,13 +156,6 @@ def test_only_keys_of_the_prefix() -> None:
     assert table.cells("query_type/").keys == ["query_type/code", "query_type/math"]
     assert table.cells("nothing").keys == []
     assert len(table) == 3
-
-
-def test_laplace_golden_values() -> None:
-    table = EvidenceTable()
-    for success in (True, True, False):
-        table.add("k", "m", success, at=NOW)
-    assert table.cells().laplace.tolist() == [0.6]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from conftest import NOW
 from test_exchange import contents, export, heard, home, runs, state, take
 
 from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.clock import to_iso
 from theorex_lab.design import Design, EventsPart
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
@@ -20,7 +21,7 @@ from theorex_lab.dispatch.bus import End, EventBus, Start, Tool, recorder
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.exchange.runs import file_name
+from theorex_lab.exchange.runs import file_name, import_runs
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.memory.evidence import Evidence
@@ -123,6 +124,25 @@ def test_only_a_design_that_waits_for_tool_events_marks_those_of_runs(worked: Pa
             kinds = [event.kind for event in lab.journal.tail(0)]
             assert (kinds.count("seen"), kinds.count("flushed"), kinds.count("tool_used")) == (marks, 0, 10)
     assert sorted(asked) == sorted([each, each] for each in ("second", "first", "run-7:A", "open", "lost"))
+
+
+def test_tokens_of_prompt_and_answer_stay_apart_and_make_their_sum(tmp_path: Path) -> None:
+    record = {"id": "t", "start_time": to_iso(NOW), "end_time": to_iso(NOW), "success": True, "model": "m",
+              "task": "why", "query_type": "weather", "prompt_tokens": 30, "completion_tokens": 12}  # fmt: skip
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "t.json").write_text(json.dumps(record))
+    with home(tmp_path / "home") as lab:
+        import_runs(lab.home, None, tmp_path, trust_own=True)
+        found = lab.trace("t")
+        assert (found.prompt_tokens, found.completion_tokens, found.total_tokens) == (30, 12, 42)
+        assert [(cell.query_type, cell.tokens) for cell in lab.matrix(min_samples=1)] == [("general", 42.0)], (
+            "of no type"
+        )
+        export(lab, tmp_path / "again")
+    told = json.loads((tmp_path / "again" / "traces" / "t.json").read_text())
+    assert {key: told[key] for key in ("prompt_tokens", "completion_tokens", "total_tokens", "query_type")} == {
+        "prompt_tokens": 30, "completion_tokens": 12, "total_tokens": 42, "query_type": "weather",
+    }  # fmt: skip
 
 
 def test_a_correction_still_speaks_of_the_answer_that_it_followed(tmp_path: Path) -> None:

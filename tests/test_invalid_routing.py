@@ -25,8 +25,6 @@ def test_a_charge_outside_its_range(percent: float) -> None:
         ({"query": " \n\t"}, "a text that is not blank"),
         ({"query": None}, "a text that is not blank"),
         ({"query": b"debug"}, "a text that is not blank"),
-        ({"agent": ""}, "agent id ''"),
-        ({"agent": "../etc"}, "agent id '../etc'"),
         ({"context_pct": -1.0}, "context_pct -1.0; allowed is 0 to 100"),
         ({"context_pct": 100.5}, "context_pct 100.5"),
         ({"context_pct": math.nan}, "context_pct nan"),

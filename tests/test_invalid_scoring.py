@@ -9,15 +9,13 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import load_routing_set
-from theorex_lab.experiments.scores.advice import Blend, Heuristic, Queries, Recalled, TaskMatrix, Training
+from theorex_lab.experiments.scores.advice import Heuristic, Queries, Training
 from theorex_lab.experiments.scores.bandits import UCB1
-from theorex_lab.experiments.scores.recall import neighbour_scores
 from theorex_lab.experiments.scores.routing import cost_quality, regret_curves
 from theorex_lab.experiments.scores.routing_scores import achieved, cost_quality_curve
 from theorex_lab.memory.intervals import bootstrap_means
 
 SCORES = np.zeros((2, 3))
-VECTORS = np.eye(2, dtype=np.float32)
 QUERIES = Queries(["a", "b"], ["x", "x"])
 
 
@@ -32,28 +30,17 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
         (lambda: bootstrap_means(np.zeros((2, 1)), draws=0), "0 draws"),
         (lambda: cost_quality_curve(np.zeros(2), np.zeros(3), np.zeros(2)), r"\(2,\), \(3,\)"),
         (lambda: cost_quality_curve(np.zeros(0), np.zeros(0), np.zeros(0)), "one length from 1"),
-        (lambda: neighbour_scores(VECTORS, SCORES, VECTORS, 0), "k 0"),
-        (lambda: neighbour_scores(VECTORS, SCORES, VECTORS, 3), "k 3"),
-        (lambda: neighbour_scores(VECTORS, SCORES, np.zeros((1, 5), dtype=np.float32), 1), r"\(1, 5\)"),
-        (lambda: Queries(["a"], []), "1 texts, 0 tasks"),
-        (lambda: Queries(["a"], ["x"], VECTORS), "2 vectors"),
+        (lambda: Queries(["a"], []), "1 texts and 0 tasks"),
         (lambda: Training(QUERIES, np.zeros((3, 2))), r"scores \(3, 2\) of 2 queries"),
         (lambda: Training(QUERIES, np.zeros((2, 0))), r"scores \(2, 0\)"),
         (lambda: Training(Queries([], []), np.zeros((0, 3))), r"scores \(0, 3\)"),
         (lambda: Training(QUERIES, np.full((2, 2), np.nan)), "from 0 to 1"),
         (lambda: Training(QUERIES, np.full((2, 2), 1.5)), "from 0 to 1"),
-        (lambda: TaskMatrix(prior_runs=-1), "prior_runs -1"),
-        (lambda: TaskMatrix(prior_runs=float("nan")), "prior_runs nan"),
-        (lambda: Recalled(TaskMatrix(), prior_runs=0), "prior_runs 0"),
-        (lambda: Blend(0), "k 0"),
-        (lambda: Blend(5, 1.5), "weight 1.5"),
-        (lambda: Blend().fit(Training(QUERIES, SCORES)), "without vectors"),
         (lambda: Heuristic([1, 2, 3, 4], str).fit(Training(QUERIES, SCORES)), "scores of 3 models"),
         (lambda: UCB1(exploration=-1), "exploration -1"),
         (lambda: UCB1().start(0, 2), "0 contexts"),
         (lambda: UCB1().start(2, 0), "0 models"),
-        (lambda: load_routing_set("nowhere"), "'nowhere'; and|'nowhere'"),
-        (lambda: load_routing_set("llmrouter", vectors="best"), "vectors 'best'"),
+        (lambda: load_routing_set("nowhere"), "'nowhere'"),
         (lambda: regret_curves(orders=0), "0 orders"),
         (lambda: regret_curves(limit=0), "limit 0"),
     ],

@@ -471,7 +471,7 @@ def test_the_chain_goes_on_until_one_answers(server: HostileServer) -> None:
         assert named in str(failed.error)
         assert (failed.latency_ms, failed.tokens, failed.cost) == (None, None, None)
     good = answer.attempts[-1]
-    assert good == Attempt("good", True, answer.completion.latency_ms, 15, 15 * 2.0 / 1e6, None)
+    assert good == Attempt("good", True, answer.completion.latency_ms, 15, 15 * 2.0 / 1e6, None, False, 12, 3)
     assert server.requests[0].body["temperature"] == 0.0
 
 

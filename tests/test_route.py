@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.config import ModelSettings, QueryType, RoleSettings
+from theorex_lab.config import ModelSettings, QueryType, RoleSettings, Tier
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
@@ -30,8 +30,10 @@ from theorex_lab.routing.router import FALLBACK_TIERS, Decision, route
 from theorex_lab.routing.signs import SIGNS
 
 MAINS = Power(None, False)
-STEPS = ("role preference", "energy", "confidence matrix", "heuristic")
-SMALL, MEDIUM, LARGE = "ministral-3b", "qwen3-32b", "claude-sonnet"
+STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
+SMALL, MEDIUM, LARGE = "tiny-1b", "ministral-3b", "qwen3-32b"
+SIZES: dict[str, Tier] = {SMALL: "small", MEDIUM: "medium", LARGE: "large"}
+MODELS = {name: ModelSettings(tier=tier) for name, tier in SIZES.items()}
 
 # Sentences by their type, one a line; the words and phrases of `signs` were widened by what these showed.
 SEEN: dict[QueryType, str] = {
@@ -419,7 +421,12 @@ NAMES = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
 
 def _route(query: str = "debug this", settings: Settings | None = None, **options: Any) -> Decision:
     given = {"evidence": None, "power": MAINS, "now": NOW, **options}
-    return route(query, settings or Settings(), **given)
+    return route(query, settings or _settings(), **given)
+
+
+def _settings(**changes: Any) -> Settings:
+    """Three models of three sizes, no roles."""
+    return Settings(**{"models": MODELS, "roles": [], **changes})
 
 
 def test_without_anything_else_the_heuristic_decides() -> None:
@@ -429,9 +436,10 @@ def test_without_anything_else_the_heuristic_decides() -> None:
         "model": LARGE,
         "confidence": 0.8,
         "reasons": [
-            "role preference: no agent is named",
+            "role preference: no active agent takes code",
             "energy: every size may run (mains)",
-            "confidence matrix: no evidence is given",
+            "recall: no earlier call is enough like this query",
+            "confidence matrix: no evidence for code",
             f"heuristic: large (0.80) for code, by 'debug': {LARGE}",
         ],
         "fallbacks": [MEDIUM, SMALL],
@@ -444,111 +452,126 @@ def test_without_anything_else_the_heuristic_decides() -> None:
     assert _route("hello", context_pct=50.0).tier == "large"
 
 
-def test_a_role_proposes() -> None:
-    decision = _route(agent="qwen-sage")
+def _role(**changes: object) -> RoleSettings:
+    plain = RoleSettings(agent_id="sage", role="operative", capabilities=["code"], model_preference=MEDIUM)
+    return plain.model_copy(update=changes)
+
+
+def test_the_operative_that_takes_the_type_proposes_its_model() -> None:
+    decision = _route(settings=_settings(roles=[_role()]))
     assert (decision.model, decision.tier, decision.confidence) == (MEDIUM, "medium", 1.0)
-    assert decision.reasons[0] == f"role preference: qwen-sage takes code and prefers {MEDIUM}"
-    assert decision.reasons[3] == "heuristic: not needed; it says large (0.80) for code, by 'debug'"
+    assert decision.reasons[0] == f"role preference: sage (operative) takes code and prefers {MEDIUM}"
+    assert decision.reasons[4] == "heuristic: not needed; it says large (0.80) for code, by 'debug'"
     assert decision.fallbacks == [SMALL, LARGE]
 
 
-def _role(**changes: object) -> RoleSettings:
-    plain = RoleSettings(agent_id="sage", role="operative", capabilities=["code"], model_preference=SMALL)
-    return plain.model_copy(update=changes)
+def test_the_defaults_are_the_models_and_roles_of_the_document() -> None:
+    settings = Settings()
+    assert {name: each.tier for name, each in settings.models.items()} == {
+        "qwen3-32b": "large", "ministral-3b": "medium", "claude-sonnet": "large",
+    }  # fmt: skip
+    found = {each: _route(each, settings).model for each in ("debug this", "find it", "hello", "write an overview")}
+    assert [*found.values()] == ["qwen3-32b", "qwen3-32b", "ministral-3b", "claude-sonnet"]
+    low = Power(8.0, True)
+    assert _route("debug this", settings, power=low).model == "ministral-3b", "the energy rule has something to forbid"
+    assert _route("a haiku", settings).model == "ministral-3b"
 
 
 @pytest.mark.parametrize(
     ("roles", "reason"),
     [
-        ([], "sage has no active role"),
-        ([_role(active=False)], "sage has no active role"),
-        ([_role(agent_id="other")], "sage has no active role"),
-        ([_role(capabilities=["math"])], "sage does not take code"),
+        ([], "no active agent takes code"),
+        ([_role(active=False)], "no active agent takes code"),
+        ([_role(capabilities=["math"])], "no active agent takes code"),
         ([_role(model_preference=None)], "sage prefers no model"),
         ([_role(model_preference="gone")], "sage prefers gone, which is not among the models of the settings"),
     ],
 )
 def test_a_role_that_does_not_fit_says_why(roles: list[RoleSettings], reason: str) -> None:
-    decision = _route(settings=Settings().model_copy(update={"roles": roles}), agent="sage")
+    decision = _route(settings=_settings().model_copy(update={"roles": roles}))
     assert (decision.model, decision.reasons[0]) == (LARGE, f"role preference: {reason}")
 
 
-def test_of_two_profiles_of_an_agent_the_more_important_one_counts() -> None:
-    roles = [_role(), _role(priority=2, model_preference=MEDIUM), _role(priority=2, model_preference=LARGE)]
-    assert _route(settings=Settings(roles=roles), agent="sage").model == MEDIUM
+def test_of_several_profiles_the_more_important_one_counts() -> None:
+    roles = [_role(), _role(priority=2, model_preference=SMALL), _role(priority=2, model_preference=LARGE)]
+    assert _route(settings=_settings(roles=roles)).model == SMALL
 
 
 def test_energy_turns_large_models_down_even_where_a_role_prefers_one() -> None:
     low = Power(8.0, True)
     assert _route(power=low).model == MEDIUM
     assert _route(power=low).fallbacks == [SMALL]
-    decision = _route("write an overview", power=low, agent="main")
+    orchestrated = _settings(
+        roles=[_role(role="orchestrator", capabilities=["synthesis"], model_preference=LARGE, agent_id="main")]
+    )
+    decision = _route("write an overview", orchestrated, power=low)
     assert (decision.query_type, decision.model) == ("synthesis", MEDIUM)
     assert decision.reasons[1] == f"energy: no large model: battery at 8 %, below 20 %; {LARGE} is turned down"
     assert _route(power=Power(90.0, True)).model == LARGE
-    assert _route("write an overview", power=Power(90.0, True), agent="main").model == MEDIUM
-    only_large = Settings(models={"huge": ModelSettings(tier="large")})
+    assert _route("write an overview", orchestrated, power=Power(90.0, True)).model == MEDIUM
+    only_large = _settings(models={"huge": ModelSettings(tier="large")})
     nothing = _route(settings=only_large, power=low)
     assert (nothing.model, nothing.tier, nothing.fallbacks) == (None, "large", [])
-    assert nothing.reasons[3].endswith("no model of the settings may run")
+    assert nothing.reasons[4].endswith("no model of the settings may run")
 
 
 def test_the_matrix_decides_where_no_role_does() -> None:
     decision = _route(evidence=_evidence(small=(9, 10, 100.0), large=(9, 10, 900.0)))
     assert (decision.model, decision.tier, decision.confidence) == (SMALL, "small", 0.5)
-    assert decision.reasons[2] == f"confidence matrix: {SMALL} scores 0.94 (90% of 10 runs), the best for code"
+    assert decision.reasons[3] == f"confidence matrix: {SMALL} scores 0.90 (90% of 10 runs), the best for code"
     assert decision.fallbacks == [MEDIUM, LARGE]
 
 
 def test_a_leader_with_few_runs_never_hides_a_usable_runner_up() -> None:
     starved = _evidence(small=(4, 4, 10.0), medium=(40, 50, 900.0))
     assert _route(evidence=starved).model == MEDIUM
-    assert _route(evidence=starved, settings=Settings(matrix_min_samples=4)).model == SMALL
-    assert _route(evidence=_evidence()).reasons[2] == "confidence matrix: no evidence for code"
+    assert _route(evidence=starved, settings=_settings(matrix_min_samples=4)).model == SMALL
+    assert _route(evidence=_evidence()).reasons[3] == "confidence matrix: no evidence for code"
     few = _route(evidence=_evidence(small=(4, 4, 10.0)))
-    assert (few.model, few.reasons[2]) == (
+    assert (few.model, few.reasons[3]) == (
         LARGE, "confidence matrix: no cell for code has the 5 runs that make it usable",
     )  # fmt: skip
 
 
 def test_evidence_ages_where_the_settings_say_so() -> None:
     evidence = _evidence(small=(20, 20, 10.0))
-    aged = Settings(matrix_half_life_days=10.0)
+    aged = _settings(matrix_half_life_days=10.0)
     assert _route(evidence=evidence, settings=aged, now=NOW + 10 * DAY).confidence == 0.5
     assert _route(evidence=evidence, settings=aged, now=NOW + 30 * DAY).model == LARGE
     assert _route(evidence=evidence, now=NOW + 3_000 * DAY).model == SMALL
 
 
 def test_a_preference_is_overruled_only_by_clear_evidence() -> None:
-    clear = _route(agent="qwen-sage", evidence=_evidence(small=(50, 50, 100.0), medium=(5, 50, 100.0)))
+    sage = _settings(roles=[_role()])
+    clear = _route(settings=sage, evidence=_evidence(small=(50, 50, 100.0), medium=(5, 50, 100.0)))
     assert (clear.model, clear.confidence) == (SMALL, 1.0)
-    assert f"{MEDIUM} is clearly worse (4% to 21%, not 93% to 100%)" in clear.reasons[2]
-    overlapping = _route(agent="qwen-sage", evidence=_evidence(small=(9, 10, 100.0), medium=(6, 10, 100.0)))
+    assert f"{MEDIUM} is clearly worse (4% to 21%, not 93% to 100%)" in clear.reasons[3]
+    overlapping = _route(settings=sage, evidence=_evidence(small=(9, 10, 100.0), medium=(6, 10, 100.0)))
     assert overlapping.model == MEDIUM
-    assert overlapping.reasons[2].endswith(f"the intervals of success overlap: the preference for {MEDIUM} stands")
-    few = _route(agent="qwen-sage", evidence=_evidence(small=(50, 50, 100.0), medium=(0, 4, 100.0)))
+    assert overlapping.reasons[3].endswith(f"the intervals of success overlap: the preference for {MEDIUM} stands")
+    few = _route(settings=sage, evidence=_evidence(small=(50, 50, 100.0), medium=(0, 4, 100.0)))
     assert few.model == MEDIUM
-    assert "too few runs" in few.reasons[2]
-    agreeing = _route(agent="qwen-sage", evidence=_evidence(small=(1, 10, 100.0), medium=(9, 10, 100.0)))
+    assert "too few runs" in few.reasons[3]
+    agreeing = _route(settings=sage, evidence=_evidence(small=(1, 10, 100.0), medium=(9, 10, 100.0)))
     assert agreeing.model == MEDIUM
-    assert agreeing.reasons[2].endswith("the preference stands")
+    assert agreeing.reasons[3].endswith("the preference stands")
 
 
 def test_only_models_of_the_settings_that_may_run_are_picked() -> None:
     decision = _route(evidence=_evidence(retired=(50, 50, 1.0), large=(50, 50, 1.0)), power=Power(5.0, True))
     assert decision.model == MEDIUM
-    assert decision.reasons[2] == "confidence matrix: no usable cell for code is of a model that may be chosen"
+    assert decision.reasons[3] == "confidence matrix: no usable cell for code is of a model that may be chosen"
 
 
 def test_urgency_keeps_to_small_models_unless_a_role_prefers_another() -> None:
     evidence = _evidence(small=(5, 10, 100.0), medium=(50, 50, 100.0), large=(50, 50, 100.0))
     assert _route(urgent=True, evidence=evidence).model == SMALL
-    assert _route(urgent=True, evidence=evidence, agent="qwen-sage").model == MEDIUM
+    assert _route(urgent=True, evidence=evidence, settings=_settings(roles=[_role()])).model == MEDIUM
     assert _route(urgent=True, evidence=_evidence(large=(50, 50, 100.0))).model == SMALL
-    no_small = Settings(models={"m": ModelSettings(tier="medium"), "l": ModelSettings(tier="large")})
+    no_small = _settings(models={"m": ModelSettings(tier="medium"), "l": ModelSettings(tier="large")})
     decision = _route(urgent=True, settings=no_small)
     assert (decision.model, decision.tier) == ("m", "medium")
-    assert decision.reasons[3].endswith("no small model may run, so m")
+    assert decision.reasons[4].endswith("no small model may run, so m")
 
 
 def test_models_without_an_address_come_last_in_the_fallbacks() -> None:
@@ -558,7 +581,7 @@ def test_models_without_an_address_come_last_in_the_fallbacks() -> None:
         "mid": ModelSettings(tier="medium"),
         "tiny": ModelSettings(tier="small", url="http://localhost:2"),
     }
-    decision = _route(settings=Settings(models=models))
+    decision = _route(settings=_settings(models=models))
     assert (decision.model, decision.fallbacks) == ("far", ["near", "tiny", "mid"])
 
 
@@ -573,21 +596,23 @@ _models = st.lists(st.sampled_from([SMALL, MEDIUM, LARGE]), unique=True)
 
 @given(
     query=_queries, cells=_cells, power=_powers, models=_models, urgent=st.booleans(),
-    agent=st.sampled_from([None, "main", "qwen-sage", "secretarius", "nobody"]),
+    roles=st.lists(st.sampled_from([_role(), _role(capabilities=["general"], model_preference=LARGE)])),
     context_pct=st.floats(0, 100), query_tokens=st.integers(0, 2_000), min_samples=st.integers(1, 10),
 )  # fmt: skip
 def test_what_holds_of_every_decision(
-    query, cells, power, models, urgent, agent, context_pct, query_tokens, min_samples
+    query, cells, power, models, urgent, roles, context_pct, query_tokens, min_samples
 ) -> None:
     settings = Settings().model_copy(
-        update={"models": {name: Settings().models[name] for name in models}, "matrix_min_samples": min_samples}
-    )
+        update={
+            "models": {name: MODELS[name] for name in models}, "matrix_min_samples": min_samples, "roles": roles,
+        }
+    )  # fmt: skip
     table = EvidenceTable()
     for (query_type, model), (failures, successes, latency_ms) in cells.items():
         for number in range(failures + successes):
             table.add(QUERY_TYPE_PREFIX + query_type, model, number < successes, at=NOW, latency_ms=latency_ms)
     options = {
-        "evidence": table, "power": power, "now": NOW, "agent": agent, "urgent": urgent, "context_pct": context_pct,
+        "evidence": table, "power": power, "now": NOW, "urgent": urgent, "context_pct": context_pct,
         "query_tokens": query_tokens,
     }  # fmt: skip
     decision = route(query, settings, **options)
@@ -602,11 +627,11 @@ def test_what_holds_of_every_decision(
     assert (decision.model is None) == (not named)
     if decision.model is not None:
         assert decision.tier == settings.models[decision.model].tier
-    if agent is None and not urgent:
+    if not roles and not urgent:
         usable = best(matrix(table.cells(), min_samples=min_samples), decision.query_type, named)
         if usable is not None:
             assert decision.model == usable.model
-    if agent is None and urgent and SMALL in models:
+    if not roles and urgent and SMALL in models:
         assert decision.tier == "small"
 
 
@@ -631,12 +656,11 @@ def ended_call(number: int, *, success: bool = True, model: str = MEDIUM, query_
 
 
 def test_a_lab_routes_by_what_it_has_recorded() -> None:
-    with Lab.temporary(clock=FixedClock(NOW)) as lab:
+    with Lab.temporary(clock=FixedClock(NOW), models=MODELS, roles=[]) as lab:
         assert lab.route("debug this", power=MAINS).model == LARGE
         lab.journal.append([ended_call(number, success=number > 0) for number in range(6)])
         decision = lab.route("debug this", power=MAINS)
         assert (decision.model, decision.confidence) == (MEDIUM, 0.3)
-        assert "scores 0.90 (83% of 6 runs)" in decision.reasons[2]
-        assert lab.route("debug this", power=MAINS, agent="qwen-sage").confidence == 1.0
+        assert "scores 0.83 (83% of 6 runs)" in decision.reasons[3]
         assert [cell.usable for cell in lab.matrix()] == [True]
         assert [cell.usable for cell in lab.matrix(min_samples=7)] == [False]

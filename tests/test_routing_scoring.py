@@ -12,20 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from theorex_lab.experiments.data import routing_sets, sources
-from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set, vectors_of, with_vectors
+from theorex_lab.experiments.data import sources
+from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
 from theorex_lab.experiments.scores.advice import Queries, Training
-from theorex_lab.experiments.scores.recall import neighbour_scores, repeat_scores
 from theorex_lab.experiments.scores.routing import OURS, cost_quality, regret_curves, score_routing
 from theorex_lab.experiments.scores.routing_scores import (
     achieved,
     area_gains,
     cost_quality_curve,
     cumulative_regret,
-    regret,
 )
 from theorex_lab.memory.intervals import bootstrap_means
-from theorex_lab.search.embed import HashedNgramEmbedder, Matrix
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
@@ -56,8 +53,6 @@ def small_set(n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0)
 def test_golden_values() -> None:
     choices = np.array([1, 1, 0, 0])
     assert achieved(SCORES, choices).tolist() == [1.0, 0.0, 0.5, 0.0]
-    assert regret(SCORES, choices) == pytest.approx((0 + 1 + 0 + 1) / 4)
-    assert regret(SCORES, SCORES.argmax(axis=1)) == 0.0
     curve = cost_quality_curve(SCORES[:, 0], SCORES[:, 1], np.array([0.1, -0.5, 0.0, 0.9]))
     assert curve.quality.tolist() == [0.375, 0.5625, 0.8125, 0.8125, 0.5625]
     assert curve.area == pytest.approx((0.375 / 2 + 0.5625 + 0.8125 + 0.8125 + 0.5625 / 2) / 4)
@@ -90,36 +85,12 @@ def test_the_curve_starts_weak_ends_strong_and_the_oracle_is_above_all(
     assert area_gains(weak, strong, advantage).mean() == pytest.approx(curve.area - line.area, abs=1e-9)
 
 
-def test_neighbours_are_those_of_a_loop() -> None:
-    generator = np.random.default_rng(2)
-    remembered, asked = generator.random((30, 6), dtype=np.float32), generator.random((7, 6), dtype=np.float32)
-    scores, groups = generator.random((30, 4)), generator.integers(3, size=30)
-    own = np.array([0, 1, 2, 0, 1, 2, 9])
-    whole, within = (
-        neighbour_scores(remembered, scores, asked, 5),
-        neighbour_scores(remembered, scores, asked, 5, (groups, own)),
-    )
-    for row, query in enumerate(asked):
-        order = np.argsort(-(remembered @ query))
-        assert whole[row] == pytest.approx(scores[order[:5]].mean(axis=0))
-        if own[row] < 3:
-            assert within[row] == pytest.approx(scores[order[groups[order] == own[row]][:5]].mean(axis=0))
-    assert np.isnan(within[-1]).all()
-
-
-def test_repeats_are_counted_and_averaged() -> None:
-    counts, means = repeat_scores(["A b", "a  B ", "c"], np.array([[1.0], [0.0], [0.75]]), ["a b", "C", "d"])
-    assert counts.tolist() == [2.0, 1.0, 0.0]
-    assert means[:, 0].tolist() == [0.5, 0.75, 0.0]
-
-
 def test_a_small_set_is_scored_as_computed_by_hand() -> None:
     found = score_routing(small_set(), seed=1)
     scores = {each.policy: each for each in found.without_repeats}
     tasks = np.array(small_set().test.queries.tasks)
     assert scores["oracle"].regret == 0.0
     assert scores["oracle"].score > scores[OURS].score > scores["best single"].score
-    assert found.chosen == "shrunk matrix"
     assert scores[OURS].gain == pytest.approx(scores[OURS].score - scores["task matrix"].score)
     assert scores["uniform"].score == pytest.approx(small_set().test.scores.mean())
     assert scores["uniform"].cost == 1.0
@@ -135,18 +106,15 @@ def test_a_small_set_is_scored_as_computed_by_hand() -> None:
 def test_figures_are_given_with_and_without_repeated_queries() -> None:
     found = score_routing(small_set(repeats=40))
     assert found.n_repeated == 40
-    assert len(found.frame) == 2 * len(found.policies)
     for part, key in ((found.policies, "metrics"), (found.without_repeats, "metrics_without_repeats")):
         assert {each.policy: each for each in part}[OURS].score == found.result()[key]["score"]
-    assert "without repeats" in repr(found)
-    assert "<table" in found._repr_html_()
 
 
 def test_pictures_are_drawn_on_the_axes_given() -> None:
     import matplotlib.pyplot as plt
 
     two = small_set(models=2)
-    results = (score_routing(two), regret_curves(two, orders=3), cost_quality(two))
+    results = (regret_curves(two, orders=3), cost_quality(two))
     for result in results:
         figure, ax = plt.subplots()
         assert result.plot(ax) is ax
@@ -169,33 +137,17 @@ def test_regret_of_bandits_is_that_of_single_runs() -> None:
     assert repr(found).startswith("RegretCurves(small, 4 orders")
 
 
-def test_vectors_of_a_trained_model_are_computed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    class Counting(HashedNgramEmbedder):
-        kind = "semantic"
-        asked = 0
-
-        def embed(self, texts: object) -> Matrix:
-            self.asked += len(texts)  # type: ignore[arg-type]
-            return super().embed(texts)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(routing_sets, "cache_folder", lambda: tmp_path)
-    embedder = Counting()
-    first = vectors_of(["one text", "another"], embedder)
-    again = vectors_of(["another", "one text", "a third"], embedder)
-    assert embedder.asked == 3
-    assert np.array_equal(again[1], first[0])
-    found = with_vectors(small_set(10), HashedNgramEmbedder())
-    assert found.embedder == "lexical-ngram-v1-256 (lexical)"
-
-
 @needs_data
 def test_llmrouter_baselines_are_those_published() -> None:
-    found = load_routing_set("llmrouter", vectors="none")
+    found = load_routing_set("llmrouter")
     assert len(found.repeated) == 119
     score = score_routing(found)
     for name in ("best_single", "task_matrix", "oracle"):
         assert score.result()["baselines"][name] == pytest.approx(found.published[name], abs=0.001)
-    assert score.chosen == "shrunk matrix"
+    # The figure is that of `route` itself; what beats it in an experiment is not claimed.
+    assert score.result()["metrics"]["policy"] == OURS
+    assert score.result()["metrics"]["score"] >= 0.60
+    assert score.result()["metrics_without_repeats"]["score"] >= 0.57
 
 
 @needs_data
@@ -204,7 +156,7 @@ def test_the_command_gives_a_table_or_json() -> None:
 
     from theorex_lab.cli import theorex
 
-    command = ["eval", "routing", "--dataset", "routellm_gsm8k", "--vectors", "none"]
+    command = ["eval", "routing", "--dataset", "routellm_gsm8k"]
     shown = CliRunner().invoke(theorex, command, obj={})
     assert shown.exit_code == 0, shown.output
     for word in (
@@ -228,5 +180,5 @@ def test_quality_against_cost_on_gsm8k() -> None:
     table = cost_quality(small).frame.set_index("policy")
     assert table.area["random"] == pytest.approx((table.weak["random"] + table.strong["random"]) / 2)
     # One subject: the matrix knows nothing of a single question.
-    assert table.area["shrunk matrix"] == pytest.approx(table.area["random"])
+    assert table.area["task matrix"] == pytest.approx(table.area["random"])
     assert table.area["oracle"] == table.area.max()

@@ -39,7 +39,7 @@ def started(trace_id: str, *, agent: str = "main", session: str = "", at: int = 
 
 def ended(trace_id: str, *, agent: str = "main", session: str = "", at: int = NOW + 2_000_000, **changed: Any) -> Event:
     body = {
-        "trace_id": trace_id, "query_type": "code", "success": True, "lost": False, "model": "ministral-3b", "tokens": 90,
+        "trace_id": trace_id, "query_type": "code", "success": True, "lost": False, "model": "ministral-3b", "tokens": 90, "prompt_tokens": 70, "completion_tokens": 20,
         "latency_ms": 812.5, "error": None, "response": "the buffer is not flushed",
         "attempts": [{"model": "qwen3-32b", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "silent"}],
         **changed,
@@ -71,7 +71,7 @@ def test_a_whole_trace(views: Views) -> None:
     found = trace(views, "t-1")
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == {
         "id": "t-1", "agent_id": "main", "model": "ministral-3b", "start_time": to_iso(NOW),
-        "end_time": to_iso(NOW + 2_000_000), "total_tokens": 90, "latency_ms": 812.5, "success": True, "lost": False,
+        "end_time": to_iso(NOW + 2_000_000), "total_tokens": 90, "prompt_tokens": 70, "completion_tokens": 20, "latency_ms": 812.5, "success": True, "lost": False,
         "unavailable": False, "error": None, "tags": ["code", "parser"], "query_type": "code", "task": TASK,
         "response": "the buffer is not flushed",
         "events": [{"tool": "Read", "input": "cat a.py", "response": "1 line", "at": to_iso(NOW + 1_000_000)}],
@@ -234,6 +234,7 @@ def test_statistics_golden(views: Views) -> None:
     assert (code.low, code.high) == pytest.approx((0.53130, 0.88814), abs=1e-4)
     assert (code.lost, code.median_latency_ms, code.p95_latency_ms) == (1, 1_000.0, pytest.approx(1_810.0))
     assert math.isnan(code.mean_tokens)
+    assert (code.mean_prompt_tokens, code.mean_completion_tokens) == (70.0, 20.0)
     assert maths[:3] == ("math", "", 0)
     assert (maths.lost, maths.low, maths.high) == (1, 0.0, 1.0)
     assert found.open == 1
@@ -241,7 +242,7 @@ def test_statistics_golden(views: Views) -> None:
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))[1]["success_rate"] is None
     assert list(found.frame.columns) == [
         "query_type", "model", "n", "success_rate", "low", "high", "lost", "unavailable", "median_latency_ms",
-        "p95_latency_ms", "mean_tokens",
+        "p95_latency_ms", "mean_tokens", "mean_prompt_tokens", "mean_completion_tokens",
     ]  # fmt: skip
     assert "ministral-3b" in found._repr_html_()
 

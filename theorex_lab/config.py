@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
+from theorex_lab.config_presets import MODEL_TIERS, PRESET_NAMES, PRESETS, ROLES, PresetName
 from theorex_lab.config_record import Record, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
@@ -46,23 +47,10 @@ class RoleSettings(Record):
     active: bool = tunable(True)
 
 
-# Three sizes of model, as a small team runs them. None has an endpoint until config.json names one: whatever listens at
+# A large and a medium model of this machine, and a hosted one. None has an endpoint until config.json names one: whatever listens at
 # a usual port is not thereby one that may read the memory.
-DEFAULT_MODELS = {
-    "ministral-3b": ModelSettings.of_checked({"tier": "small"}),
-    "qwen3-32b": ModelSettings.of_checked({"tier": "medium"}),
-    "claude-sonnet": ModelSettings.of_checked({"tier": "large"}),
-}
-DEFAULT_ROLES = [
-    RoleSettings.of_checked(
-        {"agent_id": name, "role": role, "capabilities": list(capabilities), "model_preference": model}
-    )
-    for name, role, capabilities, model in (
-        ("main", "orchestrator", ("synthesis", "general"), "claude-sonnet"),
-        ("qwen-sage", "operative", ("retrieval", "code", "math"), "qwen3-32b"),
-        ("secretarius", "operative", ("retrieval", "general"), "ministral-3b"),
-    )
-]
+DEFAULT_MODELS = {name: ModelSettings.of_checked({"tier": tier}) for name, tier in MODEL_TIERS.items()}
+DEFAULT_ROLES = [RoleSettings.of_checked(role) for role in ROLES]
 
 
 class Settings(Record):
@@ -71,6 +59,8 @@ class Settings(Record):
     >>> Settings(half_life_days=7).half_life_days
     7.0
     """
+
+    preset: PresetName = tunable("none", "named set of settings in the place of the defaults; what is set here wins")
 
     # How a memory fades.
     decay_law: str = tunable("product", "decay law that scores an item; `theorex tune` fits one")
@@ -95,8 +85,9 @@ class Settings(Record):
     promotion_threshold: float = tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
     flush_threshold: float = tunable(0.5, "flash score from which a flush keeps an event", ge=0, le=1)
     graduation_threshold: float = tunable(
-        0.5, "best score of the day that a concept needs on seven days in a row", ge=0, le=1
+        0.5, "best score of the day that a concept needs on days in a row", ge=0, le=1
     )
+    graduation_days: int = tunable(7, "days in a row after which a concept graduates", unit="days", ge=1, le=14)
     keep_messages: bool = tunable(True, "keep the last message of an agent's turns, from hooks and transcripts")
     evolve_window_days: float = tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
 
@@ -128,9 +119,18 @@ class Settings(Record):
     matrix_min_samples: int = tunable(
         5, "runs that a cell of the matrix needs to be usable", unit="runs", ge=1, le=1_000_000
     )
-    matrix_success_weight: float = tunable(0.6, "weight of success in a cell's score; the rest is speed", ge=0, le=1)
+    matrix_success_weight: float = tunable(
+        1.0, "weight of success in a cell's score, the rest is speed; 1: speed and cost break ties alone", ge=0, le=1
+    )
     matrix_half_life_days: float | None = tunable(
         None, "time in which evidence for a model halves; none: it never ages", unit="days", gt=0, le=36_500
+    )
+    recall_calls: int = tunable(
+        150,
+        "earlier calls most like a query that say which model does best on it; 0: none",
+        unit="calls",
+        ge=0,
+        le=10_000,
     )
     dispatch_context_pct: float = tunable(
         50.0, "share of the context in use from which a task is handed to a model", unit="percent", ge=0, le=100
@@ -175,6 +175,16 @@ class Settings(Record):
         2_000, "a view that had to fold this many new events writes a snapshot", unit="events", ge=1, le=10_000_000
     )
 
+    def _take(self, given: Mapping[str, Any]) -> None:
+        super()._take({**PRESETS[given.get("preset", "none")], **given})
+        vars(self)["model_fields_set"] = frozenset(given)
+
+    def source(self, name: str) -> str:
+        """Where a value comes from: `config.json`, a preset or `default`."""
+        if self.is_set(name):
+            return "config.json"
+        return f"preset {self.preset}" if name in PRESETS[self.preset] else "default"
+
     def source_weight(self, agent: str) -> float:
         """Credibility of an agent, 0 to 1."""
         return self.source_weights.get(agent, 0.7)
@@ -184,14 +194,18 @@ class Settings(Record):
         return Path(getattr(self, name)).expanduser()
 
 
-def load_settings(file: Path) -> Settings:
-    """The settings of `file`; the defaults where there is no file.
+def load_settings(file: Path, *, preset: str | None = None) -> Settings:
+    """The settings of `file`; the defaults where there is no file. `preset`: in the place of the one that it names.
 
     What was checked before, by this release, is not checked again: see `config_file.remembered`. Raises ConfigError for
     a file that cannot be read, and for every wrong key, type or range in it, each named with its value and what is
     allowed: a broken file never means defaults.
     """
     content, values = read_object(file)
+    if preset is not None:
+        if preset not in PRESET_NAMES:
+            raise ConfigError(f"got the preset {preset!r}; allowed are {', '.join(PRESET_NAMES)}")
+        return check_settings({**values, "preset": preset}, where=str(file))
     if not values:
         return Settings()
     known = remembered(file, content, _rules())
@@ -353,7 +367,7 @@ def _nearest_key(key: str, kind: type[Record]) -> str:
 
 
 def describe(settings: Record, *, before: str = "") -> list[dict[str, Any]]:
-    """One row a tunable: key, value, default, range, unit, source ('default' or 'config.json') and description.
+    """One row a tunable: key, value, default, range, unit, source (as `Record.source` says) and description.
 
     `before`: what stands before the keys of a design's own settings.
     """
@@ -368,7 +382,7 @@ def describe(settings: Record, *, before: str = "") -> list[dict[str, Any]]:
             "default": defaults[to_camel(name)],
             "range": allowed(kind, name),
             "unit": field.unit,
-            "source": "config.json" if settings.is_set(name) else "default",
+            "source": settings.source(name),
             "description": field.what,
         }
         for name, field in kind.tunables.items()

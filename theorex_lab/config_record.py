@@ -73,6 +73,10 @@ class Record:
         """Whether a field was given, rather than left at its default."""
         return name in self.model_fields_set
 
+    def source(self, name: str) -> str:
+        """Where a value comes from: `config.json` or `default`."""
+        return "config.json" if self.is_set(name) else "default"
+
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
         """The same with other values, which are not checked and count as given."""
         copy = type(self).__new__(type(self))

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from theorex_lab import config
 from theorex_lab.config import QueryType, Tier, Weight
+from theorex_lab.config_presets import PresetName
 from theorex_lab.config_record import REQUIRED, Record, Tunable, to_camel, to_snake
 from theorex_lab.errors import ConfigError
 
@@ -35,7 +36,7 @@ def _field(each: Tunable) -> Any:
 
 
 # Names that annotations use; those of the records inside another stand here for their pydantic models.
-_NAMES = (Literal, QueryType, Tier, Weight)
+_NAMES = (Literal, PresetName, QueryType, Tier, Weight)
 ModelSettings = _model(config.ModelSettings)
 RoleSettings = _model(config.RoleSettings)
 

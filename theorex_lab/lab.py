@@ -296,28 +296,24 @@ class Lab:
         query_tokens: int = 0,
         power: Power | None = None,
     ) -> Decision:
-        """Which model a query should go to, and why; `power` None: read from the machine. Nothing is called.
+        """Which model a query of an agent, or of nobody, should go to, and why; `power` None: read from the machine. Nothing is called.
 
         See `theorex_lab.routing.router.route`.
         """
         from theorex_lab.dispatch.local_model import with_local_model
-        from theorex_lab.memory.evidence import evidence_view
-        from theorex_lab.routing.energy import read_power
-        from theorex_lab.routing.router import route
+        from theorex_lab.routing.router import route_in
 
-        evidence = self.views.get(evidence_view(self.home))
-        with evidence.lock:
-            return route(
-                query,
-                with_local_model(self.settings, self.folder),
-                evidence=evidence.table,
-                power=power or read_power(),
-                now=self.clock.now(),
-                agent=agent,
-                urgent=urgent,
-                context_pct=context_pct,
-                query_tokens=query_tokens,
-            )
+        settings = with_local_model(self.settings, self.folder)
+        return route_in(
+            self.home,
+            query,
+            settings,
+            agent=agent,
+            power=power,
+            urgent=urgent,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+        )
 
     def matrix(
         self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
@@ -379,9 +375,10 @@ class Lab:
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.memory.projects import projects_view
+        from theorex_lab.routing.recall import Recall
 
         own: tuple[type[View], ...] = (
-            self.home.item_view, projects_view(self.home), Traces, evidence_view(self.home), Tasks, Outcomes
+            self.home.item_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes
         )  # fmt: skip
         found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
         if not self.home.project or found.problems:

@@ -24,12 +24,15 @@ _NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate 
 
 def open_lab(*, all_projects: bool = False) -> Lab:
     """The lab of the home that the options name, for the project that they name, else the working folder's."""
+    from theorex_lab.config import load_settings
     from theorex_lab.lab import Lab
 
     named = "" if all_projects else console.given_options().get("project")
     here = "" if named == "" else _project_here()
     lab = Lab(console.named_home(), clock=console.named_clock(), project=here)
     click.get_current_context().call_on_close(lab.close)
+    if (preset := console.named_preset()) is not None:
+        lab.settings = load_settings(lab.config_file, preset=preset)
     if named:
         lab.home.project = _project_called(lab, named)
     return lab

@@ -8,7 +8,6 @@ import click
 
 from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit
-from theorex_lab.console.options import SEED
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
@@ -23,32 +22,27 @@ _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs 
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld.",
 )
-@click.option(
-    "--vectors", type=click.Choice(["auto", "semantic", "lexical", "none"]), default="auto",
-    help="routing: how queries are embedded; auto: semantic for llmrouter, lexical for routellm.",
-)  # fmt: skip
-@SEED
-def eval(part: str, dataset: str | None, vectors: str, seed: int) -> None:
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="routing: seed of bandits and intervals.")
+def eval(part: str, dataset: str | None, seed: int) -> None:
     """Every score stands beside trivial baselines and its 95 % interval. Public sets are downloaded unless THEOREX_DATA
     names a folder that holds them.
 
-    routing: policies are fitted on the training queries and scored on the test queries. The first semantic run embeds
-    every query, which takes minutes; the vectors are kept. Figures without the test queries that are also in the training
-    stand apart.
+    routing: the training queries are recorded in a home as calls, then `route` is asked where each test query goes, with
+    the settings that ship; policies fitted on the same training stand beside it.
 
     failures: which agent and step made a run fail; whether a run will succeed, from earlier ones; whether fixes help.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too
     """
-    result, text = _PARTS[part](dataset, vectors, seed)
+    result, text = _PARTS[part](dataset, seed)
     emit(result, text)
 
 
-def _routing(dataset: str | None, vectors: str, seed: int) -> tuple[dict[str, Any], str]:
+def _routing(dataset: str | None, seed: int) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import cost_quality, score_routing
 
-    found = load_routing_set(dataset or "llmrouter", vectors=vectors, seed=seed)
+    found = load_routing_set(dataset or "llmrouter", seed=seed)
     score = score_routing(found, seed=seed)
     result, text = score.result(), _routing_text(score)
     if len(found.models) == 2:
@@ -59,7 +53,7 @@ def _routing(dataset: str | None, vectors: str, seed: int) -> tuple[dict[str, An
     return result, text
 
 
-def _failures(dataset: str | None, _vectors: str, _seed: int) -> tuple[dict[str, Any], str]:
+def _failures(dataset: str | None, _seed: int) -> tuple[dict[str, Any], str]:
     from theorex_lab.cli.evaluate_failures import report
 
     return report(dataset or "whoandwhen")
@@ -69,11 +63,9 @@ _PARTS = {"routing": _routing, "failures": _failures}
 
 
 def _routing_text(score: RoutingScore) -> str:
-    steps = "; ".join(f"{name} {gain:+.4f} ± {error:.4f}" for name, (gain, error) in score.gains.items())
     lines = [
         f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training, {len(score.models)} models",
-        f"vectors: {score.embedder}; cost: {score.cost_unit}",
-        f"advised took: {score.chosen}; gains in cross-validation over the step before: {steps or 'none tried'}",
+        f"cost: {score.cost_unit}",
         "",
     ]
     lines += _rows(score.policies)

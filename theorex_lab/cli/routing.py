@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
@@ -19,20 +18,23 @@ if TYPE_CHECKING:
     from theorex_lab.routing.heuristic import Complexity
 
 
+_AMOUNTS = ("median_latency_ms", "p95_latency_ms", "mean_prompt_tokens", "mean_completion_tokens", "mean_tokens")
+
+
 @command("route")
-@agent_option("Who asks, for its role's preference; default $THEOREX_AGENT, else nobody.")
+@agent_option("Who asks: an operative that takes the type of the query proposes its own model.")
 @click.option("--urgent", is_flag=True, help="A small model, unless a role prefers otherwise.")
 @click.option("--context", "context_pct", type=PERCENT, default=0.0, help="Percent of the context in use.")
 @click.option("--tokens", "query_tokens", type=TOKENS, default=0, help="Length of the query; default: estimated.")
 @click.argument("query", nargs=-1, required=True)
 def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
-    """Role preference, energy, confidence matrix, heuristic, in that order; each says what it did. Nothing is called. A query
-    whose first word is the name of a command in this group goes after `--`: theorex route -- roles of a cache
+    """Role preference, energy, recall of like queries, confidence matrix, heuristic, in that order; each says what it did.
+    Nothing is called. A query whose first word is the name of a command in this group goes after `--`: theorex route -- roles
+    of a cache
 
     JSON: {query_type, tier, model, confidence, reasons, fallbacks}
     """
-    asker = agent or os.environ.get("THEOREX_AGENT") or None
-    decision = open_lab().route(" ".join(query), agent=asker, **details)
+    decision = open_lab().route(" ".join(query), agent=agent, **details)
     head = f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type}, confidence {decision.confidence:.2f})"
     then = f"  then: {', '.join(decision.fallbacks) or 'nothing'}"
     emit(asdict(decision), "\n".join([head, *(f"  {reason}" for reason in decision.reasons), then]))
@@ -94,10 +96,14 @@ def trace_stats(agent: str | None) -> None:
     """
     found = open_lab().trace_stats(agent=agent)
     rows = found.to_dict()
-    table = ["type|model|calls|success|95 % interval|median ms|p95 ms|tokens|lost|unavailable".split("|")]
+    table = [
+        "type|model|calls|success|95 % interval|median ms|p95 ms|prompt tokens|answer tokens|tokens|lost|unavailable".split(
+            "|"
+        )
+    ]
     for row in rows:
         success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
-        amounts = [_shown(row[name], "{:.0f}") for name in ("median_latency_ms", "p95_latency_ms", "mean_tokens")]
+        amounts = [_shown(row[name], "{:.0f}") for name in _AMOUNTS]
         apart = [str(row["lost"]), str(row["unavailable"])]
         table.append([row["query_type"], row["model"] or "–", str(row["n"]), *success, *amounts, *apart])
     lines = _aligned(table) if rows else ["no call has ended"]

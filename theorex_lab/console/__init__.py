@@ -23,6 +23,7 @@ COMMON_OPTIONS: tuple[click.Option, ...] = (
     click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
     click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
     click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
+    click.Option(["--preset"], metavar="NAME", help="Use a named set of settings: document, or none."),
 )
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -162,6 +163,12 @@ def named_clock() -> Clock:
 
     now = given_options().get("now")
     return FixedClock.at(now) if now else SystemClock()
+
+
+def named_preset() -> str | None:
+    """The preset that the options name."""
+    preset: str | None = click.get_current_context().ensure_object(dict).get("preset")
+    return preset
 
 
 def open_lab() -> Any:

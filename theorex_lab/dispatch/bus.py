@@ -127,6 +127,8 @@ class End:
     lost: bool = False
     kept: tuple[Event, ...] = ()
     unavailable: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
     @property
     def event_id(self) -> str:
@@ -143,6 +145,8 @@ class End:
             "lost": self.lost,
             "unavailable": self.unavailable,
             "model": self.model,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
             "tokens": self.tokens,
             "latency_ms": self.latency_ms,
             "error": _error(self.error),

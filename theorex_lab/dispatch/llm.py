@@ -58,6 +58,8 @@ class Completion:
 class Attempt:
     """How one model of a chain did; latency, tokens and cost are None where it did not answer.
 
+    `tokens`: of prompt and answer together, which may be known where the parts are not.
+
     `unavailable`: no answer came at all, which says nothing of the model's answers.
     """
 
@@ -68,6 +70,8 @@ class Attempt:
     cost: float | None = None
     error: str | None = None
     unavailable: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -344,7 +348,8 @@ def ask(
                 attempts.append(Attempt(name, False, error=str(error), unavailable=kinds[name] != "bad_reply"))
             else:
                 cost = _cost(name, completion, settings)
-                attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost))
+                parts = {key: getattr(completion, key) for key in ("prompt_tokens", "completion_tokens")}
+                attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost, **parts))
                 return Answer(completion, attempts, kinds)
     finally:
         for client in made.values():

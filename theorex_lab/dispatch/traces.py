@@ -21,6 +21,7 @@ from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.rows import Rows
 
 OPEN, SUCCESS, FAILURE, LOST, UNAVAILABLE = 0, 1, 2, 3, 4
+_AMOUNTS = ("latency_ms", "tokens", "prompt_tokens", "completion_tokens")
 _UNSORTED_KEYS = 1_024  # rows that are searched one by one before their keys are sorted in
 _NEAREST_AMONG = 2_000  # the newest ids, of which the nearest to an unknown one is named
 
@@ -38,12 +39,12 @@ class Traces(View):
 
     traces: key (64 bits of the id's hash), started and ended (seqs of its events, 0 while open), at (µs of its START),
     agent, session, query_type, model (numbers of names; the first choice, later the model that answered), state, and
-    latency_ms and tokens (NaN where not stated).  tools: row of the trace and seq, one a tool event.  Texts stay in
+    latency_ms, tokens and both their parts (NaN where not stated).  tools: row of the trace and seq, one a tool event.  Texts stay in
     the journal.
     """
 
     name = "traces"
-    code = 3
+    code = 4
     kinds = ("trace_started", "trace_ended", "tool_used")
 
     def __init__(self) -> None:
@@ -52,7 +53,7 @@ class Traces(View):
         self.query_types, self.models = Names(), Names()
         self.traces = Table(
             key="u8", started="i8", ended="i8", at="i8", agent="i4", session="i4", query_type="i4", model="i4", state="i1",
-            latency_ms="f8", tokens="f8",
+            latency_ms="f8", tokens="f8", prompt_tokens="f8", completion_tokens="f8",
         )  # fmt: skip
         self.tools = Table(trace="i8", seq="i8")
         self.open: dict[str, _Open] = {}  # by id, in the order of their STARTs
@@ -107,7 +108,7 @@ class Traces(View):
         self._set(
             row, key=_key(trace_id), started=event.seq, at=event.at, agent=agent, session=session,
             query_type=self.query_types.number(body["query_type"]), model=self.models.number(body["model"] or ""),
-            latency_ms=np.nan, tokens=np.nan,
+            **dict.fromkeys(_AMOUNTS, np.nan),
         )  # fmt: skip
 
     def _end(self, event: Event) -> None:
@@ -115,12 +116,11 @@ class Traces(View):
         opened = self.open.pop(body["trace_id"], None)
         if opened is None:
             return
-        latency_ms, tokens = body["latency_ms"], body["tokens"]
         failure = UNAVAILABLE if body.get("unavailable") else FAILURE
         self._set(
             opened.row, ended=event.seq, state=LOST if body["lost"] else SUCCESS if body["success"] else failure,
-            model=self.models.number(body["model"]), latency_ms=np.nan if latency_ms is None else latency_ms,
-            tokens=np.nan if tokens is None else tokens,
+            model=self.models.number(body["model"]),
+            **{name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS},
         )  # fmt: skip
 
     def _use_tool(self, event: Event) -> None:
@@ -162,6 +162,8 @@ class Trace:
     start_time: str
     end_time: str | None
     total_tokens: int | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
     latency_ms: float | None
     success: bool | None
     lost: bool
@@ -223,7 +225,7 @@ class Statistic(NamedTuple):
     """How the calls of a model on a type of query went.
 
     n: calls that got an answer, or failed by what it was.  success_rate: 0..1 with its 95 % Wilson interval low..high.
-    lost: calls whose process ended.  unavailable: calls that no model answered.  median_latency_ms, p95_latency_ms, mean_tokens: over the calls that state them. NaN: unknown.
+    lost: calls whose process ended.  unavailable: calls that no model answered.  median_latency_ms, p95_latency_ms, mean_tokens and those of its parts: over the calls that state them. NaN: unknown.
     """
 
     query_type: str
@@ -237,6 +239,8 @@ class Statistic(NamedTuple):
     median_latency_ms: float
     p95_latency_ms: float
     mean_tokens: float
+    mean_prompt_tokens: float
+    mean_completion_tokens: float
 
 
 class TraceStatistics(Rows[Statistic]):
@@ -277,7 +281,7 @@ def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
     ended = rows[(state != LOST) & (state != UNAVAILABLE)]
     n, successes = len(ended), int(np.count_nonzero(table["state"][ended] == SUCCESS))
     low, high = wilson(successes, n)
-    latency, tokens = (column[~np.isnan(column)] for column in (table["latency_ms"][ended], table["tokens"][ended]))
+    latency, *tokens = (column[~np.isnan(column)] for column in (table[name][ended] for name in _AMOUNTS))
     median, late = np.percentile(latency, [50, 95]).tolist() if len(latency) else (np.nan, np.nan)
     return Statistic(
         view.query_types[int(table["query_type"][rows[0]])],
@@ -290,7 +294,7 @@ def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
         int(np.count_nonzero(state == UNAVAILABLE)),
         median,
         late,
-        float(tokens.mean()) if len(tokens) else np.nan,
+        *(float(part.mean()) if len(part) else np.nan for part in tokens),
     )
 
 
@@ -304,6 +308,8 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: 
         start_time=to_iso(start.at),
         end_time=None if end is None else to_iso(end.at),
         total_tokens=answered.get("tokens"),
+        prompt_tokens=answered.get("prompt_tokens"),
+        completion_tokens=answered.get("completion_tokens"),
         latency_ms=answered.get("latency_ms"),
         success=answered.get("success"),
         lost=answered.get("lost", False),

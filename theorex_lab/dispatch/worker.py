@@ -245,23 +245,12 @@ class Dispatcher:
         return settings
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
-        from theorex_lab.memory.evidence import evidence_view
-        from theorex_lab.routing.energy import read_power
-        from theorex_lab.routing.router import route
+        from theorex_lab.routing.router import route_in
 
-        power = self._power if self._power is not None else read_power()
-        evidence = self.home.views.get(evidence_view(self.home))
-        with evidence.lock:
-            return route(
-                task.task,
-                settings,
-                evidence=evidence.table,
-                power=power,
-                now=self.home.clock.now(),
-                agent=task.agent_id,
-                urgent=URGENT in task.tags,
-                query_tokens=_query_tokens(task),
-            )
+        urgent, tokens = URGENT in task.tags, _query_tokens(task)
+        return route_in(
+            self.home, task.task, settings, agent=task.agent_id, power=self._power, urgent=urgent, query_tokens=tokens
+        )
 
     def _start(
         self, task: DispatchTask, decision: Decision, reasons: tuple[str, ...], owner: Body, longest_seconds: float
@@ -303,7 +292,12 @@ class Dispatcher:
             error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
             return replace(end, error=error, unavailable=all(each.unavailable for each in attempts))
         end = replace(
-            end, tokens=attempts[-1].tokens, latency_ms=completion.latency_ms, response=clean(completion.text)
+            end,
+            prompt_tokens=attempts[-1].prompt_tokens,
+            completion_tokens=attempts[-1].completion_tokens,
+            tokens=attempts[-1].tokens,
+            latency_ms=completion.latency_ms,
+            response=clean(completion.text),
         )
         return replace(end, kept=self._observed(start, end))
 

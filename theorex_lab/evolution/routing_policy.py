@@ -29,7 +29,7 @@ from theorex_lab.evolution.proposals import (
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, is_heard
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type, is_heard
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import best, matrix
 
@@ -95,7 +95,7 @@ def calls(views: Views) -> list[Call]:
                 int(table["started"][row]),
                 int(table["ended"][row]),
                 int(table["at"][row]),
-                types[int(table["query_type"][row])],
+                counted_type(types[int(table["query_type"][row])]),
                 models[int(table["model"][row])],
                 bool(table["state"][row] == SUCCESS) and int(table["ended"][row]) not in wrong,
                 float(table["latency_ms"][row]),
@@ -144,7 +144,7 @@ def _choice(table: EvidenceTable, call: Call, policy: Settings) -> str | None:
     """The model that the matrix of a policy names for a call; None where it has nothing usable."""
     cells = table.cells(QUERY_TYPE_PREFIX + call.query_type, now=call.at, half_life_days=policy.matrix_half_life_days)
     scored = matrix(cells, min_samples=policy.matrix_min_samples, success_weight=policy.matrix_success_weight)
-    found = best(scored, call.query_type)
+    found = best(scored, call.query_type, success_weight=policy.matrix_success_weight)
     return None if found is None else found.model
 
 

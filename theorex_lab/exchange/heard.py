@@ -103,6 +103,7 @@ class Hearsay:
             End(
                 start.trace_id, event.at, whole.success, start.model, whole.tokens, whole.latency_ms, whole.error,
                 stated.response, attempts, stated.lost, unavailable=whole.unavailable,
+                prompt_tokens=whole.prompt_tokens, completion_tokens=whole.completion_tokens,
             ).event(start)
         )  # fmt: skip
 

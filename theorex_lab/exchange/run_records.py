@@ -61,6 +61,8 @@ class AttemptRecord(schema.FileRecord):
     latency_ms: _Amount = None
     cost: _Amount = None
     tokens: _Count = None
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
     error: _Error = None
     unavailable: schema.Truth = False
 
@@ -69,7 +71,10 @@ class AttemptRecord(schema.FileRecord):
         success = self.success and not lost
         unavailable = self.given("unavailable", tells_no_answer(self.error)) and not success
         latency_ms = self.latency_ms if success else None
-        return Attempt(self.model, success, latency_ms, self.tokens, self.cost, self.error, unavailable)
+        prompt, completion, tokens = self.prompt_tokens, self.completion_tokens, self.tokens
+        if tokens is None and prompt is not None and completion is not None:
+            tokens = prompt + completion
+        return Attempt(self.model, success, latency_ms, tokens, self.cost, self.error, unavailable, prompt, completion)
 
 
 class _End(AttemptRecord):
@@ -220,4 +225,6 @@ def _end(record: Record, start: Start) -> End:
         tuple(attempts),
         stated.lost,
         unavailable=all(each.unavailable for each in attempts or [how_it_went]) and not answered,
+        prompt_tokens=how_it_went.prompt_tokens,
+        completion_tokens=how_it_went.completion_tokens,
     )

@@ -46,7 +46,7 @@ VERSIONS: dict[str, int] = {
     "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs
     "archived": 2,  # raw events whose bodies were moved into segment files
     "trace_started": 3,  # a model is about to be called: trace_id, task, route, owner process, outcome_id, project
-    "trace_ended": 2,  # how that call went, or that its process died: success, model, tokens, latency, attempts
+    "trace_ended": 3,  # how that call went, or that its process died: success, model, tokens by part, latency, attempts
     "task_submitted": 2,  # an agent asks another for work
     "task_claimed": 1,  # a worker took a task, for as long as its lease lasts
     "task_ended": 1,  # a task was completed, or failed
@@ -133,6 +133,12 @@ def _no_answer_apart(body: Body) -> Body:
     return {**body, "attempts": attempts, "unavailable": silent and not (body["success"] or body["lost"])}
 
 
+def _tokens_in_one(body: Body) -> Body:
+    """Version 2 stated the tokens of prompt and answer in one sum."""
+    apart = {"prompt_tokens": None, "completion_tokens": None}
+    return {**body, **apart, "attempts": [{**each, **apart} for each in body["attempts"]]}
+
+
 def without_project(body: Body) -> Body:
     """In the version before, nobody noted in which project it happened."""
     return {**body, "project": ""}
@@ -150,6 +156,7 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     **dict.fromkeys([(kind, 1) for kind in ("observation", "task_submitted", "outcome")], without_project),
     ("review_failed", 1): _by_its_model,
     ("trace_ended", 1): _no_answer_apart,
+    ("trace_ended", 2): _tokens_in_one,
     ("archived", 1): lambda body: {
         **body,
         "segments": [{"name": each["name"], "events": each["events"]} for each in body["segments"]],

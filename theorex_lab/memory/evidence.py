@@ -9,12 +9,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.config import QueryType
 from theorex_lab.design import Design, Run
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -29,6 +30,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Reader = tuple[str, Callable[[Event], Iterable[Run]]]  # what stands before its keys, and the runs of an event
 
+QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
+FALLBACK_TYPE = "general"
 QUERY_TYPE_PREFIX = "query_type/"
 HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown, and nothing goes by it
 AMOUNTS = ("latency_ms", "tokens", "cost")
@@ -81,11 +84,6 @@ class Cells:
         """Successes per run, 0..1; NaN where evidence has aged to nothing."""
         with np.errstate(invalid="ignore"):
             return self.successes / self.n
-
-    @property
-    def laplace(self) -> Floats:
-        """Laplace's rule of succession, (successes + 1) / (n + 2): .5 without evidence."""
-        return (self.successes + 1.0) / (self.n + 2.0)
 
 
 class EvidenceTable(Parts):
@@ -263,7 +261,7 @@ class Evidence(View):
     """
 
     name = "evidence"
-    code = 5
+    code = 6
     kinds = ("trace_ended", *verdicts.KINDS)
     readers: ClassVar[Mapping[str, Sequence[Reader]]] = {}  # by event kind: what a design reads from such an event
 
@@ -335,9 +333,18 @@ def _with_readers(designs: tuple[Design, ...]) -> type[Evidence]:
     return type("DesignEvidence", (Evidence,), {"kinds": kinds, "readers": readers, "reads": (*Evidence.kinds, *reads)})
 
 
+def counted_type(query_type: str) -> str:
+    """The query type under which runs count: `general` where it is none of the seven.
+
+    >>> counted_type("math"), counted_type("weather")
+    ('math', 'general')
+    """
+    return query_type if query_type in QUERY_TYPES else FALLBACK_TYPE
+
+
 def _key(body: Body) -> str:
     """Where the runs of a call are counted; `body`: that of its END, or what an outcome says of its answer."""
-    return (HEARD_PREFIX if is_heard(body) else "") + QUERY_TYPE_PREFIX + str(body["query_type"])
+    return (HEARD_PREFIX if is_heard(body) else "") + QUERY_TYPE_PREFIX + counted_type(str(body["query_type"]))
 
 
 def _check_texts(*texts: object) -> None:

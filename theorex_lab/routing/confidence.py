@@ -5,27 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
-from theorex_lab.config import QueryType
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Cells, evidence_view
+from theorex_lab.memory.evidence import (
+    HEARD_PREFIX,
+    QUERY_TYPE_PREFIX,
+    Cells,
+    counted_type,
+    evidence_view,
+)
+from theorex_lab.memory.evidence import (
+    QUERY_TYPES as QUERY_TYPES,
+)
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
 
 MIN_SAMPLES = 5
-SUCCESS_WEIGHT = 0.6
+SUCCESS_ALONE = 1.0
 FULL_CONFIDENCE_SAMPLES = 20
-FALLBACK_TYPE = "general"
-QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
 
 
 class Cell(NamedTuple):
     """How a model did on a type of query.
 
     n: runs, a fraction where evidence is aged.  success_rate: 0..1, with its 95 % Wilson interval low..high.
-    latency_ms, tokens: means over the runs that stated them, NaN where none did.  score: 0..1, NaN where the cell is not
+    latency_ms, tokens, cost: means over the runs that stated them, NaN where none did.  score: 0..1, NaN where the cell is not
     usable.  confidence: min(n / 20, 1).  usable: whether there are enough runs.
     """
 
@@ -37,6 +43,7 @@ class Cell(NamedTuple):
     high: float
     latency_ms: float
     tokens: float
+    cost: float
     score: float
     confidence: float
     usable: bool
@@ -72,7 +79,7 @@ def matrix_of(
     return matrix(cells, min_samples=needed, success_weight=settings.matrix_success_weight)
 
 
-def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: float = SUCCESS_WEIGHT) -> MatrixResult:
+def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: float = SUCCESS_ALONE) -> MatrixResult:
     """Score every cell: success_weight · success rate + (1 − success_weight) · (1 − scaled latency).
 
     `cells`: evidence of which the keys `query_type/…` count; sorted by query type and model. A cell is usable from
@@ -85,7 +92,7 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
     >>> for number in range(10):
     ...     table.add("query_type/code", "careful", number < 9, at=0, latency_ms=2_000)
     ...     table.add("query_type/code", "quick", number < 8, at=0, latency_ms=500)
-    >>> [(cell.model, round(cell.score, 2)) for cell in matrix(table.cells())]
+    >>> [(cell.model, round(cell.score, 2)) for cell in matrix(table.cells(), success_weight=0.6)]
     [('careful', 0.54), ('quick', 0.88)]
     """
     if not 0 <= min_samples < math.inf or not 0 <= success_weight <= 1:
@@ -94,7 +101,7 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
         )
     # Plain numbers: there are some dozens of cells, and numpy pays from hundreds on.
     runs, successes = cells.n.tolist(), cells.successes.tolist()
-    latencies, tokens = cells.latency_ms.tolist(), cells.tokens.tolist()
+    latencies, tokens, costs = cells.latency_ms.tolist(), cells.tokens.tolist(), cells.cost.tolist()
     rates = [hits / n if n else math.nan for hits, n in zip(successes, runs, strict=True)]
     usable = [n >= min_samples and n > 0 for n in runs]
     spans = _latency_spans(cells.keys, latencies, usable)
@@ -110,25 +117,54 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
         found.append(
             Cell(
                 key.removeprefix(QUERY_TYPE_PREFIX), model, runs[row], rates[row], low, high, latencies[row],
-                tokens[row], score, min(runs[row] / FULL_CONFIDENCE_SAMPLES, 1.0), usable[row],
+                tokens[row], costs[row], score, confidence_of(runs[row]), usable[row],
             )
         )  # fmt: skip
     return MatrixResult(sorted(found, key=lambda each: each[:2]))
 
 
-def best(cells: Iterable[Cell], query_type: str, allowed_models: Collection[str] | None = None) -> Cell | None:
+def best(
+    cells: Iterable[Cell],
+    query_type: str,
+    allowed_models: Collection[str] | None = None,
+    *,
+    success_weight: float = SUCCESS_ALONE,
+) -> Cell | None:
     """The usable cell of a query type with the highest score; of equals the one with more runs, then by name.
+
+    Where success alone makes the score (`success_weight` 1), speed and then cost decide among the cells that cannot be
+    told from the best: those whose rate is within one standard error of the difference.
 
     A query type that is none of the seven is decided by the cells of `general`. Only `allowed_models` may win (None:
     all). None where no cell is usable.
     """
-    wanted = query_type if query_type in QUERY_TYPES else FALLBACK_TYPE
+    wanted = counted_type(query_type)
     found = [
         each
         for each in cells
         if each.usable and each.query_type == wanted and (allowed_models is None or each.model in allowed_models)
     ]
-    return min(found, key=lambda each: (-each.score, -each.n, each.model), default=None)
+    highest = min(found, key=lambda each: (-each.score, -each.n, each.model), default=None)
+    if highest is None or success_weight < SUCCESS_ALONE:
+        return highest
+    return min((each for each in found if _tied(each, highest)), key=by_speed_and_cost)
+
+
+def _tied(cell: Cell, highest: Cell) -> bool:
+    """Whether the success of a cell cannot be told from the highest."""
+    error = math.sqrt(sum(each.success_rate * (1.0 - each.success_rate) / each.n for each in (cell, highest)))
+    return highest.success_rate - cell.success_rate <= error
+
+
+def confidence_of(runs: float) -> float:
+    """How far so many runs reach, 0 to 1: all the way from 20."""
+    return min(runs / FULL_CONFIDENCE_SAMPLES, 1.0)
+
+
+def by_speed_and_cost(cell: Cell) -> tuple[float, float, float, float, str]:
+    """What is not known counts as the slowest and the dearest; then success, runs and name decide."""
+    latency_ms, cost = (math.inf if math.isnan(each) else each for each in (cell.latency_ms, cell.cost))
+    return latency_ms, cost, -cell.success_rate, -cell.n, cell.model
 
 
 def _latency_spans(

@@ -18,10 +18,10 @@ class RoleChoice(NamedTuple):
     reason: str
 
 
-def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings]) -> RoleChoice:
+def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings], asker: str | None = None) -> RoleChoice:
     """The active operative that takes this type of query and has the highest priority; list order breaks ties.
 
-    Without one, the active orchestrator: one that takes the type before others, then by priority and list order.
+    An operative that asks (`asker`) and takes the type itself comes before the others. Without one, the active orchestrator: one that takes the type before others, then by priority and list order.
     Raises InvalidInput where there is neither.
 
     >>> from theorex_lab.config import DEFAULT_ROLES
@@ -33,7 +33,8 @@ def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings]) -> Role
     active = [role for role in roles if role.active]
     operatives = [role for role in active if role.role == "operative" and query_type in role.capabilities]
     if operatives:
-        chosen = highest_priority(operatives)
+        own = [role for role in operatives if role.agent_id == asker]
+        chosen = highest_priority(own or operatives)
         others = f", before {len(operatives) - 1} other" if len(operatives) > 1 else ""
         return _choice(chosen, f"operative that takes {query_type}, priority {chosen.priority}{others}")
     orchestrators = [role for role in active if role.role == "orchestrator"]

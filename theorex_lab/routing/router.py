@@ -1,23 +1,30 @@
-"""Which model a query goes to: role preference, energy, confidence matrix, heuristic, in that order.
+"""Which model a query goes to: role preference, energy, recall, confidence matrix, heuristic, in that order.
 
-A role proposes a model; energy rules out large ones; the matrix picks by evidence, and overrules a role only where the
-evidence is clear; the heuristic decides what is left. Each step says what it did, or why it did nothing.
+The role that takes such queries proposes a model; energy rules out large ones; recall picks by calls on (nearly) the same
+query, the matrix by those on the type of query, and both overrule a role only where the evidence is clear; the heuristic
+decides what is left. Each step says what it did, or why it did nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.config import ModelSettings, QueryType, Settings, Tier
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
-from theorex_lab.routing.confidence import Cell, best, matrix
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
+from theorex_lab.memory.intervals import wilson_of_one
+from theorex_lab.routing.confidence import Cell, best, by_speed_and_cost, confidence_of, matrix
 from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import advise, classify, complexity_of, estimated_tokens
-from theorex_lab.routing.roles import highest_priority
+from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, Recalled
+from theorex_lab.routing.roles import route_to_agent
+
+if TYPE_CHECKING:
+    from theorex_lab.home import Home
 
 # Sizes to try, by the size that is wanted.
 FALLBACK_TIERS: dict[Tier, tuple[Tier, ...]] = {
@@ -26,7 +33,10 @@ FALLBACK_TIERS: dict[Tier, tuple[Tier, ...]] = {
     "small": ("small", "medium", "large"),
 }
 PREFERENCE_CONFIDENCE = 1.0  # a preference is a setting, not an estimate
-_STEPS = ("role preference", "energy", "confidence matrix", "heuristic")
+LEAST_WEIGHT = 1.0  # of the runs that are recalled of a model; fewer say nothing
+# How many recalled runs the matrix counts for; chosen with `recall.NEARNESS`.
+PRIOR_RUNS = 0.5
+_STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,39 @@ class _Step(NamedTuple):
     reason: str
 
 
+_LIKE_CALLS_KNOWN = _Step(None, 0.0, "not needed; recall takes it into account")
+
+
+def route_in(
+    home: Home,
+    query: str,
+    settings: Settings | None = None,
+    *,
+    agent: str | None = None,
+    power: Power | None = None,
+    urgent: bool = False,
+    context_pct: float = 0.0,
+    query_tokens: int = 0,
+) -> Decision:
+    """`route` by what a home has recorded; `settings` None: its own; `power` None: read from the machine."""
+    from theorex_lab.routing.energy import read_power
+
+    evidence, recall = home.views.get(evidence_view(home)), home.views.get(Recall)
+    with evidence.lock, recall.lock:
+        return route(
+            query,
+            settings or home.settings,
+            evidence=evidence.table,
+            recall=recall,
+            power=power or read_power(),
+            now=home.clock.now(),
+            agent=agent,
+            urgent=urgent,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+        )
+
+
 def route(
     query: str,
     settings: Settings,
@@ -62,6 +105,7 @@ def route(
     evidence: EvidenceTable | None,
     power: Power,
     now: int,
+    recall: Recall | None = None,
     agent: str | None = None,
     urgent: bool = False,
     context_pct: float = 0.0,
@@ -69,18 +113,20 @@ def route(
 ) -> Decision:
     """Decide which model a query goes to; the same arguments give the same decision.
 
-    `evidence`: how calls went, or None; `now`: µs UTC, by which evidence ages where `matrix_half_life_days` is set;
-    `agent`: who asks, for its role's preference; `urgent`: a small model, unless a role prefers otherwise;
-    `context_pct`: share of the context in use, 0 to 100; `query_tokens`: length of the query, 0 to estimate it.
-    Raises InvalidInput for a blank query, an agent's name outside the rule, numbers outside their ranges.
+    `evidence`: how calls went by type of query, `recall`: by its words, or None; `now`: µs UTC, by which evidence ages
+    where `matrix_half_life_days` is set; `agent`: who asks (see `roles.route_to_agent`); `urgent`: a small model, unless a role prefers otherwise; `context_pct`: share of
+    the context in use, 0 to 100; `query_tokens`: length of the query, 0 to estimate it. Raises InvalidInput for a blank
+    query and numbers outside their ranges.
 
-    >>> decision = route("debug this parser", Settings(), evidence=None, power=Power(90.0, False), now=0)
+    >>> decision = route("a haiku", Settings(), evidence=None, power=Power(90.0, False), now=0)
     >>> decision.query_type, decision.model, decision.fallbacks
-    ('code', 'claude-sonnet', ['qwen3-32b', 'ministral-3b'])
-    >>> decision.reasons[3]
-    "heuristic: large (0.80) for code, by 'debug': claude-sonnet"
+    ('creative', 'ministral-3b', ['qwen3-32b', 'claude-sonnet'])
+    >>> decision.reasons[4]
+    "heuristic: medium (0.60) for creative, by 'haiku': ministral-3b"
     """
-    _check(query, agent, context_pct, query_tokens)
+    _check(query, context_pct, query_tokens)
+    if agent is not None:
+        check_agent(agent)
     query_type, sign = classify(query)
     tokens = query_tokens or estimated_tokens(query)
     advice = advise(query_type, urgent=urgent, context_pct=context_pct, query_tokens=tokens)
@@ -88,21 +134,24 @@ def route(
     no_large = veto(power, complexity, settings)
     allowed = {name: model for name, model in settings.models.items() if not (no_large and model.tier == "large")}
 
-    role = _role_preference(settings, agent, query_type)
+    role = _role_preference(settings, query_type, agent)
     energy = _energy(power, no_large, role.model if role.model not in allowed else None)
     preferred = role.model if role.model in allowed else None
-    candidates = _candidates(allowed, preferred) if urgent else allowed.keys()
-    known = _confidence_matrix(evidence, settings, now, query_type, candidates, preferred)
-    model = known.model or preferred
+    candidates = _candidates(allowed, preferred) if urgent else [*allowed]
+    cells = [] if evidence is None else _cells(evidence, settings, now, query_type)
+    like = _like(recall, settings, query, query_type, candidates, cells)
+    recalled = _recall(like, settings, query_type, preferred)
+    known = _confidence_matrix(cells, settings, query_type, candidates, preferred) if not like else _LIKE_CALLS_KNOWN
+    decided = next((step for step in (recalled, known, role._replace(model=preferred)) if step.model), None)
+    model, confidence = (None, advice.confidence) if decided is None else decided[:2]
     ordered = _ordered(allowed, advice.tier if model is None else allowed[model].tier)
     heuristic = f"{advice.tier} ({advice.confidence:.2f}) for {advice.reason}" + (f", by {sign!r}" if sign else "")
     if model is not None:
-        confidence = known.confidence if known.model else role.confidence
         heuristic = f"not needed; it says {heuristic}"
     else:
-        model, confidence = next(iter(ordered), None), advice.confidence
+        model = next(iter(ordered), None)
         heuristic += f": {_found(model, allowed, advice.tier)}"
-    said = (role.reason, energy, known.reason, heuristic)
+    said = (role.reason, energy, recalled.reason, known.reason, heuristic)
     return Decision(
         query_type,
         advice.tier if model is None else allowed[model].tier,
@@ -113,22 +162,16 @@ def route(
     )
 
 
-def _role_preference(settings: Settings, agent: str | None, query_type: QueryType) -> _Step:
-    """The model that the agent's role prefers for this type of query."""
-    if agent is None:
-        return _Step(None, 0.0, "no agent is named")
-    profiles = [role for role in settings.roles if role.agent_id == agent and role.active]
-    if not profiles:
-        return _Step(None, 0.0, f"{agent} has no active role")
-    able = [role for role in profiles if query_type in role.capabilities]
-    if not able:
-        return _Step(None, 0.0, f"{agent} does not take {query_type}")
-    preference = highest_priority(able).model_preference
+def _role_preference(settings: Settings, query_type: QueryType, asker: str | None) -> _Step:
+    """The model that the agent prefers to whom the registry of roles gives this type of query."""
+    if not any(role.active and query_type in role.capabilities for role in settings.roles):
+        return _Step(None, 0.0, f"no active agent takes {query_type}")
+    agent, role, preference, _ = route_to_agent(query_type, settings.roles, asker)
     if preference is None:
         return _Step(None, 0.0, f"{agent} prefers no model")
     if preference not in settings.models:
         return _Step(None, 0.0, f"{agent} prefers {preference}, which is not among the models of the settings")
-    return _Step(preference, PREFERENCE_CONFIDENCE, f"{agent} takes {query_type} and prefers {preference}")
+    return _Step(preference, PREFERENCE_CONFIDENCE, f"{agent} ({role}) takes {query_type} and prefers {preference}")
 
 
 def _energy(power: Power, no_large: str | None, turned_down: str | None) -> str:
@@ -143,26 +186,68 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
-def _confidence_matrix(
-    evidence: EvidenceTable | None,
+def _like(
+    recall: Recall | None,
     settings: Settings,
-    now: int,
+    query: str,
+    query_type: QueryType,
+    candidates: Collection[str],
+    cells: list[Cell],
+) -> list[Cell]:
+    """How the models did on queries like this one: as cells, drawn to those of the matrix; none where too little is like it."""
+    found = recall.like(query, settings.recall_calls) if recall is not None and settings.recall_calls else {}
+    found = {name: each for name, each in found.items() if name in candidates}
+    if all(each.weight < LEAST_WEIGHT for each in found.values()):
+        return []
+    usable = {cell.model: cell for cell in cells if cell.usable and cell.model in candidates}
+    return [
+        _drawn(found.get(name, NOTHING_RECALLED), usable.get(name), query_type, name)
+        for name in candidates
+        if name in usable or (name in found and found[name].weight >= LEAST_WEIGHT)
+    ]
+
+
+def _drawn(recalled: Recalled, cell: Cell | None, query_type: str, model: str) -> Cell:
+    n = PRIOR_RUNS + recalled.weight
+    successes = PRIOR_RUNS * (0.5 if cell is None else cell.success_rate) + recalled.successes
+    low, high = wilson_of_one(successes, n)
+    held = cell or Cell(query_type, model, 0.0, math.nan, 0.0, 1.0, math.nan, math.nan, math.nan, math.nan, 0.0, False)
+    rate = successes / n
+    return held._replace(
+        n=n, success_rate=rate, low=low, high=high, score=rate, confidence=confidence_of(n), usable=True
+    )
+
+
+def _recall(like: list[Cell], settings: Settings, query_type: QueryType, preferred: str | None) -> _Step:
+    """The model that did best on queries like this one, unless a preference stands."""
+    if not settings.recall_calls:
+        return _Step(None, 0.0, "recallCalls is 0")
+    if not like:
+        return _Step(None, 0.0, "no earlier call is enough like this query")
+    found = min(like, key=lambda cell: (-cell.success_rate, *by_speed_and_cost(cell)))
+    return _proposed(found, like, f"queries like this {query_type} one", preferred, "succeeds by")
+
+
+def _confidence_matrix(
+    cells: list[Cell],
+    settings: Settings,
     query_type: QueryType,
     candidates: Collection[str],
     preferred: str | None,
 ) -> _Step:
     """The best usable cell's model, unless a preference stands that the evidence does not clearly speak against."""
-    if evidence is None:
-        return _Step(None, 0.0, "no evidence is given")
-    cells = _cells(evidence, settings, now, query_type)
-    found = best(cells, query_type, candidates)
+    found = best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)
     if found is None:
         return _Step(None, 0.0, _why_nothing(cells, query_type, settings.matrix_min_samples))
-    facts = f"{found.model} scores {found.score:.2f} ({found.success_rate:.0%} of {found.n:.4g} runs)"
+    return _proposed(found, cells, query_type, preferred, "scores")
+
+
+def _proposed(found: Cell, cells: list[Cell], where: str, preferred: str | None, does: str) -> _Step:
+    facts = f"{found.model} {does} {found.score:.2f} ({found.success_rate:.0%} of {found.n:.4g} runs)"
     if preferred is None:
-        return _Step(found.model, found.confidence, f"{facts}, the best for {query_type}")
+        return _Step(found.model, found.confidence, f"{facts}, the best for {where}")
     if found.model == preferred:
-        return _Step(None, 0.0, f"{facts}, the best for {query_type}: the preference stands")
+        return _Step(None, 0.0, f"{facts}, the best for {where}: the preference stands")
     own = next((cell for cell in cells if cell.model == preferred and cell.usable), None)
     if own is None:
         return _Step(None, 0.0, f"{facts}, but too few runs of {preferred} are known: the preference stands")
@@ -201,11 +286,9 @@ def _found(model: str | None, allowed: dict[str, ModelSettings], wanted: Tier) -
     return model if allowed[model].tier == wanted else f"no {wanted} model may run, so {model}"
 
 
-def _check(query: str, agent: str | None, context_pct: float, query_tokens: int) -> None:
+def _check(query: str, context_pct: float, query_tokens: int) -> None:
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"got the query {query!r}; allowed is a text that is not blank")
-    if agent is not None:
-        check_agent(agent)
     if not 0 <= context_pct <= 100:
         raise InvalidInput(f"got context_pct {context_pct!r}; allowed is 0 to 100")
     if not isinstance(query_tokens, int) or isinstance(query_tokens, bool) or query_tokens < 0:

@@ -20,7 +20,6 @@ from theorex_lab.memory.observation import TRUST, project_in
 from theorex_lab.text.corroboration import refused_concepts
 
 RETENTION_DAYS = 14
-GRADUATION_DAYS = 7
 
 
 class ShortTerm(View):
@@ -147,7 +146,7 @@ class Graduate:
 
 
 def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> list[Graduate]:
-    """The agent's concepts whose best score of the day reached the threshold on seven UTC days in a row.
+    """The agent's concepts whose best score of the day reached the threshold on `graduation_days` UTC days in a row.
 
     The run lies anywhere in the last fourteen days; records that were counted at an earlier graduation do not count again.
     """
@@ -171,7 +170,7 @@ def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> l
 
 def _run_of(view: ShortTerm, rows: NDArray[np.int64], settings: Settings) -> tuple[int, ...]:
     good = rows[view.records["score"][rows] >= settings.graduation_threshold]
-    return _first_run(np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY).tolist())
+    return _first_run(np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY).tolist(), settings.graduation_days)
 
 
 def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
@@ -183,12 +182,12 @@ def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
     return upto
 
 
-def _first_run(days: Sequence[int]) -> tuple[int, ...]:
-    """The first stretch of at least seven days without a gap, as far as it goes; empty where there is none."""
+def _first_run(days: Sequence[int], shortest: int) -> tuple[int, ...]:
+    """The first stretch of at least `shortest` days without a gap, as far as it goes; empty where there is none."""
     start = 0
     for position in range(1, len(days) + 1):
         if position == len(days) or days[position] != days[position - 1] + 1:
-            if position - start >= GRADUATION_DAYS:
+            if position - start >= shortest:
                 return tuple(days[start:position])
             start = position
     return ()

@@ -1,26 +1,20 @@
-"""Public sets on which routing is scored, in one form: training and test queries, models, costs, vectors."""
+"""Public sets on which routing is scored, in one form: training and test queries, models, costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.dataset_files import cache_folder
 from theorex_lab.experiments.scores.advice import Queries, Training
-from theorex_lab.experiments.scores.recall import same_text
 from theorex_lab.experiments.scores.routing_scores import Floats, Ints
-from theorex_lab.search.embed import Embedder, HashedNgramEmbedder, Matrix, choose_embedder
-from theorex_lab.search.vectors import VectorCache, text_key
 
 ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
-VECTORS = ("auto", "semantic", "lexical", "none")
 TEST_SHARE = 0.5
-_BATCH_TEXTS = 512
 # Of a quick trial, its settings not validated; the training holds 119 of the 500 test queries.
 _LLMROUTER_PUBLISHED = {
     "best_single": 0.563,
@@ -54,7 +48,6 @@ class RoutingSet:
     test: Training
     published: Mapping[str, float]
     licence: str
-    embedder: str = "none"
 
     @property
     def repeated(self) -> Ints:
@@ -69,52 +62,23 @@ class RoutingSet:
         return self.train.take(np.setdiff1d(np.arange(len(self.train.scores)), self.repeated))
 
 
-def load_routing_set(name: str, *, vectors: str = "auto", seed: int = 0) -> RoutingSet:
+def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
     """A set by its name, one of ROUTING_SETS; `routellm` is both of its benchmarks.
 
-    `vectors`: `semantic` of the embedder installed (n-grams where none is), `lexical` of n-grams, `none`, or `auto`:
-    semantic for llmrouter, lexical for routellm's 15,361 queries. Semantic ones are computed once, some 25 to 50 ms a
-    query, and kept in the user's cache. `seed` splits routellm in halves. Raises InvalidInput for another name, and as
-    the set's `fetch_*` does.
+    `seed` splits routellm in halves. Raises InvalidInput for another name, and as the set's `fetch_*` does.
     """
-    if name not in ROUTING_SETS or vectors not in VECTORS:
-        raise InvalidInput(
-            f"got the set {name!r} and vectors {vectors!r}; allowed are {', '.join(ROUTING_SETS)}, and {', '.join(VECTORS)}"
-        )
-    found = _llmrouter() if name == "llmrouter" else _routellm(name, seed)
-    kind = ("semantic" if name == "llmrouter" else "lexical") if vectors == "auto" else vectors
-    if kind == "none":
-        return found
-    return with_vectors(found, choose_embedder()[0] if kind == "semantic" else HashedNgramEmbedder())
+    if name not in ROUTING_SETS:
+        raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}")
+    return _llmrouter() if name == "llmrouter" else _routellm(name, seed)
 
 
-def with_vectors(found: RoutingSet, embedder: Embedder) -> RoutingSet:
-    """The same set with vectors of its queries."""
+def same_text(text: str) -> str:
+    """The form in which two texts are compared: case and white space do not count.
 
-    def embedded(training: Training) -> Training:
-        queries = training.queries
-        return replace(training, queries=replace(queries, vectors=vectors_of(queries.texts, embedder)))
-
-    return replace(
-        found,
-        train=embedded(found.train),
-        test=embedded(found.test),
-        embedder=f"{embedder.id} ({embedder.kind})",
-    )
-
-
-def vectors_of(texts: Sequence[str], embedder: Embedder) -> Matrix:
-    """Vectors of texts, (texts, dimensions); those of a trained model are taken from the user's cache, or put there."""
-    if embedder.kind == "lexical":  # quicker to compute than to keep
-        return embedder.embed(texts)
-    cache = VectorCache(cache_folder() / "vectors", embedder.id, embedder.dimensions)
-    keys = [text_key(text) for text in texts]
-    missing = np.flatnonzero(~cache.get(keys)[0])
-    # In batches, so that what is done stays done when the run is broken off.
-    for rows in np.array_split(missing, len(missing) // _BATCH_TEXTS + 1):
-        if len(rows):
-            cache.add([keys[row] for row in rows], embedder.embed([texts[row] for row in rows]))
-    return cache.get(keys)[1]
+    >>> same_text(" Who  is\\nshe? ")
+    'who is she?'
+    """
+    return " ".join(text.casefold().split())
 
 
 def _llmrouter() -> RoutingSet:

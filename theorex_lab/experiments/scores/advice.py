@@ -1,28 +1,20 @@
 """Policies that advise which model a query should go to, learned from how the models did on earlier queries.
 
 All have the same verbs: `fit(training)`, then `predict(queries)` (the score expected of each model) and
-`choose(queries)` (its highest). `Advised` is the one to use: it leaves the best single model only for what
-cross-validation on the training queries supports, so that thin evidence does no harm.
+`choose(queries)` (its highest). They are what the router that ships is compared with.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.recall import neighbour_scores, repeat_scores
-from theorex_lab.experiments.scores.routing_scores import Floats, Ints, achieved
-
-FOLDS = 5
-MIN_QUERIES_TO_VALIDATE = 4 * FOLDS
-# Of 50 tasks in four runs each (tau-bench airline), 0.40 of the variance of success is the task's own: 0.60 / 0.40.
-REPEAT_PRIOR_RUNS = 1.5
+from theorex_lab.experiments.scores.routing_scores import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,18 +23,15 @@ class Queries:
 
     texts    one a query
     tasks    one a query: the kind of work, any text; the key under which evidence is pooled
-    vectors  (queries, dimensions), rows of length one; None where there are none
     """
 
     texts: Sequence[str]
     tasks: Sequence[str]
-    vectors: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
-        rows = len(self.texts) if self.vectors is None else len(self.vectors)
-        if not len(self.texts) == len(self.tasks) == rows:
+        if len(self.texts) != len(self.tasks):
             raise InvalidInput(
-                f"got {len(self.texts)} texts, {len(self.tasks)} tasks and {rows} vectors; allowed is one of each a query"
+                f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each a query"
             )
 
     def __len__(self) -> int:
@@ -50,11 +39,7 @@ class Queries:
 
     def take(self, rows: Ints) -> Queries:
         """The queries of these rows, in their order."""
-        return Queries(
-            [self.texts[row] for row in rows],
-            [self.tasks[row] for row in rows],
-            None if self.vectors is None else self.vectors[rows],
-        )
+        return Queries([self.texts[row] for row in rows], [self.tasks[row] for row in rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,24 +115,6 @@ class BestSingle(Predictor):
         return np.tile(self.means, (len(queries), 1))
 
 
-class Uniform:
-    """A model at random for each query, the same for the same seed."""
-
-    name = "uniform"
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-
-    def fit(self, training: Training) -> Self:
-        """How many models there are."""
-        self.models = training.scores.shape[1]
-        return self
-
-    def choose(self, queries: Queries) -> Ints:
-        """Drawn evenly."""
-        return np.random.default_rng(self.seed).integers(self.models, size=len(queries))
-
-
 class Heuristic:
     """What needs no evidence: the query's words tell its size of model, small, medium or large.
 
@@ -174,176 +141,23 @@ class Heuristic:
 
 
 class TaskMatrix(Predictor):
-    """Mean scores by (task, model), drawn to the models' overall means as far as tasks cannot be told apart.
-
-    `prior_runs`: how many runs the overall means count for in each task; 0 is the plain matrix. None estimates it by
-    empirical Bayes: the variance of a score within a task over the variance of the tasks' true means, by the method of
-    moments (Morris, JASA 1983), on scores less the mean of their query, since only differences between models decide.
-    An unknown task gets the overall means.
+    """Mean scores by (task, model); an unknown task gets the models' overall means.
 
     >>> training = Training(Queries(["a", "b"], ["x", "y"]), np.array([[0.0, 1.0], [0.5, 0.0]]))
-    >>> TaskMatrix(prior_runs=0).fit(training).choose(Queries(["c", "d"], ["x", "y"]))
+    >>> TaskMatrix().fit(training).choose(Queries(["c", "d"], ["x", "y"]))
     array([1, 0])
     """
 
-    def __init__(self, prior_runs: float | None = None) -> None:
-        if prior_runs is not None and not prior_runs >= 0:
-            raise InvalidInput(f"got prior_runs {prior_runs!r}; allowed is a number from 0, or None to estimate it")
-        self.given = prior_runs
-        self.name = "task matrix" if prior_runs == 0 else "shrunk matrix"
+    name = "task matrix"
 
     def fit(self, training: Training) -> Self:
-        """Means by task, and how far they are to be trusted."""
-        tasks, codes = np.unique(np.asarray(training.queries.tasks, dtype=object).astype(str), return_inverse=True)
-        sums = np.zeros((len(tasks), training.scores.shape[1]))
-        np.add.at(sums, codes, training.scores)
-        sizes = np.bincount(codes)[:, None].astype(np.float64)
+        """Means by task."""
+        tasks = np.asarray(training.queries.tasks, dtype=object)
+        self.means = {task: training.scores[tasks == task].mean(axis=0) for task in set(training.queries.tasks)}
         self.overall = training.scores.mean(axis=0)
-        self.prior_runs = _prior_runs(training.scores, codes) if self.given is None else self.given
-        # Only what differs between models is shrunk; how hard a task is for all of them stays.
-        level = (sums / sizes).mean(axis=1, keepdims=True) - self.overall.mean()
-        trust = sizes / (sizes + self.prior_runs)
-        self.means = self.overall + level + trust * (sums / sizes - level - self.overall)
-        self.row_of = {task: row for row, task in enumerate(tasks.tolist())}
         return self
 
     def predict(self, queries: Queries) -> Floats:
         """The means of each query's task."""
-        rows = np.array([self.row_of.get(task, len(self.means)) for task in queries.tasks], dtype=np.int64)
-        return np.vstack([self.means, self.overall])[rows]
-
-
-def _prior_runs(scores: Floats, codes: Ints) -> float:
-    """The variance within tasks over that between their true means; inf where the tasks differ by chance alone."""
-    relative = scores - scores.mean(axis=1, keepdims=True)
-    sizes = np.bincount(codes).astype(np.float64)
-    n, tasks = len(scores), len(sizes)
-    if not 1 < tasks < n:
-        return math.inf
-    means = np.zeros((tasks, scores.shape[1]))
-    np.add.at(means, codes, relative)
-    means /= sizes[:, None]
-    within = float(((relative - means[codes]) ** 2).sum()) / (n - tasks)
-    spread = float((sizes[:, None] * (means - relative.mean(axis=0)) ** 2).sum())
-    between = (spread - (tasks - 1) * within) / (n - float((sizes**2).sum()) / n)
-    return within / between if between > 0 else math.inf
-
-
-class Blend(Predictor):
-    """The shrunk matrix, blended with the mean scores of the `k` training queries nearest by their vectors.
-
-    `weight`, 0 to 1, is that of the neighbours; `same_task` keeps to neighbours of the query's task. Raises InvalidInput
-    for k below 1, a weight outside its range, and where queries have no vectors.
-    """
-
-    def __init__(self, k: int = 20, weight: float = 0.2, *, same_task: bool = False) -> None:
-        if k < 1 or not 0.0 <= weight <= 1.0:
-            raise InvalidInput(f"got k {k!r} and weight {weight!r}; allowed are k from 1 and a weight from 0 to 1")
-        self.k, self.weight, self.same_task = k, weight, same_task
-        self.name = f"blend of {weight:g} × {k} neighbours" + (" in task" if same_task else "")
-
-    def fit(self, training: Training) -> Self:
-        """The matrix; the training queries are kept."""
-        self.vectors = _vectors_of(training.queries)
-        self.matrix = TaskMatrix().fit(training)
-        self.scores = training.scores
-        self.groups = self._groups(training.queries)
-        return self
-
-    def predict(self, queries: Queries) -> Floats:
-        """The weighted mean of matrix and neighbours; the matrix alone where there is no neighbour."""
-        expected = self.matrix.predict(queries)
-        groups = (self.groups, self._groups(queries)) if self.same_task else None
-        near = neighbour_scores(self.vectors, self.scores, _vectors_of(queries), min(self.k, len(self.vectors)), groups)
-        return (1 - self.weight) * expected + self.weight * np.where(np.isnan(near), expected, near)
-
-    def _groups(self, queries: Queries) -> Ints:
-        return np.array([self.matrix.row_of.get(task, -1) for task in queries.tasks], dtype=np.int64)
-
-
-def _vectors_of(queries: Queries) -> NDArray[np.float32]:
-    if queries.vectors is None:
-        raise InvalidInput("got queries without vectors; embed their texts, or use a policy that needs none")
-    return queries.vectors
-
-
-class Advised(Predictor):
-    """The simplest policy that cross-validation on the training queries supports.
-
-    From the best single model it goes on to the shrunk matrix and then, where queries have vectors, to each blend of
-    `BLENDS`, keeping a step only where its out-of-fold gain is above `standard_errors` of its own standard error. Below
-    20 training queries it is the best single model. `seed` draws the folds; `chosen` is the policy taken, `gains` what
-    each step gained over the policy before it: name → (mean, standard error).
-    """
-
-    name = "advised"
-
-    def __init__(self, *, standard_errors: float = 1.0, seed: int = 0) -> None:
-        self.standard_errors, self.seed = standard_errors, seed
-
-    def fit(self, training: Training) -> Self:
-        """Validate every step, and fit the one taken on all training queries."""
-        self.gains: dict[str, tuple[float, float]] = {}
-        self.chosen: Predictor = BestSingle()
-        if len(training.queries) >= MIN_QUERIES_TO_VALIDATE:
-            self._climb(training)
-        self.chosen.fit(training)
-        return self
-
-    def _climb(self, training: Training) -> None:
-        steps: list[Predictor] = [TaskMatrix()]
-        if training.queries.vectors is not None:
-            steps += [Blend(20, 0.2), Blend(50, 0.4), Blend(100, 0.6, same_task=True)]
-        held = out_of_fold(self.chosen, training, seed=self.seed)
-        for step in steps:
-            tried = out_of_fold(step, training, seed=self.seed)
-            gain = tried - held
-            mean, error = float(gain.mean()), float(gain.std(ddof=1)) / math.sqrt(len(gain))
-            self.gains[step.name] = mean, error
-            if mean > self.standard_errors * error:
-                self.chosen, held = step, tried
-
-    def predict(self, queries: Queries) -> Floats:
-        """What the policy taken expects."""
-        return self.chosen.predict(queries)
-
-
-def out_of_fold(policy: Policy, training: Training, *, folds: int = FOLDS, seed: int = 0) -> Floats:
-    """What a policy achieves on each training query when it is fitted on the other folds alone: (queries,)."""
-    n = len(training.queries)
-    fold = np.random.default_rng(seed).permutation(n) % folds
-    values = np.empty(n)
-    for number in range(folds):
-        held_out = np.flatnonzero(fold == number)
-        fitted = policy.fit(training.take(np.flatnonzero(fold != number)))
-        values[held_out] = achieved(training.scores[held_out], fitted.choose(training.queries.take(held_out)))
-    return values
-
-
-class Recalled(Predictor):
-    """A policy that also remembers: what the very same query scored before counts beside what is expected of it.
-
-    An earlier run of the query counts 1, the expectation `prior_runs`. Raises InvalidInput for prior_runs not above 0.
-    """
-
-    def __init__(self, inner: Predictor, prior_runs: float = REPEAT_PRIOR_RUNS) -> None:
-        if not prior_runs > 0:
-            raise InvalidInput(f"got prior_runs {prior_runs!r}; allowed is a number above 0")
-        self.inner, self.prior_runs = inner, prior_runs
-        self.name = f"{inner.name}, repeats recalled"
-
-    def fit(self, training: Training) -> Self:
-        """The policy within; the training queries are kept."""
-        self.inner.fit(training)
-        return self.remember(training)
-
-    def remember(self, training: Training) -> Self:
-        """Keep the training queries, the policy within being fitted already."""
-        self.training = training
-        return self
-
-    def predict(self, queries: Queries) -> Floats:
-        """What the policy within expects, weighed with what was seen of the same text."""
-        counts, seen = repeat_scores(self.training.queries.texts, self.training.scores, queries.texts)
-        share = (counts / (counts + self.prior_runs))[:, None]
-        return (1 - share) * self.inner.predict(queries) + share * seen
+        found = [self.means.get(task, self.overall) for task in queries.tasks]
+        return np.array(found, np.float64).reshape(len(queries), len(self.overall))

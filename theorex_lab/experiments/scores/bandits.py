@@ -68,12 +68,6 @@ class Bandit:
         """A model for each query, from what is known now."""
         return self.pick(self._contexts(queries))
 
-    def learn(self, queries: Queries, models: Ints, rewards: Floats) -> None:
-        """What the chosen models were worth, (queries,), 0 to 1."""
-        contexts = self._contexts(queries)
-        np.add.at(self.counts, (contexts, models), 1.0)
-        np.add.at(self.sums, (contexts, models), rewards)
-
     def _contexts(self, queries: Queries) -> Ints:
         if not self.per_task:
             return np.zeros(len(queries), dtype=np.int64)

@@ -1,6 +1,7 @@
 """How well routing does on public sets: scores beside trivial baselines, regret of bandits, quality against cost.
 
-Everything a policy learns, its settings included, comes from the training queries. Where a test query is also among
+`route` itself is scored, with the settings that ship, after the training was recorded in a home. Everything that is
+learned comes from the training queries. Where a test query is also among
 those, as in llmrouter, figures are given twice: with the training as published, and without the repeated queries.
 """
 
@@ -8,24 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.advice import (
-    Advised,
-    BestSingle,
-    Blend,
-    Heuristic,
-    Policy,
-    Predictor,
-    Recalled,
-    TaskMatrix,
-    Training,
-)
+from theorex_lab.experiments.scores.advice import BestSingle, Heuristic, Policy, TaskMatrix, Training
 from theorex_lab.experiments.scores.bandits import UCB1, Bandit, ThompsonSampling, rewards_over_orders
 from theorex_lab.experiments.scores.routing_scores import (
     CostQuality,
@@ -35,6 +25,8 @@ from theorex_lab.experiments.scores.routing_scores import (
     cost_quality_curve,
     cumulative_regret,
 )
+from theorex_lab.experiments.scores.shipped import calls_of, shipped_choices
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.routing.heuristic import advise, classify, estimated_tokens
 
@@ -42,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-OURS = "advised, repeats recalled"
+OURS = "route, as it ships"
 COMPARED_WITH = "task matrix"
 ORDERS = 20
 CURVE_POINTS = 200
@@ -71,7 +63,6 @@ class RoutingScore:
     without_repeats  scores where training queries that are also test queries were left out of the training, oracle and
                      uniform among them; how many they are is `n_repeated`
     policies         the same with the training as published, where recalling those queries is a gain
-    chosen, gains    the step that cross-validation took, and what each step gained there: name → (mean, standard error)
     """
 
     dataset: str
@@ -80,26 +71,9 @@ class RoutingScore:
     n_repeated: int
     models: tuple[str, ...]
     cost_unit: str
-    embedder: str
-    chosen: str
-    gains: dict[str, tuple[float, float]]
     policies: tuple[PolicyScore, ...]
     without_repeats: tuple[PolicyScore, ...]
     published: dict[str, float]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a policy and training, best score first.
-
-        Columns training (`as published` or `without repeats`), policy, score, low, high, regret, cost, gain, gain_low,
-        gain_high.
-        """
-        import pandas as pd
-
-        parts = {"as published": self.policies, "without repeats": self.without_repeats}
-        rows = [{"training": name, **asdict(each)} for name, part in parts.items() for each in part]
-        table = pd.DataFrame(rows).sort_values("score", ascending=False, kind="stable")
-        return table.sort_values("training", kind="stable", ignore_index=True)
 
     def result(self) -> dict[str, Any]:
         """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
@@ -120,51 +94,20 @@ class RoutingScore:
             "policies": [asdict(each) for each in self.policies],
             "policies_without_repeats": [asdict(each) for each in self.without_repeats],
             "cost_unit": self.cost_unit,
-            "embedder": self.embedder,
-            "chosen": self.chosen,
-            "cross_validation": {name: {"gain": gain, "error": error} for name, (gain, error) in self.gains.items()},
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Each policy's score with its 95 % interval, without repeats (filled) and with the published training (open)."""
-        from theorex_lab.experiments.draw import axes
 
-        ax = axes.new_axes(ax, width=8.0, height=1.4 + 0.34 * len(self.policies))
-        places = {each.policy: place for place, each in enumerate(sorted(self.policies, key=lambda each: each.score))}
-        parts = (("as published", self.policies, "none", 0.14), ("without repeats", self.without_repeats, None, -0.14))
-        for number, (name, part, fill, shift) in enumerate(parts):
-            scores = np.array([(each.score, each.low, each.high) for each in part])
-            axes.draw_interval(
-                ax, scores[:, 0], [places[each.policy] + shift for each in part], scores[:, 1], scores[:, 2], level=True,
-                fmt="o", color=axes.colour_of(number), markerfacecolor=fill, label=f"training {name}",
-            )  # fmt: skip
-        ax.set_yticks(list(places.values()), list(places))
-        ax.set(xlabel=f"Mean score over {self.n:,} test queries (0 to 1; bars: 95 % bootstrap)")
-        ax.set_title(f"Routing on {self.dataset}")
-        ax.legend(frameon=False, loc="lower right")
-        return ax
+def score_routing(dataset: str | RoutingSet = "llmrouter", *, seed: int = 0) -> RoutingScore:
+    """Ask the router that ships where each test query goes, and score it beside policies fitted on the same training.
 
-    def __repr__(self) -> str:
-        said = []
-        for part, name in ((self.policies, "as published"), (self.without_repeats, "without repeats")):
-            named = {each.policy: each for each in part}
-            ours, plain = named[OURS], named[COMPARED_WITH]
-            said.append(f"{name} {ours.score:.3f} [{ours.low:.3f}, {ours.high:.3f}], {COMPARED_WITH} {plain.score:.3f}")
-        return f"RoutingScore({self.dataset}, {self.n} queries, {OURS}: {'; '.join(said)})"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='{:.3f}'.format)}"
-
-
-def score_routing(dataset: str | RoutingSet = "llmrouter", *, vectors: str = "auto", seed: int = 0) -> RoutingScore:
-    """Fit every policy on a set's training queries and score it on the test queries.
-
-    `dataset` is a name of ROUTING_SETS, or a set; `vectors` and what is raised are as in `load_routing_set`. `seed`
-    draws folds, bandits, the order in which they meet the training, and the bootstrap.
+    `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in `load_routing_set`. `seed` draws bandits, the
+    order in which they meet the training, and the bootstrap.
     """
-    found = load_routing_set(dataset, vectors=vectors, seed=seed) if isinstance(dataset, str) else dataset
-    published, _ = _scored(found, found.train, seed)
-    without, advised = _scored(found, found.train_without_repeats, seed)
+    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
+    calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
+    policies = _scored(found, found.train, calls, seed)
+    if len(kept) < len(calls):
+        without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], seed)
     return RoutingScore(
         dataset=found.name,
         n=len(found.test.scores),
@@ -172,29 +115,23 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, vectors: str = "au
         n_repeated=len(found.repeated),
         models=found.models,
         cost_unit=found.cost_unit,
-        embedder=found.embedder,
-        chosen=advised.chosen.name,
-        gains=advised.gains,
-        policies=published,
-        without_repeats=without,
+        policies=policies,
+        without_repeats=without if len(kept) < len(calls) else policies,
         published=dict(found.published),
     )
 
 
-def _scored(found: RoutingSet, training: Training, seed: int) -> tuple[tuple[PolicyScore, ...], Advised]:
-    """The policies' scores after this training, and the policy that chose among its steps."""
+def _scored(
+    found: RoutingSet, training: Training, calls: Sequence[tuple[Event, Event]], seed: int
+) -> tuple[PolicyScore, ...]:
+    """The scores of the policies after this training, and of the router after these calls of it."""
     # In random order, since bandits learn from the first queries what they do on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
-    advised = Advised(seed=seed).fit(training)
     policies: list[Policy] = [
         Heuristic(found.sizes, _tier_of).fit(training),
         BestSingle().fit(training),
-        TaskMatrix(prior_runs=0).fit(training),
         TaskMatrix().fit(training),
-        *([] if training.queries.vectors is None else [Blend().fit(training)]),
         *(bandit.fit(training) for bandit in bandits(seed)),
-        advised,
-        Recalled(advised).remember(training),
     ]
     scores = found.test.scores
     best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
@@ -202,11 +139,14 @@ def _scored(found: RoutingSet, training: Training, seed: int) -> tuple[tuple[Pol
         "oracle": (scores.max(axis=1), float(found.costs[best].mean())),
         "uniform": (scores.mean(axis=1), float(found.costs.mean())),
     }
+    recorded = [event for call in calls for event in call]
+    chosen = {OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
     for policy in policies:
         # A bandit goes on learning while it is scored: to explore is its way of choosing.
-        choices = policy.play(found.test) if isinstance(policy, Bandit) else policy.choose(found.test.queries)
-        values[policy.name] = achieved(scores, choices), float(found.costs[choices].mean())
-    return _policy_scores(values, scores.max(axis=1), seed), advised
+        asks = policy.play(found.test) if isinstance(policy, Bandit) else policy.choose(found.test.queries)
+        chosen[policy.name] = asks
+    values |= {name: (achieved(scores, each), float(found.costs[each].mean())) for name, each in chosen.items()}
+    return _policy_scores(values, scores.max(axis=1), seed)
 
 
 def _policy_scores(values: Mapping[str, tuple[Floats, float]], oracle: Floats, seed: int) -> tuple[PolicyScore, ...]:
@@ -284,7 +224,7 @@ def regret_curves(
     """
     if orders < 1 or (limit is not None and limit < 1):
         raise InvalidInput(f"got {orders!r} orders and the limit {limit!r}; allowed is one or more of each")
-    found = load_routing_set(dataset, vectors="none", seed=seed) if isinstance(dataset, str) else dataset
+    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     generator = np.random.default_rng(seed)
     rows = generator.permutation(len(found.train.scores))[:limit]
     scores = found.train.scores[rows]
@@ -318,7 +258,6 @@ class CostQualityScore:
 
     dataset: str
     n: int
-    embedder: str
     curves: dict[str, CostQuality]
     gains: dict[str, tuple[float, float, float]]
 
@@ -355,37 +294,25 @@ class CostQualityScore:
         return self.frame.to_html(index=False, float_format="{:.4f}".format)
 
 
-def cost_quality(
-    dataset: str | RoutingSet = "routellm_mmlu", *, vectors: str = "auto", seed: int = 0
-) -> CostQualityScore:
+def cost_quality(dataset: str | RoutingSet = "routellm_mmlu", *, seed: int = 0) -> CostQualityScore:
     """The cost–quality curves of a set of two models, the second the strong one, beside random routing and the oracle.
 
     Policies send first the queries for which they expect most of the strong model; training queries that are also in the
     test are left out. Raises InvalidInput for a set of
     another number of models, and as `load_routing_set` does.
     """
-    found = load_routing_set(dataset, vectors=vectors, seed=seed) if isinstance(dataset, str) else dataset
+    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     if len(found.models) != 2:
         raise InvalidInput(f"got {found.name} with {len(found.models)} models; allowed are two, such as routellm_mmlu")
     weak, strong = found.test.scores.T
     advantages = {"random": np.zeros(len(weak)), "oracle": strong - weak}
-    training = found.train_without_repeats
-    for policy in _advantage_policies(training):
-        expected = policy.fit(training).predict(found.test.queries)
-        advantages[policy.name] = expected[:, 1] - expected[:, 0]
+    expected = TaskMatrix().fit(found.train_without_repeats).predict(found.test.queries)
+    advantages[COMPARED_WITH] = expected[:, 1] - expected[:, 0]
     above = np.column_stack([area_gains(weak, strong, each) for each in advantages.values()])
     gains = dict(zip(advantages, bootstrap_means(above, seed=seed), strict=True))
     return CostQualityScore(
         dataset=found.name,
         n=len(weak),
-        embedder=found.embedder,
         curves={name: cost_quality_curve(weak, strong, each) for name, each in advantages.items()},
         gains={name: (gain.mean, gain.low, gain.high) for name, gain in gains.items()},
     )
-
-
-def _advantage_policies(training: Training) -> Sequence[Predictor]:
-    policies: list[Predictor] = [TaskMatrix(prior_runs=0), TaskMatrix()]
-    if training.queries.vectors is not None:
-        policies.append(Blend(50, 0.4))
-    return policies

@@ -21,7 +21,7 @@ from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
 from theorex_lab.experiments.data.run_tasks import all_tasks
 from theorex_lab.experiments.scores.advice import Queries, Training
 from theorex_lab.lab import DEFAULT_HOME, Lab
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
 from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
@@ -43,7 +43,7 @@ class MatrixSettings(NamedTuple):
     """How a matrix is made: weight of success (0 to 1; the rest is speed), runs that make a cell usable, half-life of
     evidence (None: it never ages)."""
 
-    success_weight: float = 0.6
+    success_weight: float = 1.0
     min_samples: int = 5
     half_life_days: float | None = None
 
@@ -88,8 +88,11 @@ class Runs:
         >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
         'smollm2-135m greedy'
         """
-        cells = self.matrix(chosen)
-        found = {kind: best(cells, kind, self.settings.models) for kind in query_types(self.frame["query_type"])}
+        cells, weight = self.matrix(chosen), (chosen or MatrixSettings.of(self.settings)).success_weight
+        found = {
+            kind: best(cells, kind, self.settings.models, success_weight=weight)
+            for kind in query_types(self.frame["query_type"])
+        }
         return {kind: cell.model if cell else None for kind, cell in found.items()}
 
 
@@ -130,7 +133,7 @@ def home_runs(home: str | Path) -> Runs:
         counts_as_good = outcome_lookup(lab.journal)
         rows = [
             (
-                event.body["query_type"],
+                counted_type(event.body["query_type"]),
                 attempt["model"],
                 attempt["success"] and counts_as_good(event),
                 event.at,

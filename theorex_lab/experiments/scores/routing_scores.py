@@ -58,15 +58,6 @@ def achieved(scores: Floats, choices: Ints) -> Floats:
     return np.asarray(scores[np.arange(len(scores)), choices])
 
 
-def regret(scores: Floats, choices: Ints) -> float:
-    """What was lost on average to the best model of each query, 0 to 1.
-
-    >>> regret(np.array([[0.0, 1.0], [0.5, 0.25]]), np.array([0, 0]))
-    0.5
-    """
-    return float((scores.max(axis=1) - achieved(scores, choices)).mean())
-
-
 def cost_quality_curve(weak: Floats, strong: Floats, advantage: Floats) -> CostQuality:
     """The curve of sending queries to the strong model in the order of their expected advantage, highest first.
 
