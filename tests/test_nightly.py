@@ -25,7 +25,7 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.observation import FIX_TYPE
 
-STEPS = ["review", "refine", "gate", "scan", "graduate", "promote", "boot-inject"]
+STEPS = ["judge", "review", "refine", "gate", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
 
 
 def fill(lab: Lab) -> None:

@@ -56,10 +56,12 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.
     """
+    from theorex_lab.evolution.nightly import agents_of
+
     name = _named(agent)
     lab = open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
-    names = [name] if name is not None else _all_agents(lab)
+    names = [name] if name is not None else agents_of(lab.home)
     refined = [lab.theorex.refine(agent=each, days=days) for each in names]
     promoted = [lab.theorex.promote(agent=each) for each in names]
     concepts, links = sum(each.concepts for each in promoted), sum(each.links for each in promoted)
@@ -74,15 +76,6 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     lines = [*_told(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
     emit(result, "\n".join(lines))
-
-
-def _all_agents(lab: Lab) -> list[str]:
-    """Those who have written, and those who have outcomes only."""
-    from theorex_lab.evolution.outcomes import Outcomes
-
-    view = lab.views.get(Outcomes)
-    with view.lock:
-        return list(dict.fromkeys([*lab.agents(), *view.agents]))
 
 
 def _refined_line(refined: Refined) -> str:

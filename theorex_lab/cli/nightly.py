@@ -89,7 +89,7 @@ def gate() -> None:
     help="auto: a model where one of the setting `reviewers` accepts a connection, else by rules.",
 )
 def nightly(agent: str, reviewer: str) -> None:
-    """They are review, refine, gate, scan, graduate, promote and boot-inject. A step that fails does not stop the others, and ends
+    """They are judge, review, refine, gate, flush, scan, graduate, promote, embed and boot-inject. A step that fails does not stop the others, and ends
     the command with 1. Repeating changes nothing; where a night is under way already, nothing is done.
     """
     lab = open_lab()

@@ -56,6 +56,7 @@ DESIGN = Design(
     ),
     steps=(
         Step("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
+        Step("flush", later(f"{_HERE}.steps:flush_all")),
         Step("scan", later(f"{_HERE}.steps:scan_all")),
         Step("graduate", later(f"{_HERE}.steps:graduate_all")),
         Step("promote", later(f"{_HERE}.steps:promote_all")),

@@ -57,14 +57,7 @@ class Theorex(Face):
         """The agent's sessions that have events which were not flushed; in a project those with events of it."""
         from theorex_lab.designs.theorex.flash import Flash
 
-        flash = self.home.views.get(Flash)
-        with flash.lock:
-            pending = {name: flash.pending(agent, name) for name in flash.sessions_of(check_agent(agent))}
-        return [name for name, seqs in pending.items() if self._has_own(seqs)]
-
-    def _has_own(self, seqs: Sequence[int]) -> bool:
-        project, journal = self.home.project, self.home.journal
-        return not project or any(event.body.get("project") == project for event in journal.read(seqs=seqs))
+        return [name for name, _ in self.home.views.get(Flash).waiting(self.home, check_agent(agent))]
 
     def flush(self, session: str, *, agent: str = "main") -> Flushed:
         """Move what mattered in a session to short-term memory; see `lifecycle.flush`."""
