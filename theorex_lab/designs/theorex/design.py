@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, FileLayout, PolicyPart, SearchPart, Section, Step, later
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
-from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION, TITLES
 
 if TYPE_CHECKING:
     from theorex_lab.journal.view import View
@@ -44,14 +43,14 @@ DESIGN = Design(
     kinds=KINDS,
     upcasters=UPCASTERS,
     views=_views,
-    items=(OBSERVATION, CONCEPT),
+    items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(
         asleep=later(f"{_HERE}.search:asleep"),
         visible=later(f"{_HERE}.search:shared_documents"),
         related=later(f"{_HERE}.search:related"),
     ),
     sections=(
-        Section(later(f"{_HERE}.context:sentence_lines"), {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}),
+        Section(later(f"{_HERE}.context:sentence_lines"), TITLES),
         Section(later(f"{_HERE}.context:concept_lines")),
     ),
     steps=(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
+from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
@@ -275,7 +275,7 @@ def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:
     living = axon.concepts["concept_id"][axon.rows_of(agents := list(agents))]
     with index.lock:
         wanted = index.allowed(agents=agents)
-        texts = np.flatnonzero(wanted & index.of_kinds([OBSERVATION.name]))
+        texts = np.flatnonzero(wanted & index.of_kinds([OBSERVATION.name, MOMENT.name]))
         labels = np.flatnonzero(wanted & index.of_kinds([CONCEPT.name]))
         labels = labels[np.isin(index.documents["item"][labels], living)]
         _, first = np.unique(index.documents["item"][labels], return_index=True)
