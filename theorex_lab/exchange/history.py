@@ -2,6 +2,7 @@
 
 tasks.jsonl      steps of tasks (task_submitted, task_claimed, task_ended), task by task in the order they were sent
 policies.jsonl   policies that were kept (policy), by their numbers
+evolution.jsonl  nights (nightly): their steps, the fixes that they wrote, what the gate said
 reviews.jsonl    failures that were reviewed (reviewed), and what no reviewer could say of others (review_failed)
 
 A line is a JSON object: id, kind, timestamp (ISO 8601), agent_id, session_id, lineage, and the members of the event's
@@ -18,8 +19,9 @@ reviewed, and the fix itself comes with observations.jsonl as hearsay. History i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput
@@ -40,6 +42,7 @@ FILES = {
     "tasks.jsonl": ("task_submitted", "task_claimed", "task_ended"),
     "policies.jsonl": ("policy",),
     "reviews.jsonl": ("reviewed", "review_failed"),
+    "evolution.jsonl": ("nightly",),
 }
 _KINDS = frozenset(kind for kinds in FILES.values() for kind in kinds)
 _HEARD = "heard"
@@ -49,10 +52,16 @@ def export_history(home: Home, _searcher: object, folder: Path, *, agent: str | 
     """Write the files of history into `folder`, each replaced as a whole. Raises StorageError where one cannot be written."""
     done, gone = Exported(folder), _gone(home.journal)
     for name, kinds in FILES.items():
-        events = [*_own(home.journal, name, kinds), *([event] for event in _heard(home.journal, kinds))]
-        chosen = (_line(event) for steps in events if _is_wanted(steps, agent, gone) for event in steps)
+        heard = ([event] for event in _heard(home.journal, kinds) if _is_wanted([event], agent, gone))
+        chosen = (line_of(event) for steps in (*own_events(home.journal, name, agent), *heard) for event in steps)
         done.files[name] = write_lines(folder / name, map(encode, chosen))
     return done
+
+
+def own_events(journal: Journal, name: str, agent: str | None) -> list[list[Event]]:
+    """The home's own events of a file, those of one task together; of all agents, or of one as an export has it."""
+    gone = _gone(journal)
+    return [steps for steps in _own(journal, name, FILES[name]) if _is_wanted(steps, agent, gone)]
 
 
 def history_files(path: Path) -> list[Path]:
@@ -73,7 +82,8 @@ def import_history(
         try:
             if path.is_dir():
                 check_inside(path, file)
-            report.imported, report.skipped = append_new(home.journal, _events(home.journal, file, how, report))
+            lines = ((f":{number}", record) for number, record in read_lines(file))
+            report.imported, report.skipped = append_new(home.journal, taken(home.journal, lines, how, report.problems))
         except InvalidInput as error:
             report.problems.append(f": {error}")
         report.problems = merged(report.file + problem for problem in report.problems)
@@ -81,7 +91,7 @@ def import_history(
     return reports
 
 
-def _line(event: Event) -> Record:
+def line_of(event: Event) -> Record:
     """An event as a line of a file; what was only heard has the source `import`."""
     source = {}
     if event.kind == _HEARD:
@@ -134,12 +144,14 @@ def _gone(journal: Journal) -> set[str]:
     return gone
 
 
-def _events(journal: Journal, file: Path, how: Importing, report: FileReport) -> Iterator[tuple[Event, int]]:
-    """What the lines of a file become; what is wrong with one is noted, each from the place on: ":12: reason"."""
+def taken(
+    journal: Journal, lines: Iterable[tuple[str, Any]], how: Importing, problems: list[str]
+) -> Iterator[tuple[Event, int]]:
+    """What lines become, each given with its place; what is wrong with one is noted, "place: reason"."""
     from theorex_lab.exchange.history_records import event_of
 
     policies = len([*numbered_events(journal, "policy")])
-    for number, record in read_lines(file):
+    for place, record in lines:
         try:
             if isinstance(record, InvalidInput):
                 raise record
@@ -148,13 +160,13 @@ def _events(journal: Journal, file: Path, how: Importing, report: FileReport) ->
             if known and known[0].body != event.body:
                 raise InvalidInput(f"another {event.kind} is here under the id {event.id}; it stays")
         except InvalidInput as error:
-            report.problems.append(f":{number}: {error}")
+            problems.append(f"{place}: {error}")
             continue
         if own and event.kind == "policy":
             own = event.body["number"] <= policies + 1  # they are found by counting, none after a gap
             policies = max(policies, event.body["number"] if own else 0)
         if event.at > how.latest:
-            report.problems.append(f":{number}: the time is ahead of the clock; the clock's is taken")
+            problems.append(f"{place}: the time is ahead of the clock; the clock's is taken")
         yield (event if own else _as_heard(event))._replace(at=min(event.at, how.latest)), 1
 
 

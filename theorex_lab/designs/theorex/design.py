@@ -62,7 +62,13 @@ DESIGN = Design(
     ),
     files=(
         FileLayout(
-            names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments.jsonl, short-term/*.jsonl, "
+            names="flash/*.json, a2a/*/*.json, policy-snapshots/*.json",
+            export=later(f"{_HERE}.exchange_documents:export_documents"),
+            files_of=later(f"{_HERE}.exchange_documents:document_files"),
+            take=later(f"{_HERE}.exchange_documents:import_documents"),
+        ),
+        FileLayout(
+            names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
             "stm.jsonl, embeddings.jsonl, cold-store.db",
             export=later(f"{_HERE}.exchange:export_files"),
             files_of=later(f"{_HERE}.exchange:files_of"),

@@ -3,7 +3,7 @@
 agents/<agent>/axon.json      concepts and links of an agent, as Graphology exports a graph
 shared-axon.json              the shared web in the same shape, with what each agent contributed
 observations.jsonl            every sentence as it was written
-moments.jsonl                 those of them that are moments, with the places they tell of, under the same members
+moments/<id>.json             those of them that are moments, with the places they tell of
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
 embeddings.jsonl              vectors of the embedder in use
 SHARED_CONTEXT.md             the context as it is now; it is not read back
@@ -17,7 +17,7 @@ whose axon.json lies beside them therefore count nothing anew; alone, they count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from theorex_lab.exchange.flat_files import (
     Appended,
     Record,
     append_new,
+    parse_object,
     read_cold,
     read_graph,
     read_lines,
@@ -47,17 +48,18 @@ from theorex_lab.exchange.flat_files import (
 )
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.runs import file_name
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import encode
-from theorex_lab.journal.foreign import check_inside
+from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.vectors import KEY_BYTES
 
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
-OBSERVATIONS, MOMENTS = "observations.jsonl", "moments.jsonl"
+OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 _VECTORS_AT_ONCE = 1_000
@@ -83,9 +85,11 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
                 axon, short_term, home.settings, now, name, path
             )
         done.files[SHARED] = _write_shared(axon, shared, home.settings, now, agents, folder / SHARED)
-        for file, only in ((OBSERVATIONS, None), (MOMENTS, MOMENT_TYPE)):
-            sentences = writing.observation_records(axon, home.journal, axon.seq, agents, only)
-            done.files[file] = write_lines(folder / file, map(encode, sentences))
+        sentences = partial(writing.observation_records, axon, home.journal, axon.seq, agents)
+        done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, sentences()))
+        for record in sentences(MOMENT_TYPE):
+            write_lines(folder / MOMENTS / file_name(record["id"]), [encode(writing.moment_document(record))])
+            done.files[f"{MOMENTS}/*.json"] = done.files.get(f"{MOMENTS}/*.json", 0) + 1
         _export_short_term(home.views, short_term, now, agents, done)
     _export_vectors(searcher, agents, done)
     if agent is None:
@@ -210,8 +214,9 @@ def files_of(path: Path) -> list[Path]:
         return [path]
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
-    named = [path / name for name in (OBSERVATIONS, MOMENTS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
-    return [file for file in [*axons, *named[0], *days, *named[1]] if file.exists()]
+    moments = [] if (path / OBSERVATIONS).exists() else sorted(path.glob(f"{MOMENTS}/*.json"))
+    first, last = ([path / name for name in names] for names in ((OBSERVATIONS, SHARED, COLD), (STM, EMBEDDINGS)))
+    return [file for file in [*axons, *first, *moments, *days, *last] if file.exists()]
 
 
 def _import_file(
@@ -240,8 +245,10 @@ def _import_file(
         return done
     if kind == COLD:
         return append_new(views.journal, reading.cold_events(read_cold(file), _holder(views), how, problems))
-    lines = read_lines(file)
-    if kind == OBSERVATIONS:
+    lines: Iterable[tuple[int, Record | InvalidInput]] = read_lines(file)
+    if kind == MOMENTS:
+        lines = [(1, reading.moment_record(parse_object(read_file(file))))]
+    if kind in (OBSERVATIONS, MOMENTS):
         return append_new(views.journal, reading.observation_events(lines, stated, how, problems))
     return append_new(views.journal, reading.short_term_events(lines, how, problems))
 
@@ -250,8 +257,10 @@ def _kind(file: Path) -> str:
     """Which of the files it is, by its name, else by what is in it."""
     if file.parent.name == SHORT_TERM and file.suffix == ".jsonl":
         return STM
-    if file.name in (AXON, SHARED, OBSERVATIONS, MOMENTS, STM, EMBEDDINGS):
-        return OBSERVATIONS if file.name == MOMENTS else file.name
+    if file.parent.name == MOMENTS and file.suffix == ".json":
+        return MOMENTS
+    if file.name in (AXON, SHARED, OBSERVATIONS, STM, EMBEDDINGS):
+        return file.name
     if file.suffix == ".db":
         return COLD
     if file.suffix == ".json":

@@ -18,13 +18,17 @@ from pydantic import AfterValidator, Field
 
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import NODE_TYPE
+from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
+from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Record, without_nulls
+from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import noted
-from theorex_lab.ids import UUID, check_agent, concept_id, derived_event_id
+from theorex_lab.ids import UUID, check_agent, check_session, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
@@ -90,6 +94,7 @@ class _Stated(schema.FileRecord):
     sentiment: _Tone = 0
     sentiment_sum: Annotated[int | float, _SUM] = 0
     observation_type: Annotated[schema.Text, AfterValidator(_checked_type)] = DEFAULT_TYPE
+    node_type: Annotated[schema.Text, AfterValidator(_checked_type)] = NODE_TYPE
     scanned_tier: schema.Text = Tier.NEUTRAL.name
     relevance_tier: schema.Text = Tier.NEUTRAL.name
     decayed_counts: list[_Decayed] = Field(
@@ -128,6 +133,13 @@ class _Sentence(schema.FileRecord):
     session_id: schema.Text = ""
     source_weight: schema.Share = 0
     lineage: schema.EventIds = Field(default=[])
+
+
+class _Captured(schema.FileRecord):
+    id: Any = None
+    timestamp: schema.Time
+    agent_id: schema.Agent = "main"
+    body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
 
 
 class _Extracted(schema.FileRecord):
@@ -228,6 +240,27 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
             yield event, 1
 
 
+def moment_record(document: Record) -> Record:
+    """The sentence that a moment's document states."""
+    named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
+    return {**document, **named}
+
+
+def captured(record: Any, session: str, how: Importing) -> Event:
+    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput."""
+    stated = schema.checked(_Captured, record)
+    body = {**stated.body, **{name: record[member] for member, name in PREVIEWS.items() if member in record}}
+    kind = "tool_used" if "tool" in body else "prompt"
+    at, agent = min(stated.timestamp, how.latest), stated.given("agent_id", how.agent)
+    event_id = schema.event_id_of(stated.id, kind, agent, session, at, encode(body))
+    event = Event(0, event_id, at, agent, check_session(session), kind, (), body)
+    made = Hearsay(how).made(event)
+    if made is None or not how.trust_own:
+        return made or event
+    own = {"source": how.source(body, "source", "tool"), **{each: body[each] for each in ("trace_id",) if each in body}}
+    return made._replace(id=event_id, body={**made.body, **own})
+
+
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
     """What flushes kept. Records of one event, which follow one another, become that event again."""
 
@@ -268,6 +301,7 @@ def _stated(attributes: Record, how: Importing) -> Body:
     return {
         "concepts": [[*concept, count]],
         "type": kind,
+        **({} if stated.node_type == NODE_TYPE else {"node_type": stated.node_type}),
         "source": how.source(attributes, "trust"),
         "tier": _tier(stated),
         "last_seen": stated.last_seen,

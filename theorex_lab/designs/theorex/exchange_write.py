@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
@@ -54,7 +54,7 @@ def axon_nodes(axon: Axon, now: int, settings: Settings, agent: str) -> Iterator
             "canonical_form": axon.labels[row],
             "surface_form": axon.surfaces[row],
             "concept_id": number,
-            "node_type": "concept",
+            "node_type": axon.node_types[int(table["node_type"][row])],
             "observation_type": axon.types[int(table["type"][row])],
             "importance_weight": round(float(current.importance[position]), _DIGITS),
             "relevance_tier": Tier(int(current.tier[position])).name,
@@ -133,12 +133,13 @@ def shared_nodes(axon: Axon, shared: SharedWeb, now: int, settings: Settings, ag
             spoken[concept] = max(claim, spoken.get(concept, claim))
     nodes = []
     for concept, contributions in sorted(given.items()):
-        attributes: Record = {"concept_id": concept, "node_type": "concept"}
+        attributes: Record = {"concept_id": concept, "node_type": NODE_TYPE}
         if concept in spoken:
             weight, _, agent, known = spoken[concept]
             each = summed[concept]
             attributes |= {
                 "canonical_form": axon.labels[known],
+                "node_type": axon.node_types[int(axon.concepts["node_type"][known])],
                 "surface_form": axon.surfaces[known],
                 "importance_weight": round(each.importance, _DIGITS),
                 "relevance_tier": each.tier,
@@ -264,6 +265,16 @@ def _observation_of(event: Event, faded: list[int]) -> Record:
         "lineage": list(event.lineage),
         **{name: body[name] for name in ("refs", "refused") if name in body},
     }
+
+
+def moment_document(record: Record) -> Record:
+    """A moment as a document: `story` and `code_refs` in place of the sentence's text and refs, and its concepts' ids."""
+    named = {
+        "story": record["text"],
+        "code_refs": record.get("refs", []),
+        "concept_ids": [each[0] for each in record["concepts"]],
+    }
+    return {**{name: value for name, value in record.items() if name not in ("text", "refs")}, **named}
 
 
 def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:

@@ -331,7 +331,7 @@ def frame(axon: Axon, current: Scores) -> Any:
             "agent_id": [axon.agents[number] for number in table["agent"][rows].tolist()],
             "canonical_form": [axon.labels[row] for row in rows.tolist()],
             "surface_form": [axon.surfaces[row] for row in rows.tolist()],
-            "node_type": "concept",
+            "node_type": [axon.node_types[number] for number in table["node_type"][rows].tolist()],
             "relevance_tier": [Tier(code).name for code in current.tier[current.order].tolist()],
             "importance_weight": current.importance[current.order],
             "raw": current.raw[current.order],
@@ -364,6 +364,7 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
         result.add_node(
             name(row),
             canonical_form=axon.labels[row],
+            node_type=axon.node_types[int(table["node_type"][row])],
             agent_id=axon.agents[int(table["agent"][row])],
             relevance_tier=Tier(int(current.tier[position])).name,
             importance_weight=float(current.importance[position]),
