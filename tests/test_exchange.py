@@ -226,7 +226,8 @@ def without_sources(folder: Path) -> dict[str, Any]:
             return {key: strip(each) for key, each in value.items() if key not in WITHOUT_SOURCE}
         return [strip(each) for each in value] if isinstance(value, list) else value
 
-    files = {name: text for name, text in contents(folder).items() if name != CONTEXT}
+    # What is heard of a flash is made anew, with a score that follows from who said it.
+    files = {name: text for name, text in contents(folder).items() if name != CONTEXT and "flash" not in name}
     return {
         name: strip(json.loads(text))
         if name.endswith(".json")
@@ -257,7 +258,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 def test_the_layout_and_the_fields(team: Path) -> None:
     assert sorted(contents(team)) == [
-        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl", "moments.jsonl",
+        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl", "evolution.jsonl",
         "observations.jsonl", "outcomes.jsonl", "policies.jsonl", "reviews.jsonl", "shared-axon.json",
         "short-term/2026-02-14.jsonl", "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
         "tasks.jsonl",

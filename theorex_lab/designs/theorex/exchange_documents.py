@@ -83,7 +83,7 @@ def _folder_of(file: Path) -> str:
 
 
 def _number(file: Path) -> tuple[int, str]:
-    return (int(file.stem) if file.stem.isascii() and file.stem.isdecimal() else 0), str(file)
+    return (int(file.stem) if file.stem.isascii() and file.stem.isdecimal() else 0), file.name
 
 
 def _read(files: Sequence[Path], path: Path, problems: list[str]) -> Iterator[Place]:
@@ -119,6 +119,7 @@ def _flash_record(event: Event, significance: float) -> Record:
         "timestamp": to_iso(event.at),
         "significance_score": round(significance, _SCORE_DIGITS),
         "id": event.id,
+        "kind": event.kind,
         "agent_id": event.agent,
         "body": body,
     }
