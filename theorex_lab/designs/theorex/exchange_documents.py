@@ -1,6 +1,7 @@
 """Documents of the original system, a JSON file each: what sessions hold that was not flushed, tasks, and policies.
 
-flash/<session>.json              tool events and prompts that wait for a flush, each with its score now
+flash/<session>.json              tool events and prompts that wait for a flush, each with its score now; not those of
+                                  a call of a model, which stand in its trace
 a2a/<to>/<task>.json              a task as it stands; `events` holds its steps as the lines of tasks.jsonl do
 policy-snapshots/<number>.json    a policy that was kept, with the members of its line in policies.jsonl
 
@@ -20,6 +21,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash, score
 from theorex_lab.designs.theorex.scores import importance_by_concept
 from theorex_lab.dispatch.tasks import TaskBoard
+from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import Exported, FileReport, portable
 from theorex_lab.exchange.flat_files import Record, append_new, parse_object, write_lines
@@ -101,11 +103,14 @@ def _read(files: Sequence[Path], path: Path, problems: list[str]) -> Iterator[Pl
 def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
     flash, axon = home.views.get(Flash), home.views.get(Axon)
     sessions: dict[str, list[Record]] = {}
+    traces = home.views.get(Traces)
+    with traces.lock:
+        traced = set(traces.tools["seq"].tolist())
     for name in [agent] if agent is not None else list(flash.agents):
         with flash.lock, axon.lock:
-            seqs = [seq for session in flash.sessions_of(name) for seq in flash.pending(name, session)]
+            pending = [seq for session in flash.sessions_of(name) for seq in flash.pending(name, session)]
             importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=name)
-        for event in home.journal.read(seqs=seqs):
+        for event in home.journal.read(seqs=sorted({*pending} - traced)):
             scored = score(event, importance, home.settings.source_weight(name))
             sessions.setdefault(event.session, []).append(_flash_record(event, scored.score))
     for session, events in sessions.items():
