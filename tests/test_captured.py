@@ -154,3 +154,17 @@ def test_bodies_of_every_version_are_read(tmp_path: Path) -> None:
         assert event.body["v"] > row[-1]["v"] or event.body == row[-1]
     flash = Views(journal, tmp_path / "views").get(Flash)
     assert (flash.pending("main", "s1"), flash.pending("main", "s2")) == ([1, 2, 3, 4], [8, 9])
+
+
+def test_the_end_of_a_turn_knows_how_large_the_transcript_is(tmp_path: Path) -> None:
+    transcript = tmp_path / "session.jsonl"
+    transcript.write_bytes(b"x" * 77)
+    said = {"hook_event_name": "Stop", "transcript_path": str(transcript)}
+    assert captured.turn_ended(said)["transcript_bytes"] == 77
+    for event in (
+        {**said, "hook_event_name": "SubagentStop"},
+        {**said, "transcript_path": str(tmp_path / "none")},
+        {**said, "transcript_path": "relative"},
+        {**said, "transcript_path": 7},
+    ):
+        assert "transcript_bytes" not in captured.turn_ended(event)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import NOW, Run
 from hostile_server import HostileServer, completion, status
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.journal.event import new_event
+from theorex_lab.journal.event import Event, new_event
 
 DEPLOY = ("--decision", "raised the TTL", "--result", "the cache went stale", "--tags", "cache, db", "--tag", "deploy")
 
@@ -225,10 +226,57 @@ def test_context_monitor(run: Run, tmp_path: Path) -> None:
         body = {"tool": "Bash", "input": "the session cache", "response": "", "source": "tool"}
         lab.journal.append([new_event("tool_used", body, agent="main", session="s", at=NOW)])
     call = ("context-monitor", "--session", "s", "--context")
-    assert run(*call, "40", "--json").json == {"fired": False, "context_pct": 40.0, "calls": 1, "written": None}
+    first = {"fired": False, "context_pct": 40.0, "calls": 1, "written": None, "estimated": False}
+    assert run(*call, "40", "--json").json == first
     fired = run(*call, "60", "--json").json
     assert (fired["fired"], fired["calls"]) == (True, 2)
     hits = run("search", "session cache", "--agent", "main", "--json").json["hits"]
     assert fired["written"] in [hit["id"] for hit in hits]
     assert run(*call, "60").out == "60 % of the context, 1 calls: not due\n"
     assert run("context-monitor", "--session", "t", "--context", "50").out.endswith("nothing to sum up\n")
+
+
+def test_context_monitor_estimates_what_it_is_not_told(run: Run, home: Callable[..., Path]) -> None:
+    def captured(kind: str, **body: Any) -> Event:
+        return new_event(kind, {"source": "agent", "project": "", **body}, agent="main", session="s", at=NOW)
+
+    call = ("context-monitor", "--session", "s")
+    with Lab(home(contextWindowTokens=1_000), clock=FixedClock(NOW)) as lab:
+        tool = {"tool": "Bash", "input": "the session cache", "response": "x" * 1_182, "source": "tool"}
+        lab.journal.append([captured("tool_used", **tool), captured("turn_ended", message="y" * 400, subagent=False)])
+        assert lab.theorex.check_turns("s") is None, "nothing tells how large the transcript is"
+        found = run(*call, "--json").json
+        assert (found["context_pct"], found["estimated"], found["fired"]) == (40.0, True, False)
+        lab.journal.append([captured("turn_ended", message="", subagent=False, transcript_bytes=2_400)])
+        assert run(*call).out.startswith("about 60 % of the context, ")
+        lab.journal.append([captured("compacting", trigger="auto"), captured("prompt", text="go on", source="user")])
+        lab.journal.append([captured("turn_ended", message="", subagent=False, transcript_bytes=2_800)])
+        assert run(*call, "--json").json["context_pct"] == 10.0
+
+
+def test_the_flush_of_a_session_checks_it_where_its_transcript_was_measured(
+    run: Run, home: Callable[..., Path]
+) -> None:
+    with Lab(home(contextWindowTokens=1_000), clock=FixedClock(NOW)) as lab:
+        turn = {"message": "", "source": "agent", "subagent": False, "project": "", "transcript_bytes": 2_000}
+        body = {"tool": "Bash", "input": "the session cache", "response": "", "source": "tool"}
+        kinds = (("tool_used", body), ("turn_ended", turn))
+        lab.journal.append([new_event(kind, each, agent="main", session="s", at=NOW) for kind, each in kinds])
+        for _ in range(2):
+            assert run("flush", "--session", "s").code == 0
+        (check,) = lab.journal.tail(0, kinds=["context_checked"])
+        assert (check.body["context_pct"], check.body["fired"], check.body["estimated"]) == (50.0, True, True)
+        (summary,) = lab.journal.read(ids=[check.body["written"]])
+        assert summary.body["text"].startswith("Session s filled 50 % of its context in 1 tool calls")
+
+
+def test_search_finds_moments_by_their_kind(run: Run) -> None:
+    run("write", "the cache was drained before the deploy")
+    told = run("moment", "the day the cache was mended", "--json").json["event_id"]
+    hits = run("search", "cache", "--kind", "moment", "--json").json["hits"]
+    assert [(hit["id"], hit["kind"]) for hit in hits] == [(told, "moment")]
+    found = {hit["id"]: hit["kind"] for hit in run("search", "cache", "--json").json["hits"]}
+    assert found[told] == "moment"
+    assert "moment" not in {
+        hit["kind"] for hit in run("search", "cache", "--kind", "observation", "--json").json["hits"]
+    }

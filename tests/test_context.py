@@ -124,3 +124,37 @@ def test_what_to_avoid_stands_beside_the_fixes_the_newest_of_a_tag(lab: Lab, clo
     assert lab.context(tokens=60).tokens <= 60
     clock.advance(days=25)
     assert "## To avoid" not in lab.context().text, "it fades with the half-life of 14 days"
+
+
+def test_fixes_stand_in_every_way_out_each_sentence_once(lab: Lab) -> None:
+    sentence, heard = "shorten the TTL when the deploy changes the schema", "drop the cache before each deploy"
+    lab.journal.append(
+        [
+            observation(f"trace_fix: {sentence}", observation_type="trace_fix"),
+            observation(sentence, observation_type="trace_fix", agent="sage"),
+            observation(sentence, observation_type="trace_fix", source="tool"),
+            observation(heard, observation_type="trace_fix", source="tool"),
+            observation("x", labels=["queue"]),
+        ]
+    )
+    lab.theorex.moment(sentence)
+    contexts = [lab.context(), lab.theorex.boot_aware("ministral-3b"), lab.theorex.flash_context("s")]
+    for context in contexts:
+        known, _, rest = context.text.partition("## Known fixes\n```text source=")[2].partition(
+            "## Heard, not verified"
+        )
+        assert (known.count(sentence), context.text.count(sentence)) == (1, 1)
+        assert (rest.count(heard), context.text.count(heard), context.fixes) == (1, 1, 2)
+        assert "Queue" in rest
+
+
+@pytest.mark.parametrize("model", ["ministral-3b", "default"])
+def test_fixes_leave_the_half_of_a_models_budget_to_concepts(lab: Lab, model: str) -> None:
+    fixes = [observation(f"fix {n}: {'do so ' * 40}", observation_type="trace_fix") for n in range(40)]
+    lab.journal.append([*fixes, *(observation("x", labels=[f"label {n}"]) for n in range(40))])
+    context = lab.theorex.boot_aware(model)
+    most = {"ministral-3b": 15, "default": 20}[model]
+    assert (context.fixes, context.fixes + context.concepts) == (most // 2, most)
+    assert context.tokens == count_tokens(context.text) <= 4_096
+    flash = lab.theorex.flash_context("s")
+    assert (flash.fixes, flash.concepts) == (5, 10)

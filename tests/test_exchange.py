@@ -226,7 +226,8 @@ def without_sources(folder: Path) -> dict[str, Any]:
             return {key: strip(each) for key, each in value.items() if key not in WITHOUT_SOURCE}
         return [strip(each) for each in value] if isinstance(value, list) else value
 
-    files = {name: text for name, text in contents(folder).items() if name != CONTEXT}
+    # What is heard of a flash is made anew, with a score that follows from who said it.
+    files = {name: text for name, text in contents(folder).items() if name != CONTEXT and "flash" not in name}
     return {
         name: strip(json.loads(text))
         if name.endswith(".json")
@@ -257,7 +258,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 def test_the_layout_and_the_fields(team: Path) -> None:
     assert sorted(contents(team)) == [
-        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl", "moments.jsonl",
+        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl", "evolution.jsonl",
         "observations.jsonl", "outcomes.jsonl", "policies.jsonl", "reviews.jsonl", "shared-axon.json",
         "short-term/2026-02-14.jsonl", "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
         "tasks.jsonl",
@@ -528,3 +529,32 @@ def test_the_commands(team: Path, tmp_path: Path) -> None:
     assert problems["stm.jsonl"] == [result["error"].partition("; ")[0]]
     assert run(tmp_path, "archive", "--before", "2026-02-01") == (0, {"events": 0, "segments": []})
     assert run(tmp_path, "archive", "--before", "soon")[0] == 1
+
+
+def test_a_node_keeps_the_types_that_its_file_states(tmp_path: Path) -> None:
+    folder = original(tmp_path / "theirs")
+    file = folder / "agents" / "sage" / "theorex" / "axon.json"
+    graph = json.loads(file.read_text())
+    graph["nodes"][0]["attributes"] |= {"node_type": "code_function", "observation_type": "trace_fix"}
+    file.write_text(json.dumps(graph))
+    with home(tmp_path / "home") as lab:
+        take(lab, folder)
+        lab.agent("sage").write("cache stampedes were seen again")
+        lab.theorex.promote(agent="sage", force=[concept_id("cache stampede")])
+        export(lab, tmp_path / "out")
+        frame = lab.theorex.axon().frame().set_index("canonical_form")
+        assert frame["node_type"].to_dict() == {
+            "cache stampede": "code_function",
+            "postgres": "concept",
+            "timeline": "concept",
+        }
+        assert lab.verify().ok
+    with home(tmp_path / "second") as lab:
+        take(lab, tmp_path / "out", trust_own=True)
+        export(lab, tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(tmp_path / "out")
+    nodes = json.loads((tmp_path / "out" / "agents" / "sage" / "axon.json").read_text())["nodes"]
+    stated = {node["attributes"]["canonical_form"]: node["attributes"]["node_type"] for node in nodes}
+    assert stated["cache stampede"] == "code_function"
+    shared = json.loads((tmp_path / "out" / "shared-axon.json").read_text())["nodes"]
+    assert "code_function" in [node["attributes"]["node_type"] for node in shared]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import NOW, observation
+from faults import tool_event
 from test_exchange import export, home, records, take
 
 from theorex_lab import InvalidInput, Lab
@@ -23,8 +26,9 @@ from theorex_lab.exchange.layouts import OWN, layouts
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.sqlite.erase import Chosen, erase, erase_chosen
 
-FILES = ("tasks.jsonl", "policies.jsonl", "reviews.jsonl", "outcomes.jsonl", "moments.jsonl")
+FILES = ("tasks.jsonl", "policies.jsonl", "reviews.jsonl", "outcomes.jsonl")
 HISTORY = FILES[:3]
+DOCUMENTS = ("flash/*.json", "a2a/*/*.json", "policy-snapshots/*.json", "moments/*.json")
 
 
 class Reviewer:
@@ -98,6 +102,78 @@ def test_trusted_history_comes_back_as_it_was(worked: Path, tmp_path: Path) -> N
     assert all(texts(worked).values())
 
 
+def test_documents_alone_come_back_as_they_were(worked: Path, tmp_path: Path) -> None:
+    with home(tmp_path / "home") as lab:
+        lab.journal.append([tool_event("the session cache"), tool_event("its ttl", agent="sage", source="model")])
+        lab.nightly(reviewer="heuristic")
+        expected = sorted(tasks(lab), key=itemgetter("id")), policies(lab.journal)
+        export(lab, tmp_path / "out")
+    kept = {}
+    for path in [*DOCUMENTS, "evolution.jsonl"]:
+        kept |= {each.relative_to(worked): each.read_text() for each in worked.glob(path)}
+    assert {path.parts[0] for path in kept} == {"flash", "a2a", "policy-snapshots", "moments", "evolution.jsonl"}
+    for path, text in kept.items():
+        (tmp_path / "few" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "few" / path).write_text(text)
+    with home(tmp_path / "other") as lab:
+        for _ in range(2):
+            reports = take(lab, tmp_path / "few", trust_own=True)
+            assert [report.problems for report in reports if report.problems] == []
+        assert sum(report.imported for report in reports) == 0
+        assert (sorted(tasks(lab), key=itemgetter("id")), policies(lab.journal)) == expected
+        assert lab.theorex.sessions(agent="sage") == ["s1"]
+        export(lab, tmp_path / "again")
+        night = json.loads((tmp_path / "again" / "evolution.jsonl").read_text())
+        assert (night["fixes"], [step["name"] for step in night["steps"]][:2]) == (0, ["judge", "review"])
+        assert [each["part"] for each in night["gate"]] == ["memory", "routing"]
+    again = {path: (tmp_path / "again" / path).read_text() for path in kept}
+    scores = re.compile(r'"significance_score":[\d.]+')  # here the axon is another
+    assert {path: scores.sub("", text) for path, text in again.items()} == {
+        path: scores.sub("", text) for path, text in kept.items()
+    }
+    with home(tmp_path / "third") as lab:
+        take(lab, tmp_path / "few")
+        assert (tasks(lab), policies(lab.journal)) == ([], [])
+        heard = {event.body["kind"] for event in lab.journal.tail(0, kinds=["heard"])}
+        assert heard == {"task_submitted", "task_claimed", "task_ended", "policy", "nightly"}
+        assert {each.body["source"] for each in lab.journal.tail(0, kinds=["tool_used"])} == {"import"}
+        assert lab.verify().ok
+
+
+def test_documents_of_the_original_system(tmp_path: Path) -> None:
+    number, at = "0b54a4c6-55a4-4d14-9b3e-000000000001", "2026-02-27T10:00:00.000Z"
+    documents = {
+        "flash/s1.json": {
+            "session_id": "s1",
+            "events": [{"tool_name": "Bash", "tool_input_preview": "make test", "tool_response_preview": "ok",
+                        "timestamp": at, "significance_score": 1.0}],
+        },
+        f"a2a/sage/{number}.json": {
+            "id": number, "from_agent": "main", "to_agent": "sage", "task_type": "mend", "payload": {"what": "cache"},
+            "status": "completed", "submitted_at": at, "completed_at": at, "result": "done",
+        },
+        "policy-snapshots/1.json": {"version": 1, "timestamp": at, "metrics": {"recall": 0.5}, "config_hash": "x"},
+        f"moments/{number}.json": {
+            "id": number, "timestamp": at, "story": "The cache was mended in Berlin", "code_refs": ["cache.py:1"],
+            "concept_ids": [7],
+        },
+    }  # fmt: skip
+    for name, document in documents.items():
+        (tmp_path / "theirs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "theirs" / name).write_text(json.dumps(document, indent=2))
+    with home(tmp_path / "home") as lab:
+        reports = take(lab, tmp_path / "theirs", trust_own=True)
+        assert [(report.imported, report.problems) for report in reports] == [(1, []), (3, []), (1, []), (1, [])]
+        (task,) = tasks(lab)
+        assert (task["state"], task["result"], task["payload"]) == ("completed", "done", {"what": "cache"})
+        assert policies(lab.journal) == [], "it names no settings"
+        assert lab.theorex.sessions() == ["s1"]
+        assert "The cache was mended in Berlin [cache.py:1]" in lab.theorex.flash_inject("s1")
+        (tmp_path / "theirs" / f"a2a/sage/{number}.json").write_text("{")
+        (report,) = take(lab, tmp_path / "theirs" / f"a2a/sage/{number}.json")
+        assert report.problems[0].startswith(f"a2a/{number}.json: not JSON")
+
+
 def test_of_strangers_it_is_history_and_nothing_else(worked: Path, tmp_path: Path) -> None:
     with home(tmp_path / "other") as lab:
         take(lab, worked)
@@ -125,7 +201,8 @@ def test_of_strangers_it_is_history_and_nothing_else(worked: Path, tmp_path: Pat
 def test_a_moment_alone_keeps_what_it_tells(worked: Path, tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
         (expected,) = recent_moments(lab.views.get(Axon), lab.journal, agent="main")
-    for name in ("moments.jsonl", "."):
+    (document,) = (worked / "moments").iterdir()
+    for name in (f"moments/{document.name}", "."):
         with home(tmp_path / f"other{len(name)}") as lab:
             take(lab, worked / name, trust_own=True)
             (moment,) = recent_moments(lab.views.get(Axon), lab.journal, agent="main")
@@ -271,7 +348,7 @@ def test_links_out_of_the_folder_bring_nothing(worked: Path, tmp_path: Path) -> 
         reports = take(lab, tmp_path / "given", trust_own=True)
         assert [(report.imported, "outside of the folder" in report.problems[0]) for report in reports] == [
             (0, True)
-        ] * 5
+        ] * len(FILES)
         assert lab.journal.last_seq() == 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, Run, observation
 from faults import opened, tool_event
+from hostile_server import HostileServer, completion
 from test_gate import TOKENS, _lab, _new
 
 from theorex_lab import Lab
@@ -25,7 +26,7 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.observation import FIX_TYPE
 
-STEPS = ["review", "refine", "gate", "scan", "graduate", "promote", "boot-inject"]
+STEPS = ["judge", "review", "refine", "gate", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
 
 
 def fill(lab: Lab) -> None:
@@ -88,6 +89,67 @@ def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
         lab.agent("main").write("a new day")
         lab.nightly(reviewer="heuristic")
         assert len(_events(lab, "nightly")) == 2
+
+
+def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the_days_before(tmp_path: Path) -> None:
+    hour = DAY // 24
+    with opened(tmp_path) as lab:
+        running = [tool_event("the queue worker met a deadlock", at=NOW - age, session="long") for age in (DAY, hour)]
+        idle = [tool_event("the upload worker met a deadlock", at=NOW - 6 * hour, session="idle")]
+        lab.journal.append([*running, *idle, tool_event("it runs", at=NOW - 5 * hour, session="busy")])
+        assert lab.nightly(reviewer="heuristic").ok
+        flushed = {each.session: each.body for each in lab.journal.tail(0, kinds=["flushed"])}
+        assert {name: body["kept"] + body["let_go"] for name, body in flushed.items()} == {"long": 1, "idle": 1}
+        assert lab.theorex.sessions() == ["long", "busy"]
+        seq = lab.journal.last_seq()
+        assert lab.nightly(reviewer="heuristic").ok
+        assert lab.journal.last_seq() == seq
+        lab.settings = lab.settings.model_copy(update={"flush_idle_hours": 1.0})
+        assert lab.nightly(reviewer="heuristic").ok
+        assert lab.theorex.sessions() == []
+
+
+def test_no_day_of_a_session_crowds_out_another(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        early = [tool_event("the upload worker met a deadlock", at=NOW - DAY + n) for n in range(5)]
+        lab.journal.append([*early, *(tool_event(f"the queue {n} met a deadlock", at=NOW + n) for n in range(60))])
+        done = lab.theorex.flush("s1")
+        assert (done.kept, done.discarded) == (55, 10)
+
+
+def test_a_night_embeds_what_is_queued(tmp_path: Path) -> None:
+    with opened(tmp_path) as lab:
+        lab.agent("main").write("TTL invalidation prevents cache stampedes")
+        assert lab.searcher.coverage()["queued"] > 0
+        detail = {step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps}
+        assert detail["embed"] != "0 embedded"
+        assert lab.searcher.coverage()["queued"] == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "named", "reviewer", "asked"),
+    [
+        ({}, False, "auto", 1),
+        ({}, False, "heuristic", 0),
+        ({"url": None}, True, "auto", 0),
+        ({"costPerMillionTokens": 3}, False, "auto", 0),
+        ({"costPerMillionTokens": 3}, True, "auto", 1),
+    ],
+)
+def test_a_night_judges_where_a_model_was_set_up_for_it(
+    tmp_path: Path, model: dict[str, Any], named: bool, reviewer: str, asked: int
+) -> None:
+    with HostileServer(completion('{"score": 80}')) as server:
+        models = {"qwen3-32b": {"tier": "medium", "url": server.url, **model}}
+        settings = {"models": models, "roles": [], **({"reviewers": ["qwen3-32b"]} if named else {})}
+        with opened(tmp_path, **settings) as lab:
+            done = lab.outcomes.record("main", "raised the TTL", "it held", success=True)
+            for _ in range(2):
+                assert lab.nightly(reviewer=reviewer).ok
+            assert (len(server.requests), lab.outcomes.get(done.outcome_id).judge_score) == (
+                asked,
+                0.8 if asked else None,
+            )
 
 
 def test_a_night_of_an_empty_home(tmp_path: Path) -> None:

@@ -88,6 +88,9 @@ class Settings(Record):
         0.5, "best score of the day that a concept needs on days in a row", ge=0, le=1
     )
     graduation_days: int = tunable(7, "days in a row after which a concept graduates", unit="days", ge=1, le=14)
+    flush_idle_hours: float = tunable(
+        6.0, "time without an event after which a night flushes a session", unit="hours", ge=0, le=8_760
+    )
     keep_messages: bool = tunable(True, "keep the last message of an agent's turns, from hooks and transcripts")
     evolve_window_days: float = tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
 
@@ -155,6 +158,9 @@ class Settings(Record):
     )
     context_alert_pct: float = tunable(
         50.0, "use of the context from which it is summed up", unit="percent", ge=0, le=100
+    )
+    context_window_tokens: int = tunable(
+        200_000, "context of a model, by which the use of it is estimated", unit="tokens", ge=1_000, le=100_000_000
     )
     context_cooldown_calls: int = tunable(20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000)
     drift_window_days: float = tunable(

@@ -28,7 +28,6 @@ LARGEST_EVENT_BYTES = 16 << 20
 LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_LOG_BYTES = 1 << 20
 LARGEST_CONFIG_BYTES = 1 << 20
-LONGEST_PATH = 4_096
 
 
 def main() -> NoReturn:
@@ -108,7 +107,9 @@ def _capture(
 
     _append(home, lambda at: new_event(kind, body, agent=agent, session=session, at=at))
     if kind == "session_ended" and session:
-        start_flush(home, agent, session, _transcript(event) if keeps_messages else "")
+        from theorex_lab.memory.captured import transcript_of
+
+        start_flush(home, agent, session, transcript_of(event) if keeps_messages else "")
     return ""
 
 
@@ -129,15 +130,6 @@ def _keeps_messages(home: str) -> bool:
     if not isinstance(settings, dict):
         return False
     return settings.get("keepMessages", settings.get("keep_messages", True)) is True
-
-
-def _transcript(event: Mapping[str, Any]) -> str:
-    """The file that the agent's program writes the session to, '' where the event names none that could be one."""
-    path = event.get("transcript_path")
-    if not isinstance(path, str) or "\0" in path or len(path) > LONGEST_PATH:
-        return ""
-    path = os.path.expanduser(path)
-    return path if os.path.isabs(path) and path.isprintable() else ""
 
 
 def start_flush(home: str, agent: str, session: str, transcript: str = "") -> None:

@@ -365,7 +365,7 @@ class Lab:
         def review(name: str | None) -> list[TraceReviewRecord]:
             return self.review_failures(agent=name, reviewer=reviewer)
 
-        return nightly(self.home, review=review, agent=agent)
+        return nightly(self.home, review=review, agent=agent, asks_models=reviewer in ("auto", "model"))
 
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare; in a project the events counted are its own."""

@@ -55,10 +55,12 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
 
     JSON: {reviews, reviewer, refined: [{agent, won, lost, observations, …}], promoted: {concepts, links}, context: {path, concepts, fixes}}
     """
+    from theorex_lab.evolution.nightly import agents_of
+
     name = _named(agent)
     lab = open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
-    names = [name] if name is not None else _all_agents(lab)
+    names = [name] if name is not None else agents_of(lab.home)
     refined = [lab.theorex.refine(agent=each, days=days) for each in names]
     promoted = [lab.theorex.promote(agent=each) for each in names]
     concepts, links = sum(each.concepts for each in promoted), sum(each.links for each in promoted)
@@ -73,15 +75,6 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     lines = [*_told(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
     emit(result, "\n".join(lines))
-
-
-def _all_agents(lab: Lab) -> list[str]:
-    """Those who have written, and those who have outcomes only."""
-    from theorex_lab.evolution.outcomes import Outcomes
-
-    view = lab.views.get(Outcomes)
-    with view.lock:
-        return list(dict.fromkeys([*lab.agents(), *view.agents]))
 
 
 def _refined_line(refined: Refined) -> str:

@@ -92,7 +92,7 @@ def gate() -> None:
 @agent_option("The agent, or all.", default=ALL)
 @REVIEWER
 def nightly(agent: str, reviewer: str) -> None:
-    """They are review, refine, gate, scan, graduate, promote and boot-inject. A step that fails does not stop the others, and ends
+    """They are judge, review, refine, gate, flush, scan, graduate, promote, embed and boot-inject. A step that fails does not stop the others, and ends
     the command with 1. Repeating changes nothing; where a night is under way already, nothing is done.
 
     JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import PROBLEM_CHARACTERS
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
-from theorex_lab.evolution.panel import why_none
+from theorex_lab.evolution.panel import Panel, why_none
+from theorex_lab.home import Home
 from theorex_lab.memory.context import fence
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
+    from theorex_lab.config import Settings
     from theorex_lab.dispatch.llm import Answer
 
 Ask = Callable[[str, dict[str, Any]], "Answer"]
@@ -55,6 +59,31 @@ def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> Judged:
         if problem is not None:
             problems[outcome.outcome_id] = problem
     return Judged(judged, problems)
+
+
+def judge_pending(home: Home, agent: str | None) -> str:
+    """Let the models that were set up for it score the outcomes of an agent, or of all, that no judge has; says what was done.
+
+    Asked are those of the setting `reviewers` that have a url in config.json, or run offline; one that costs money only
+    where config.json names it among the `reviewers` too.
+    """
+    settings = with_local_model(home.settings, home.folder)
+    names = [name for name in settings.reviewers if _may_be_asked(name, settings)]
+    if not names:
+        return "no model was set up for it"
+    log = OutcomeLog(home)
+    found = judge(log, log.pending(agent=agent), Panel(settings.model_copy(update={"reviewers": names})))
+    waiting = "".join(f"; {n} wait on: {problem}" for problem, n in Counter(found.problems.values()).most_common(3))
+    return f"{len(found.judged)} outcomes judged{waiting}"
+
+
+def _may_be_asked(name: str, settings: Settings) -> bool:
+    model = settings.models.get(name)
+    return (
+        model is not None
+        and model.url is not None
+        and (model.cost_per_million_tokens == 0 or settings.is_set("reviewers"))
+    )
 
 
 def judge_prompt(outcome: Outcome) -> str:

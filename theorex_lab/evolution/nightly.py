@@ -1,4 +1,4 @@
-"""One night: failures reviewed, the policy gated, each design's own steps, and the next context rendered.
+"""One night: outcomes judged, failures reviewed, the policy gated, each design's own steps, vectors, the next context.
 
 Each step leaves whole transactions and may be repeated, so that a night that was cut off is made good by running it
 again.
@@ -7,15 +7,16 @@ again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from theorex_lab.errors import StorageError, TheorexError
+from theorex_lab.errors import ModelUnavailable, StorageError, TheorexError
 from theorex_lab.evolution.boot import boot_inject, boot_projects
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
+from theorex_lab.evolution.judge import judge_pending
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
@@ -23,6 +24,7 @@ from theorex_lab.journal.event import new_event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.projects import known_projects
+from theorex_lab.memory.retrieve import Searcher
 
 T = TypeVar("T")
 
@@ -60,13 +62,17 @@ class NightlyReport:
         return {"ran": self.ran, "ok": self.ok, "steps": [step._asdict() for step in self.steps]}
 
 
-def nightly(home: Home, *, review: ReviewFailures, agent: str | None = None) -> NightlyReport:
+def nightly(
+    home: Home, *, review: ReviewFailures, agent: str | None = None, asks_models: bool = False
+) -> NightlyReport:
     """Run the steps for every agent, or for one; a step that fails is reported and does not stop those after it.
+
+    `asks_models`: whether a model may judge outcomes, see `judge.judge_pending`.
 
     Repeating it at once changes nothing. The report is appended, unless nothing has happened since the last one.
     Raises InvalidInput for an agent outside the rule, StorageError where the home or the report cannot be written.
     """
-    night = _Night(home, review, None if agent is None else check_agent(agent))
+    night = _Night(home, review, None if agent is None else check_agent(agent), asks_models)
     try:
         with exclusive(home.folder / LOCK_FILE, wait=False) as held:
             return night.run() if held else NightlyReport(False, [])
@@ -79,35 +85,54 @@ def nightly(home: Home, *, review: ReviewFailures, agent: str | None = None) -> 
 class _Night:
     """The steps, and what they share."""
 
-    def __init__(self, home: Home, review: ReviewFailures, agent: str | None) -> None:
-        self.home, self.review_failures, self.agent = home, review, agent
+    def __init__(self, home: Home, review: ReviewFailures, agent: str | None, asks_models: bool) -> None:
+        self.home, self.review_failures, self.agent, self.asks_models = home, review, agent, asks_models
+        self.fixes, self.gated = 0, list[Gated]()
 
     def run(self) -> NightlyReport:
         own = [step for design in self.home.designs for step in design.steps]
         steps: dict[str, Callable[[], str]] = {
+            "judge": self.judge,
             "review": self.review,
             **{step.name: partial(step.run, self.home, self.agent) for step in own if step.before_gate},
             "gate": self.gate,
             **{step.name: partial(step.run, self.home, self.agent) for step in own if not step.before_gate},
+            "embed": self.embed,
             "boot-inject": self.boot_inject,
         }
         before = self.home.journal.last_seq()
         report = NightlyReport(True, [self._isolated(name, step) for name, step in steps.items()])
         if not (report.ok and self._as_the_last_night_left_it(before)):
-            body = {"steps": report.to_dict()["steps"]}
+            body = {
+                "steps": report.to_dict()["steps"],
+                "fixes": self.fixes,
+                "gate": [each.to_dict() for each in self.gated],
+            }
             event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
             self.home.journal.append([event], allow_future=True)
         return report
 
+    def judge(self) -> str:
+        return judge_pending(self.home, self.agent) if self.asks_models else "no model was to be asked"
+
     def review(self) -> str:
         records = self.review_failures(self.agent)
-        written = sum(each.written_to_axon for each in records)
+        written = self.fixes = sum(each.written_to_axon for each in records)
         problems = Counter(each.problem for each in records if each.problem)
         waiting = "".join(f"; {n} wait on: {problem}" for problem, n in problems.most_common(_PROBLEMS_TOLD))
         return f"{written} fixes written{waiting}"
 
     def gate(self) -> str:
-        return "; ".join(map(told, gate(self.home)))
+        self.gated = gate(self.home)
+        return "; ".join(map(told, self.gated))
+
+    def embed(self) -> str:
+        """Compute the vectors that are queued; where the embedder is silent they wait on."""
+        searcher = Searcher(self.home)
+        try:
+            return f"{searcher.embed_pending()} embedded"
+        except ModelUnavailable as error:
+            return f"{searcher.coverage()['queued']} wait on: {error}"
 
     def boot_inject(self) -> str:
         """Render the context of all, and those of the projects that were active last, or of the one that the night is for."""
@@ -135,12 +160,14 @@ class _Night:
 
 
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:
-    """What the act gives for this agent, or for each who has something in a design or has decided something.
+    """What the act gives for this agent, or for each who has something in a design or has decided something; see `in_turn`."""
+    return in_turn([agent] if agent is not None else agents_of(home), act)
 
-    Those that failed are named together in a TheorexError when all had their turn.
-    """
+
+def in_turn(names: Iterable[str], act: Callable[[str], T]) -> list[T]:
+    """What the act gives for each of these. Those that failed are named together in a TheorexError when all had their turn."""
     done, problems = [], []
-    for name in [agent] if agent is not None else _agents(home):
+    for name in names:
         try:
             done.append(act(name))
         except TheorexError as error:
@@ -150,7 +177,8 @@ def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> li
     return done
 
 
-def _agents(home: Home) -> list[str]:
+def agents_of(home: Home) -> list[str]:
+    """Those who have something in a design, and those who have outcomes only."""
     names = dict.fromkeys(home.agents())
     outcomes = home.views.get(Outcomes)
     with outcomes.lock:

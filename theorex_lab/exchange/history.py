@@ -2,6 +2,7 @@
 
 tasks.jsonl      steps of tasks (task_submitted, task_claimed, task_ended), task by task in the order they were sent
 policies.jsonl   policies that were kept (policy), by their numbers
+evolution.jsonl  nights (nightly): their steps, the fixes that they wrote, what the gate said
 reviews.jsonl    failures that were reviewed (reviewed), and what no reviewer could say of others (review_failed)
 
 A line is a JSON object: id, kind, timestamp (ISO 8601), agent_id, session_id, lineage, and the members of the event's
@@ -18,7 +19,7 @@ reviewed, and the fix itself comes with observations.jsonl as hearsay. History i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from theorex_lab.clock import to_iso
@@ -39,6 +40,7 @@ FILES = {
     "tasks.jsonl": ("task_submitted", "task_claimed", "task_ended"),
     "policies.jsonl": ("policy",),
     "reviews.jsonl": ("reviewed", "review_failed"),
+    "evolution.jsonl": ("nightly",),
 }
 _KINDS = frozenset(kind for kinds in FILES.values() for kind in kinds)
 _HEARD = "heard"
@@ -48,10 +50,16 @@ def export_history(home: Home, _searcher: object, folder: Path, *, agent: str | 
     """Write the files of history into `folder`, each replaced as a whole. Raises StorageError where one cannot be written."""
     done, gone = Exported(folder), _gone(home.journal)
     for name, kinds in FILES.items():
-        events = [*_own(home.journal, name, kinds), *([event] for event in _heard(home.journal, kinds))]
-        chosen = (_line(event) for steps in events if _is_wanted(steps, agent, gone) for event in steps)
+        heard = ([event] for event in _heard(home.journal, kinds) if _is_wanted([event], agent, gone))
+        chosen = (line_of(event) for steps in (*own_events(home.journal, name, agent), *heard) for event in steps)
         done.files[name] = write_lines(folder / name, map(encode, chosen))
     return done
+
+
+def own_events(journal: Journal, name: str, agent: str | None) -> list[list[Event]]:
+    """The home's own events of a file, those of one task together; of all agents, or of one as an export has it."""
+    gone = _gone(journal)
+    return [steps for steps in _own(journal, name, FILES[name]) if _is_wanted(steps, agent, gone)]
 
 
 def history_files(path: Path) -> list[Path]:
@@ -69,11 +77,11 @@ def import_history(
     return each_file(
         path,
         history_files(path),
-        lambda file, problems: append_new(home.journal, _events(home.journal, file, how, problems)),
+        lambda file, problems: append_new(home.journal, taken(home.journal, read_lines(file, problems), how, problems)),
     )
 
 
-def _line(event: Event) -> Record:
+def line_of(event: Event) -> Record:
     """An event as a line of a file; what was only heard has the source `import`."""
     source = {}
     if event.kind == _HEARD:
@@ -136,14 +144,16 @@ def _event(record: Record, how: Importing, journal: Journal) -> tuple[Event, boo
     return event, own
 
 
-def _events(journal: Journal, file: Path, how: Importing, problems: list[str]) -> Iterator[tuple[Event, int]]:
-    """What the lines of a file become; what is wrong with one is noted."""
+def taken(
+    journal: Journal, lines: Iterable[tuple[int | str, Record]], how: Importing, problems: list[str]
+) -> Iterator[tuple[Event, int]]:
+    """What lines become, each given with its place; what is wrong with one is noted."""
     policies = len([*numbered_events(journal, "policy")])
-    for number, (event, own) in each_noted(problems, read_lines(file, problems), _event, how, journal):
+    for place, (event, own) in each_noted(problems, lines, _event, how, journal):
         if own and event.kind == "policy":
             own = event.body["number"] <= policies + 1  # they are found by counting, none after a gap
             policies = max(policies, event.body["number"] if own else 0)
-        yield how.believed(event if own else _as_heard(event), problems, number), 1
+        yield how.believed(event if own else _as_heard(event), problems, place), 1
 
 
 def _as_heard(event: Event) -> Event:

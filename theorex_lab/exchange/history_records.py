@@ -30,8 +30,8 @@ class _Head(schema.FileRecord):
 
     id: schema.EventId
     kind: Literal[
-        "task_submitted", "task_claimed", "task_ended", "policy", "reviewed", "review_failed"
-    ] = Field(description="the kind of an event of tasks, policies or reviews")  # fmt: skip
+        "task_submitted", "task_claimed", "task_ended", "policy", "reviewed", "review_failed", "nightly"
+    ] = Field(description="the kind of an event of tasks, policies, reviews or nights")  # fmt: skip
     timestamp: schema.Time
     agent_id: schema.Agent
     session_id: schema.Session = ""
@@ -101,6 +101,12 @@ class _ReviewFailed(_Review):
     reviewer: schema.Text
 
 
+class _Nightly(_Body):
+    steps: Annotated[list[_Object], Field(description="a list of objects")]
+    fixes: Annotated[int, schema.whole(0)] | None = Field(description="a whole number, or null")
+    gate: Annotated[list[_Object], Field(description="a list of objects")]
+
+
 _MODELS: dict[str, type[_Body]] = {
     "task_submitted": _Submitted,
     "task_claimed": _Claimed,
@@ -108,6 +114,7 @@ _MODELS: dict[str, type[_Body]] = {
     "policy": _Policy,
     "reviewed": _Reviewed,
     "review_failed": _ReviewFailed,
+    "nightly": _Nightly,
 }
 # Where the id of an event follows from what it says, another one would take the place of a step that is yet to come.
 _IDS: dict[str, Callable[[Record], str]] = {
@@ -139,7 +146,7 @@ def event_of(record: Record, how: Importing) -> tuple[Event, bool]:
 
 def _check_whole(event: Event, how: Importing) -> None:
     """What no model tells: sizes, the settings of a policy, and an id that follows from the body."""
-    for name in ("payload", "result", "settings", "metrics"):
+    for name in ("payload", "result", "settings", "metrics", "steps", "gate"):
         if name in event.body:
             # A secret may have been shorter than the mask in its place.
             check_json(event.body[name], name, 2 * how.settings.max_text_bytes)

@@ -57,7 +57,7 @@ VERSIONS: dict[str, int] = {
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
     "heard": 1,  # what another home's file tells of its tasks, policies or reviews: history, which no view takes in
-    "nightly": 1,  # the steps of one night and how each ended
+    "nightly": 2,  # the steps of one night and how each ended, how many fixes it wrote, what the gate said
 }
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "turn_message", "compacting", "session_ended", "recalled")
@@ -149,6 +149,8 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
     ("tool_used", 1): _tool_without_result,
     ("prompt", 1): lambda body: {**body, "project": ""},
+    # What it said of fixes and of the gate stands in the words of its steps alone.
+    ("nightly", 1): lambda body: {**body, "fixes": None, "gate": []},
     ("turn_ended", 1): lambda body: {**body, "message": "", "source": "agent", "subagent": False, "project": ""},
     ("session_ended", 1): lambda body: {**body, "project": ""},
     ("trace_started", 1): _owner_out_of_sight,
@@ -172,10 +174,10 @@ def register_kinds(
     upcasters: by kind and version, as in UPCASTERS. Raises InvalidInput, and then knows none of them, where a kind is known
     with another version, or where an older version of it could not be read.
 
-    >>> register_kinds({"nightly": 1})
-    >>> register_kinds({"nightly": 2})
+    >>> register_kinds({"policy": 1})
+    >>> register_kinds({"policy": 2})
     Traceback (most recent call last):
-    theorex_lab.errors.InvalidInput: got version 2 of the event kind 'nightly'; allowed is 1, which is known already
+    theorex_lab.errors.InvalidInput: got version 2 of the event kind 'policy'; allowed is 1, which is known already
     """
     readable = {**(upcasters or {}), **UPCASTERS}
     for kind, version in kinds.items():

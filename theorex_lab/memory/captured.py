@@ -28,7 +28,7 @@ COMMAND_CHARACTERS = 1_000
 PROMPT_CHARACTERS = 6_000
 MESSAGE_CHARACTERS = 4_000
 TRIGGER_CHARACTERS = 32
-_FOLDER_CHARACTERS = 4_096
+_PATH_CHARACTERS = 4_096
 _PATCH_CHARACTERS = 1 << 18
 _PATH_MEMBERS = ("file_path", "path", "notebook_path")
 _COMMAND_MEMBERS = ("command", "cmd")
@@ -47,7 +47,7 @@ _FAILED = frozenset(
 def folder_of(event: HookEvent) -> str:
     """The folder that the agent works in; '' where the event names no absolute one that a system could have."""
     folder = event.get("cwd")
-    if not isinstance(folder, str) or len(folder) > _FOLDER_CHARACTERS or "\0" in folder or not os.path.isabs(folder):
+    if not isinstance(folder, str) or len(folder) > _PATH_CHARACTERS or "\0" in folder or not os.path.isabs(folder):
         return ""
     try:
         folder.encode()
@@ -210,13 +210,34 @@ def prompt(event: HookEvent) -> Body:
 
 
 def turn_ended(event: HookEvent) -> Body:
-    """The end of an answer, with the last message where the event has it; `subagent` tells a helper's from the agent's."""
+    """The end of an answer, with the last message where the event has it; `subagent` tells a helper's from the agent's.
+
+    transcript_bytes: how large the agent's transcript is by then, where that is known.
+    """
+    size = None if event.get("hook_event_name") == "SubagentStop" else _transcript_bytes(event)
     return {
         "message": preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS),
         "source": "agent",
         "subagent": event.get("hook_event_name") == "SubagentStop",
         "project": project(event),
+        **({} if size is None else {"transcript_bytes": size}),
     }
+
+
+def transcript_of(event: HookEvent) -> str:
+    """The file that the agent's program writes the session to, '' where the event names none that could be one."""
+    path = event.get("transcript_path")
+    if not isinstance(path, str) or "\0" in path or len(path) > _PATH_CHARACTERS:
+        return ""
+    path = os.path.expanduser(path)
+    return path if os.path.isabs(path) and path.isprintable() else ""
+
+
+def _transcript_bytes(event: HookEvent) -> int | None:
+    try:
+        return os.stat(path).st_size if (path := transcript_of(event)) else None
+    except (OSError, UnicodeEncodeError):  # it is not there, or not ours to look at
+        return None
 
 
 def compacting(event: HookEvent) -> Body:

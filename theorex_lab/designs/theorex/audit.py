@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from theorex_lab.design import Asked, Found, Told
-from theorex_lab.designs.theorex.moments import MOMENT_TYPE
+from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.evolution.audit import cut
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event

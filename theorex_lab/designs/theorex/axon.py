@@ -18,6 +18,7 @@ from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 
 GRADUATED_TYPE = "graduated"
+NODE_TYPE = "concept"  # of what was found in a text; another one is of a file that stated it
 # Columns that an imported concept states under their own names.
 _STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "decayed")
 
@@ -44,7 +45,8 @@ class Axon(View):
     """Concepts (one row per agent and concept), links between them, and which observation mentions what.
 
     concepts: concept_id, agent, count, fix_count (mentions in a trace_fix), first_seen, last_seen (µs), source_weight
-        (0..1), sentiment_sum (Σ sentiment × count), type (of the last mention), trust (see affirmed),
+        (0..1), sentiment_sum (Σ sentiment × count), type (of the last mention), node_type (what kind of node a file
+        stated; 0 is a concept), trust (see affirmed),
         tier (as last scanned; NEUTRAL = not yet), alive, decayed (n × 6: Σ 2^(−age/h) at last_seen).
         affirmed, refused, heard: highest trust (−1: none) of the mentions by an agent or a user, of those that refuse
         it, and of those by anybody else; trust is the first of them that there is.  own_count, own_fix_count,
@@ -55,16 +57,18 @@ class Axon(View):
     """
 
     name = "axon"
-    code = 5
+    code = 6
     kinds = ("observation", "graduated", "scan", "prune", "imported", "imported_links")
 
     def __init__(self) -> None:
         super().__init__()
         self.agents, self.types, self.projects = Names(), Names(), Names()
+        self.node_types = Names()
+        self.node_types.number(NODE_TYPE)
         self.labels, self.surfaces = Strings(), Strings()
         self.concepts = Table(
             concept_id="i8", agent="i4", count="i8", fix_count="i8", first_seen="i8", last_seen="i8",
-            source_weight="f8", sentiment_sum="f8", type="i4", trust="i1", tier="i1", alive="?",
+            source_weight="f8", sentiment_sum="f8", type="i4", node_type="i4", trust="i1", tier="i1", alive="?",
             decayed=("f8", len(COUNT_HALF_LIVES_DAYS)), affirmed="i1", refused="i1", heard="i1", own_count="i8",
             own_fix_count="i8", own_first_seen="i8", own_last_seen="i8",
         )  # fmt: skip
@@ -354,6 +358,8 @@ class Axon(View):
         stated["count"] = np.array([body["concepts"][0][3] for body in bodies])
         stated["type"] = np.array([self.types.number(body["type"]) for body in bodies])
         stated["trust"] = np.array([TRUST[body["source"]] for body in bodies])
+        kind = np.array([self.node_types.number(body.get("node_type", NODE_TYPE)) for body in bodies])
+        table["node_type"][rows] = np.where(kind, kind, table["node_type"][rows])
         tier = np.array([Tier[body["tier"]] for body in bodies])
         before, at = table["last_seen"][rows], stated["last_seen"]
         last = np.maximum(before, at)

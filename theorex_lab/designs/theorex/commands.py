@@ -60,9 +60,14 @@ def prune(agent: str | None) -> None:
 def flush(agent: str | None, session: str | None, transcript: str | None) -> None:
     """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing.
 
+    With --session, where the hook has noted the size of the session's transcript, the session is first checked as
+    `context-monitor` does it.
+
     JSON: {sessions, kept, let_go}
     """
     theorex, name = _theorex(), own_agent(agent)
+    if session is not None:
+        theorex.check_turns(check_session(session), agent=name)
     if transcript is not None:
         if not session:
             raise InvalidInput("got --transcript without --session; name the session that the transcript is of")
@@ -196,15 +201,19 @@ def drift(agent: str | None) -> None:
 @command("context-monitor")
 @OWN_AGENT
 @click.option("--session", required=True, help="The session whose context it is.")
-@click.option("--context", type=PERCENT, required=True, metavar="N", help="Percent of the context in use.")
-def context_monitor(agent: str | None, session: str, context: float) -> None:
+@click.option(
+    "--context", "context_pct", type=PERCENT, metavar="N",
+    help="Percent of the context in use; default: estimated from what was captured of the session.",
+)  # fmt: skip
+def context_monitor(agent: str | None, session: str, context_pct: float | None) -> None:
     """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed.
 
-    JSON: {fired, context_pct, calls, written}
+    JSON: {fired, context_pct, calls, written, …}
     """
-    found = _theorex().check_context(session, context, agent=own_agent(agent))
+    found = _theorex().check_context(session, context_pct, agent=own_agent(agent))
     done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
-    emit(found.to_dict(), f"{found.context_pct:g} % of the context, {found.calls} calls: {done}")
+    about = "about " if found.estimated else ""
+    emit(found.to_dict(), f"{about}{found.context_pct:g} % of the context, {found.calls} calls: {done}")
 
 
 def _note_given(theorex: Theorex, how: str, context: Context, agent: str, session: str = "") -> None:

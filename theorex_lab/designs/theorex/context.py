@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex.items import TITLES
+from theorex_lab.designs.theorex.moments import Moment, recent_moments
 from theorex_lab.designs.theorex.scores import scores_of
-from theorex_lab.designs.theorex.sentences import sentences
+from theorex_lab.designs.theorex.sentences import plain, sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
-from theorex_lab.memory.context import NOTICE, Context, escape, fence, items_of, listed, marked_up
+from theorex_lab.memory.context import NOTICE, Chosen, Context, escape, fence, items_of, listed, marked_up, sections_of
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.theorex.moments import Moment
 
 # Tokens and items of the context that a model is given.
 BUDGETS = {
@@ -34,7 +32,7 @@ BUDGETS = {
     "default": (4_096, 20),
 }
 _RECENT, _MOMENT = "recent", "moment"
-_FLASH_ACTIVE, _FLASH_RECENT = 10, 5
+_FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
 _REFS_SHOWN = 5
 
 
@@ -80,94 +78,106 @@ def _line(agent: str, label: str, now: int, *, concept_id: int, count: int, last
     return marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
 
 
-def render_for_model(
-    axon: Axon,
-    shared: SharedWeb,
-    now: int,
-    settings: Settings,
-    *,
-    model: str,
-    agent: str,
-    projects: Sequence[str] | None = None,
-) -> Context:
-    """The agent's own (of these projects or of none) and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
+def render_for_model(home: Home, model: str, *, agent: str) -> Context:
+    """Fixes and the agent's own and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
 
-    Budgets (tokens, items) are those of BUDGETS; a model that is not in it has the default's. Hearsay is left out first
-    (at most a quarter of the tokens is for it), then the coldest.
+    Of the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model that is not in it has the
+    default's, half of which sentences may take. Hearsay is left out first (at most a quarter of the tokens is for it), then
+    the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
-    lines = _concepts(axon, now, settings, agents=[agent], projects=projects)
-    own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(projects)).tolist()}
-    for each in shared_concepts(axon, shared, now, settings):
-        if each.text not in own and Tier[each.tier] >= Tier.MILD:
-            lines.append(
-                _line(
-                    each.agent,
-                    each.text,
-                    now,
-                    concept_id=each.concept_id,
-                    count=each.count,
-                    last_seen=each.last_seen,
-                    trust=each.trust,
-                )
-            )
+    axon, shared, now = home.views.get(Axon), home.views.get(SharedWeb), home.clock.now()
+    with axon.lock, shared.lock:
+        said = sentences(axon, home.journal, now, home.settings, home.projects)
+        lines = _own_and_shared(axon, shared, now, home, agent)
     name = escape(model)
     room = Room(budget, used=count_tokens(f"[Boot: {name} | budget: {budget}t | concepts: {most}]\n{NOTICE}\n") + 16)
-    kept = room.take(lines, headings=False, most=most)
-    kept += room.take_hearsay(lines, headings=False, most=most - len(kept))
-    text = "\n".join([f"[Boot: {name} | budget: {budget}t | concepts: {len(kept)}]", NOTICE, *listed(kept)]) + "\n"
-    return Context(text, len(kept), 0, len({line.owner for line in kept}), count_tokens(text), items_of(kept))
+    told = _take_sentences(room, said, most // 2)
+    left = most - len(told.lines)
+    kept = room.take(lines, headings=False, most=left)
+    kept += room.take_hearsay(lines, headings=False, most=left - len(kept))
+    gap = [""] if kept and told.lines else []
+    text = "\n".join(
+        [
+            f"[Boot: {name} | budget: {budget}t | concepts: {len(kept)}]",
+            NOTICE,
+            *sections_of(told),
+            *gap,
+            *listed(kept),
+            "",
+        ]
+    )
+    owners = len({line.owner for line in kept})
+    return Context(text, len(kept), told.fixes, owners, count_tokens(text), items_of([*told.lines, *kept]))
 
 
-def render_flash(
-    axon: Axon,
-    flash: Flash,
-    short_term: ShortTerm,
-    now: int,
-    settings: Settings,
-    *,
-    agent: str,
-    session: str,
-    moments: Sequence[Moment] = (),
-    projects: Sequence[str] | None = None,
-) -> Context:
-    """What a running session knows: up to ten ACTIVE concepts, the last five that flushes kept, and these moments.
+def _own_and_shared(axon: Axon, shared: SharedWeb, now: int, home: Home, agent: str) -> list[Line]:
+    lines = _concepts(axon, now, home.settings, agents=[agent], projects=home.projects)
+    own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(home.projects)).tolist()}
+    for each in shared_concepts(axon, shared, now, home.settings):
+        if each.text not in own and Tier[each.tier] >= Tier.MILD:
+            numbers = {name: getattr(each, name) for name in ("concept_id", "count", "last_seen", "trust")}
+            lines.append(_line(each.agent, each.text, now, **numbers))
+    return lines
 
-    Concepts and what flushes kept are of these projects or of none.
-    How much of the session itself waits to be flushed stands in the first line. All of it is data.
+
+def _take_sentences(room: Room, said: Sequence[Line], most: int) -> Chosen:
+    """Up to `most` sentences that have room, in half of what is left; what was only heard in the part that is its own."""
+    told = room.take(said, at_most=room.left // 2, most=most)
+    return Chosen(told, room.take_hearsay(said, most=most - len(told)), [], TITLES)
+
+
+def render_flash(home: Home, session: str, *, agent: str) -> Context:
+    """What a running session knows: fixes, up to ten ACTIVE concepts, the last five that flushes kept, and five moments.
+
+    All of it is of the home's project or of none. How much of the session itself waits to be flushed stands in the first
+    line. All of it is data; a moment that says what a fix says is left out.
     """
-    table = short_term.records
-    rows = short_term.window(now, agent=agent, projects=projects)[::-1]
-    trust: dict[str, tuple[int, str]] = {}
-    for row in rows.tolist():
-        label = short_term.labels[int(table["surface"][row])]
-        highest, item = trust.get(label, (0, str(table["concept_id"][row])))
-        trust[label] = max(highest, int(table["trust"][row])), item
-    recent = [
-        Line(_RECENT, agent, *_heard_label(agent, label, highest), (item,)) for label, (highest, item) in trust.items()
-    ]
-    active = _concepts(axon, now, settings, agents=[agent], projects=projects, lowest=Tier.ACTIVE)
+    axon, flash, short_term = home.views.get(Axon), home.views.get(Flash), home.views.get(ShortTerm)
+    now, projects = home.clock.now(), home.projects
+    with axon.lock, flash.lock, short_term.lock:
+        fixes = sentences(axon, home.journal, now, home.settings, projects)
+        moments = recent_moments(axon, home.journal, agent=agent, projects=projects)
+        active = _concepts(axon, now, home.settings, agents=[agent], projects=projects, lowest=Tier.ACTIVE)
+        recent = _kept_last(short_term, now, agent, projects)
+        waiting = len(flash.pending(agent, session))
     said = [
         *trusted_first(active)[:_FLASH_ACTIVE],
         *trusted_first(recent)[:_FLASH_RECENT],
-        *(_moment_line(agent, each, now) for each in moments),
+        *(_moment_line(agent, each, now) for each in moments if not any(_says(line, each.story) for line in fixes)),
     ]
-    waiting = len(flash.pending(agent, session))
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
+    told = _take_sentences(room, fixes, _FLASH_FIXES)
     taken = {*room.take(said), *room.take_hearsay(said)}
-    kept = {
-        kind: [line for line in said if line in taken and line.kind == kind] for kind in (CONCEPT, _RECENT, _MOMENT)
-    }
-    if kept[CONCEPT]:
-        lines += ["## Active", *listed(kept[CONCEPT])]
-    if kept[_RECENT]:
-        lines += ["## Lately", *fence([line.text for line in kept[_RECENT]], "short-term")]
-    if kept[_MOMENT]:
-        lines += ["## Moments", *listed(kept[_MOMENT])]
+    lines += sections_of(told)
+    shown = list(told.lines)
+    for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately"), (_MOMENT, "Moments")):
+        kept = [line for line in said if line in taken and line.kind == kind]
+        shown += kept
+        if kept:
+            lines += [
+                f"## {title}",
+                *(fence([line.text for line in kept], "short-term") if kind == _RECENT else listed(kept)),
+            ]
     text = "\n".join(lines) + "\n"
-    shown = [line for of_kind in kept.values() for line in of_kind]
-    return Context(text, len(kept[CONCEPT]), 0, 1, count_tokens(text), items_of(shown))
+    concepts = sum(line.kind == CONCEPT for line in shown)
+    return Context(text, concepts, told.fixes, 1, count_tokens(text), items_of(shown))
+
+
+def _kept_last(short_term: ShortTerm, now: int, agent: str, projects: Sequence[str] | None) -> list[Line]:
+    """The labels that flushes kept, newest first, each once and as far trusted as it ever was."""
+    table = short_term.records
+    trust: dict[str, tuple[int, str]] = {}
+    for row in short_term.window(now, agent=agent, projects=projects)[::-1].tolist():
+        label = short_term.labels[int(table["surface"][row])]
+        highest, item = trust.get(label, (0, str(table["concept_id"][row])))
+        trust[label] = max(highest, int(table["trust"][row])), item
+    return [Line(_RECENT, agent, *_heard_label(agent, label, level), (item,)) for label, (level, item) in trust.items()]
+
+
+def _says(line: Line, text: str) -> bool:
+    return plain(line.text).startswith(f"{plain(one_line(text))} (")
 
 
 def _heard_label(agent: str, label: str, trust: int) -> tuple[str, tuple[str, int] | None]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, EventsPart, FileLayout, PolicyPart, SearchPart, Section, Step, later
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
-from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, TYPES
+from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION, TITLES
+from theorex_lab.memory.observation import TRUST, TYPES
 
 if TYPE_CHECKING:
     from theorex_lab.journal.view import View
@@ -58,25 +58,32 @@ DESIGN = Design(
     upcasters=UPCASTERS,
     events=EVENTS,
     views=_views,
-    items=(OBSERVATION, CONCEPT),
+    items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(
         asleep=later(f"{_HERE}.search:asleep"),
         visible=later(f"{_HERE}.search:shared_documents"),
         related=later(f"{_HERE}.search:related"),
     ),
     sections=(
-        Section(later(f"{_HERE}.context:sentence_lines"), {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}),
+        Section(later(f"{_HERE}.context:sentence_lines"), TITLES),
         Section(later(f"{_HERE}.context:concept_lines")),
     ),
     steps=(
         Step("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
+        Step("flush", later(f"{_HERE}.steps:flush_all")),
         Step("scan", later(f"{_HERE}.steps:scan_all")),
         Step("graduate", later(f"{_HERE}.steps:graduate_all")),
         Step("promote", later(f"{_HERE}.steps:promote_all")),
     ),
     files=(
         FileLayout(
-            names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments.jsonl, short-term/*.jsonl, "
+            names="flash/*.json, a2a/*/*.json, policy-snapshots/*.json",
+            export=later(f"{_HERE}.exchange_documents:export_documents"),
+            files_of=later(f"{_HERE}.exchange_documents:document_files"),
+            take=later(f"{_HERE}.exchange_documents:import_documents"),
+        ),
+        FileLayout(
+            names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
             "stm.jsonl, embeddings.jsonl, cold-store.db",
             export=later(f"{_HERE}.exchange:export_files"),
             files_of=later(f"{_HERE}.exchange:files_of"),

@@ -3,7 +3,7 @@
 agents/<agent>/axon.json      concepts and links of an agent, as Graphology exports a graph
 shared-axon.json              the shared web in the same shape, with what each agent contributed
 observations.jsonl            every sentence as it was written
-moments.jsonl                 those of them that are moments, with the places they tell of, under the same members
+moments/<id>.json             those of them that are moments, with the places they tell of
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
 embeddings.jsonl              vectors of the embedder in use
 SHARED_CONTEXT.md             the context as it is now; it is not read back
@@ -30,7 +30,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange_write import Memory
-from theorex_lab.designs.theorex.moments import MOMENT_TYPE
+from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
@@ -38,8 +38,10 @@ from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange.files import Exported, FileReport, each_file, portable
 from theorex_lab.exchange.flat_files import (
     Appended,
+    Lines,
     Record,
     append_new,
+    parse_object,
     read_cold,
     read_graph,
     read_lines,
@@ -49,15 +51,17 @@ from theorex_lab.exchange.flat_files import (
 )
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted
+from theorex_lab.exchange.runs import file_name
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import encode
+from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.vectors import KEY_BYTES
 
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
-OBSERVATIONS, MOMENTS = "observations.jsonl", "moments.jsonl"
+OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 _VECTORS_AT_ONCE = 1_000
@@ -77,8 +81,10 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
             name = f"agents/{portable(owner)}/{AXON}"
             done.files[name] = _write_axon(memory, owner, folder / name)
         done.files[SHARED] = _write_shared(memory, folder / SHARED)
-        for name, only in ((OBSERVATIONS, None), (MOMENTS, MOMENT_TYPE)):
-            done.files[name] = write_lines(folder / name, map(encode, writing.observation_records(memory, only)))
+        done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, writing.observation_records(memory)))
+        for record in writing.observation_records(memory, MOMENT_TYPE):
+            write_lines(folder / MOMENTS / file_name(record["id"]), [encode(writing.moment_document(record))])
+            done.files[f"{MOMENTS}/*.json"] = done.files.get(f"{MOMENTS}/*.json", 0) + 1
         days = writing.short_term_days(memory)
         for day, seqs in days.items():
             name = f"{SHORT_TERM}/{day}.jsonl"
@@ -176,8 +182,9 @@ def files_of(path: Path) -> list[Path]:
         return [path]
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
-    named = [path / name for name in (OBSERVATIONS, MOMENTS, SHARED, COLD)], [path / name for name in (STM, EMBEDDINGS)]
-    return [file for file in [*axons, *named[0], *days, *named[1]] if file.exists()]
+    moments = [] if (path / OBSERVATIONS).exists() else sorted(path.glob(f"{MOMENTS}/*.json"))
+    first, last = ([path / name for name in names] for names in ((OBSERVATIONS, SHARED, COLD), (STM, EMBEDDINGS)))
+    return [file for file in [*axons, *first, *moments, *days, *last] if file.exists()]
 
 
 def _import_file(
@@ -205,6 +212,9 @@ def _import_file(
         if kind == SHARED:
             return append_new(home.journal, reading.shared_events(read_graph(file), held, how, problems))
         return append_new(home.journal, reading.cold_events(read_cold(file, problems), held, how, problems))
+    if kind == MOMENTS:
+        document: Lines = iter([(1, reading.moment_record(parse_object(read_file(file))))])
+        return append_new(home.journal, reading.observation_events(document, stated, how, problems))
     lines = read_lines(file, problems)
     if kind == OBSERVATIONS:
         return append_new(home.journal, reading.observation_events(lines, stated, how, problems))
@@ -215,8 +225,10 @@ def _kind(file: Path) -> str:
     """Which of the files it is, by its name, else by what is in it."""
     if file.parent.name == SHORT_TERM and file.suffix == ".jsonl":
         return STM
-    if file.name in (AXON, SHARED, OBSERVATIONS, MOMENTS, STM, EMBEDDINGS):
-        return OBSERVATIONS if file.name == MOMENTS else file.name
+    if file.parent.name == MOMENTS and file.suffix == ".json":
+        return MOMENTS
+    if file.name in (AXON, SHARED, OBSERVATIONS, STM, EMBEDDINGS):
+        return file.name
     if file.suffix == ".db":
         return COLD
     if file.suffix == ".json":

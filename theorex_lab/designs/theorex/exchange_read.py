@@ -12,24 +12,28 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import NODE_TYPE
+from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
 from theorex_lab.designs.theorex.imported import imported
+from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.moments import check_refs
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Lines, Record, without_nulls
+from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted, noted
-from theorex_lab.ids import UUID, check_agent, concept_id, derived_event_id
-from theorex_lab.journal.event import Body, Event, encode, new_event
+from theorex_lab.ids import UUID, check_agent, check_session, concept_id, derived_event_id
+from theorex_lab.journal.event import Body, Event, encode, new_event, upcast
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
-from theorex_lab.text.doors import kept_text
+from theorex_lab.text.doors import kept_text, kept_value
 from theorex_lab.text.extract import extract
 
 LABEL_CHARACTERS = 128
@@ -82,6 +86,7 @@ class _Stated(schema.FileRecord):
     sentiment: _Tone = 0
     sentiment_sum: Annotated[int | float, _SUM] = 0
     observation_type: Annotated[schema.Text, AfterValidator(_checked_type)] = DEFAULT_TYPE
+    node_type: Annotated[schema.Text, AfterValidator(_checked_type)] = NODE_TYPE
     scanned_tier: schema.Text = Tier.NEUTRAL.name
     relevance_tier: schema.Text = Tier.NEUTRAL.name
     decayed_counts: list[_Decayed] = Field(
@@ -126,6 +131,14 @@ class _Sentence(schema.FileRecord):
     concepts: list[_Row] = Field(default=[], description="a list of [id, canonical form, surface form, count]")
     sentiment: _Tone = 0.0
     extractor: _Count = 1
+
+
+class _Captured(schema.FileRecord):
+    id: Any = None
+    timestamp: schema.Time
+    kind: Annotated[Literal["tool_used", "prompt"], Field(description="tool_used or prompt")] = "tool_used"
+    agent_id: schema.Agent = "main"
+    body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
 
 
 class _Mention(schema.FileRecord):
@@ -211,6 +224,32 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
         yield how.believed(event, problems, number), 1
 
 
+def moment_record(document: Record) -> Record:
+    """The sentence that a moment's document states."""
+    named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
+    return {**document, **named}
+
+
+def captured(record: Any, session: str, how: Importing) -> Event:
+    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput."""
+    stated = schema.checked(_Captured, record)
+    body = {**stated.body, **{name: record[member] for member, name in PREVIEWS.items() if member in record}}
+    kind = stated.given("kind", "tool_used" if "tool" in body else "prompt")
+    at, agent = min(stated.timestamp, how.latest), stated.given("agent_id", how.agent)
+    event_id = schema.event_id_of(stated.id, kind, agent, session, at, encode(body))
+    event = Event(0, event_id, at, agent, check_session(session), kind, (), body)
+    made = Hearsay(how).made(event)
+    if made is None or not how.trust_own:
+        return made or event
+    source = how.source(body, "source", "tool")
+    if "v" not in body:  # the original system's, which states less
+        return made._replace(id=event_id, body={**made.body, "source": source})
+    try:
+        return upcast(event._replace(body=kept_value(body)))
+    except NewerVersion as error:
+        raise InvalidInput(str(error)) from error
+
+
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
     """What flushes kept. Records of one event, which follow one another, become that event again."""
     kept = (found for _, found in each_noted(problems, lines, _kept, how))
@@ -245,6 +284,7 @@ def _stated(attributes: Record, how: Importing) -> Body:
     return {
         "concepts": [[*concept, count]],
         "type": kind,
+        **({} if stated.node_type == NODE_TYPE else {"node_type": stated.node_type}),
         "source": how.source(attributes, "trust"),
         "tier": _tier(stated),
         "last_seen": stated.last_seen,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
+from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
+from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
@@ -71,7 +71,7 @@ def axon_nodes(memory: Memory, agent: str) -> Iterator[Record]:
             "canonical_form": axon.labels[row],
             "surface_form": axon.surfaces[row],
             "concept_id": number,
-            "node_type": "concept",
+            "node_type": axon.node_types[int(table["node_type"][row])],
             "observation_type": axon.types[int(table["type"][row])],
             "importance_weight": round(float(current.importance[position]), _DIGITS),
             "relevance_tier": Tier(int(current.tier[position])).name,
@@ -148,12 +148,13 @@ def shared_nodes(memory: Memory) -> list[Record]:
             spoken[concept] = max(claim, spoken.get(concept, claim))
     nodes = []
     for concept, contributions in sorted(given.items()):
-        attributes: Record = {"concept_id": concept, "node_type": "concept"}
+        attributes: Record = {"concept_id": concept, "node_type": NODE_TYPE}
         if concept in spoken:
             weight, _, agent, known = spoken[concept]
             each = summed[concept]
             attributes |= {
                 "canonical_form": axon.labels[known],
+                "node_type": axon.node_types[int(axon.concepts["node_type"][known])],
                 "surface_form": axon.surfaces[known],
                 "importance_weight": round(each.importance, _DIGITS),
                 "relevance_tier": each.tier,
@@ -278,6 +279,16 @@ def _observation_of(event: Event, faded: list[int]) -> Record:
     }
 
 
+def moment_document(record: Record) -> Record:
+    """A moment as a document: `story` and `code_refs` in place of the sentence's text and refs, and its concepts' ids."""
+    named = {
+        "story": record["text"],
+        "code_refs": record.get("refs", []),
+        "concept_ids": [each[0] for each in record["concepts"]],
+    }
+    return {**{name: value for name, value in record.items() if name not in ("text", "refs")}, **named}
+
+
 def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
     """A line a text of these agents that has a vector of the embedder in use: texts first, then concepts, by id.
 
@@ -287,7 +298,7 @@ def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
     living = axon.concepts["concept_id"][axon.rows_of(agents)]
     with index.lock:
         wanted = index.allowed(agents=agents)
-        texts = np.flatnonzero(wanted & index.of_kinds([OBSERVATION.name]))
+        texts = np.flatnonzero(wanted & index.of_kinds([OBSERVATION.name, MOMENT.name]))
         labels = np.flatnonzero(wanted & index.of_kinds([CONCEPT.name]))
         labels = labels[np.isin(index.documents["item"][labels], living)]
         _, first = np.unique(index.documents["item"][labels], return_index=True)

@@ -57,14 +57,7 @@ class Theorex(Face):
         """The agent's sessions that have events which were not flushed; in a project those with events of it."""
         from theorex_lab.designs.theorex.flash import Flash
 
-        flash = self.home.views.get(Flash)
-        with flash.lock:
-            pending = {name: flash.pending(agent, name) for name in flash.sessions_of(check_agent(agent))}
-        return [name for name, seqs in pending.items() if self._has_own(seqs)]
-
-    def _has_own(self, seqs: Sequence[int]) -> bool:
-        project, journal = self.home.project, self.home.journal
-        return not project or any(event.body.get("project") == project for event in journal.read(seqs=seqs))
+        return [name for name, _ in self.home.views.get(Flash).waiting(self.home, check_agent(agent))]
 
     def flush(self, session: str, *, agent: str = "main") -> Flushed:
         """Move what mattered in a session to short-term memory; see `lifecycle.flush`."""
@@ -89,15 +82,8 @@ class Theorex(Face):
     def boot_aware(self, model: str = "default", *, agent: str = "main") -> Context:
         """What an agent is given before a call of `model`, cut to that model's budget of tokens and items."""
         from theorex_lab.designs.theorex.context import render_for_model
-        from theorex_lab.designs.theorex.shared import SharedWeb
 
-        home, axon = self.home, self._axon()
-        shared = home.views.get(SharedWeb)
-        with axon.lock, shared.lock:
-            return render_for_model(
-                axon, shared, home.clock.now(), home.settings, model=model, agent=check_agent(agent),
-                projects=home.projects,
-            )  # fmt: skip
+        return render_for_model(self.home, model, agent=check_agent(agent))
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
         """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
@@ -106,18 +92,8 @@ class Theorex(Face):
     def flash_context(self, session: str, *, agent: str = "main") -> Context:
         """As `flash_inject`, with the ids of what it shows."""
         from theorex_lab.designs.theorex.context import render_flash
-        from theorex_lab.designs.theorex.flash import Flash
-        from theorex_lab.designs.theorex.moments import recent_moments
-        from theorex_lab.designs.theorex.short_term import ShortTerm
 
-        home, axon = self.home, self._axon()
-        flash, short_term = home.views.get(Flash), home.views.get(ShortTerm)
-        with axon.lock, flash.lock, short_term.lock:
-            moments = recent_moments(axon, home.journal, agent=check_agent(agent), projects=home.projects)
-            return render_flash(
-                axon, flash, short_term, home.clock.now(), home.settings, agent=agent, session=session, moments=moments,
-                projects=home.projects,
-            )  # fmt: skip
+        return render_flash(self.home, session, agent=check_agent(agent))
 
     def moment(self, story: str, *, agent: str = "main", refs: Sequence[str] = (), session: str = "") -> Written:
         """Write a story worth keeping, with the places it tells of; see `moments.write_moment`."""
@@ -133,11 +109,17 @@ class Theorex(Face):
         with axon.lock:
             return drift(axon, self.home.clock.now(), self.home.settings, agent=check_agent(agent))
 
-    def check_context(self, session: str, context_pct: float, *, agent: str = "main") -> Checked:
-        """Note how full a session's context is, and sum the session up where it is due; see `monitor.check_context`."""
+    def check_context(self, session: str, context_pct: float | None = None, *, agent: str = "main") -> Checked:
+        """Note how full a session's context is, as given or estimated, and sum the session up where it is due; see `monitor.check_context`."""
         from theorex_lab.designs.theorex.monitor import check_context
 
         return check_context(self.home, session=session, context_pct=context_pct, agent=check_agent(agent))
+
+    def check_turns(self, session: str, *, agent: str = "main") -> Checked | None:
+        """`check_context` where the ends of the session's turns tell how large its transcript is; see `monitor.check_turns`."""
+        from theorex_lab.designs.theorex.monitor import check_turns
+
+        return check_turns(self.home, session=session, agent=check_agent(agent))
 
     def refine(self, *, agent: str = "main", days: float | None = None) -> Refined:
         """Say again what won in an agent's outcomes, and write what lost to avoid; see `refine.refine`."""

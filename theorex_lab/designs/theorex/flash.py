@@ -63,6 +63,17 @@ class Flash(View):
         mine = self.events["agent"] == self.agents.find(agent)
         return [self.sessions[number] for number in np.unique(self.events["session"][mine]).tolist()]
 
+    def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
+        """The sessions that wait for a flush, each with the time (µs) of its latest event; in a project those with events of it."""
+        with self.lock:
+            pending = {name: self.pending(agent, name) for name in self.sessions_of(agent)}
+        found = []
+        for name, seqs in pending.items():
+            events = home.journal.read(seqs=seqs)
+            if events and home.project in ("", *(event.body.get("project") for event in events)):
+                found.append((name, max(event.at for event in events)))
+        return found
+
     def _append(self, rows: list[tuple[int, int, int]]) -> None:
         where = self.events.grow(len(rows))
         columns = np.array(rows, np.int64).reshape(-1, 3)

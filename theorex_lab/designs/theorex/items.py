@@ -1,4 +1,4 @@
-"""What Theorex has in search: each observation, and each concept of an agent once."""
+"""What Theorex has in search: each observation, each moment, and each concept of an agent once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ from collections.abc import Iterator
 
 from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+
+MOMENT_TYPE = "moment"
+# Kinds of sentences of a context, and the titles that they stand under.
+TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 
 
-def _text(event: Event) -> tuple[ItemText]:
+def _text(event: Event) -> tuple[ItemText, ...]:
+    return () if event.body["type"] == MOMENT_TYPE else _story(event)
+
+
+def _moment(event: Event) -> tuple[ItemText, ...]:
+    return _story(event) if event.body["type"] == MOMENT_TYPE else ()
+
+
+def _story(event: Event) -> tuple[ItemText, ...]:
     return (ItemText(event.id, event.body["text"], event.body["tags"]),)
 
 
@@ -19,5 +32,7 @@ def _labels(event: Event) -> Iterator[ItemText]:
         yield ItemText(str(concept_id), label)
 
 
+# A moment never sleeps.
+MOMENT = ItemKind("moment", {"observation": _moment})
 OBSERVATION = ItemKind("observation", {"observation": _text})
 CONCEPT = ItemKind("concept", dict.fromkeys(("observation", "graduated", "imported"), _labels), once=True)

@@ -9,8 +9,10 @@ A write is `memory.observation.write_all`. Read this file first: each step is on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
@@ -40,8 +42,12 @@ class Promoted(NamedTuple):
     links: int
 
 
-def flush(home: Home, *, agent: str, session: str) -> Flushed:
-    """Move what scored at least flushThreshold in the session's flash to short-term memory; the rest is let go."""
+def flush(home: Home, *, agent: str, session: str, before: int | None = None) -> Flushed:
+    """Move what scored at least flushThreshold in the session's flash to short-term memory; the rest is let go.
+
+    Each UTC day of a session has a flash of its own, so that no day crowds out another. `before` (µs UTC): only the
+    events until the first that is not older.
+    """
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.flash import Flash, keep_best, score
     from theorex_lab.designs.theorex.scores import importance_by_concept
@@ -49,23 +55,44 @@ def flush(home: Home, *, agent: str, session: str) -> Flushed:
 
     flash = home.views.get(Flash)
     with flash.lock:
-        seqs = flash.pending(agent, session)
-    if not seqs:
+        pending = flash.pending(agent, session)
+    waiting = list(takewhile(lambda event: before is None or event.at < before, home.journal.read(seqs=pending)))
+    if not waiting:
         return Flushed(0, 0)
+    upto = waiting[-1].seq
     axon = home.views.get(Axon)
     with axon.lock:
         importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
-    scored = [score(event, importance, weight) for event in home.journal.read(seqs=seqs)]
-    kept = [each for each in keep_best(scored) if each.concepts and each.score >= home.settings.flush_threshold]
+    days = [[score(event, importance, weight) for event in day] for _, day in groupby(waiting, key=_utc_day)]
+    held = [each for day in days for each in keep_best(day)]
+    kept = [each for each in held if each.concepts and each.score >= home.settings.flush_threshold]
     events = [event for each in kept for event in short_term_events(each, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
     # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
-    marker = derived_event_id("flushed", seqs[-1])
-    body = {"upto": seqs[-1], "kept": len(kept), "let_go": len(seqs) - len(kept)}
+    marker = derived_event_id("flushed", upto)
+    body = {"upto": upto, "kept": len(kept), "let_go": len(waiting) - len(kept)}
     events.append(new_event("flushed", body, agent=agent, session=session, at=home.clock.now(), event_id=marker))
     done = append_once(home.journal, events)
-    return Flushed(len(kept), len(seqs) - len(kept)) if done else Flushed(0, 0)
+    return Flushed(len(kept), len(waiting) - len(kept)) if done else Flushed(0, 0)
+
+
+def flush_idle(home: Home, agent: str) -> list[Flushed]:
+    """Flush the agent's sessions without an event for flushIdleHours; of the others the days that are over."""
+    from theorex_lab.designs.theorex.flash import Flash
+
+    now = home.clock.now()
+    today = now - now % MICROSECONDS_PER_DAY
+    idle_since = now - round(home.settings.flush_idle_hours * 3_600_000_000)
+    done = []
+    for session, last in home.views.get(Flash).waiting(home, agent):
+        before = None if last <= idle_since else min(today, idle_since)
+        done.append(flush(home, agent=agent, session=session, before=before))
+    return done
+
+
+def _utc_day(event: Event) -> int:
+    return event.at // MICROSECONDS_PER_DAY
 
 
 def graduate(home: Home, *, agent: str) -> list[str]:

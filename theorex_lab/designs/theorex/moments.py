@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
@@ -18,7 +19,6 @@ from theorex_lab.text.visible import visible
 if TYPE_CHECKING:
     from theorex_lab.designs.theorex.axon import Axon
 
-MOMENT_TYPE = "moment"
 MAX_REFS, MAX_REF_CHARACTERS = 1_000, 1_024
 _GIT_SECONDS = 30.0
 

@@ -6,7 +6,6 @@ that check at once each takes another step, and only one of them finds that a su
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +16,7 @@ from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.event import RAW_KINDS, Body, Event, new_event
 from theorex_lab.memory.observation import Entry, new_observation
 from theorex_lab.text.extract import extract
 from theorex_lab.text.line import one_line
@@ -26,6 +25,7 @@ SUMMARY_TYPE = "summary"
 _MOST_EVENTS = 200  # the newest, of which a summary is made
 _TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
 _PROMPT_CHARACTERS = 200
+_BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,22 @@ class Checked:
     """What a check found: whether a summary was due, how full the context is (percent), and what was written.
 
     calls: since the summary before, or since the session began.  written: the summary's event id; None where none was
-    due, and where the session has no events to sum up.
+    due, and where the session has no events to sum up.  estimated: the percentage is `estimated_pct`.
     """
 
     fired: bool
     context_pct: float
     calls: int
     written: str | None
+    estimated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The check as JSON holds it."""
         return asdict(self)
 
 
-def check_context(home: Home, *, session: str, context_pct: float, agent: str = "main") -> Checked:
-    """Note how full a session's context is (0..100), and sum the session up where that is due.
+def check_context(home: Home, *, session: str, context_pct: float | None = None, agent: str = "main") -> Checked:
+    """Note how full a session's context is (0..100; None: as `estimated_pct` has it), and sum the session up where that is due.
 
     It is due from contextAlertPct on, the first time at once and then each time contextCooldownCalls have passed. A
     call is a tool call that was recorded or a check; where every call is checked these are the same ones, so that the
@@ -56,16 +57,53 @@ def check_context(home: Home, *, session: str, context_pct: float, agent: str = 
     check_agent(agent)
     if not check_session(session):
         raise InvalidInput("got no session; name the session whose context is checked")
-    if not math.isfinite(context_pct) or not 0 <= context_pct <= 100:
+    if context_pct is not None and not 0 <= context_pct <= 100:
         raise InvalidInput(f"got a context of {context_pct} percent; allowed is 0 to 100")
     while True:
         try:
-            return _check(home, home.clock.now(), agent, session, float(context_pct))
+            return _check(home, home.clock.now(), agent, session, context_pct)
         except AlreadyThere:
             continue  # another process made this check of the chain; the next one sees what it found
 
 
-def _check(home: Home, now: int, agent: str, session: str, context_pct: float) -> Checked:
+def estimated_pct(home: Home, *, session: str, agent: str) -> float:
+    """How full a session's context is, in percent (0..100) of contextWindowTokens, estimated from what was captured of it.
+
+    By what its transcript has grown, where turns ended with its size known, else by the captured texts; both since the
+    context was last summarized, and four bytes a token.
+    """
+    return _estimate(home, session, agent)[0]
+
+
+def check_turns(home: Home, *, session: str, agent: str = "main") -> Checked | None:
+    """`check_context` for a session with events that were not flushed, where its turns tell how large its transcript is."""
+    flash = home.views.get(Flash)
+    with flash.lock:
+        waiting = flash.pending(agent, session)
+    known = bool(waiting) and _estimate(home, session, agent)[1] > 0
+    return check_context(home, session=session, agent=agent) if known else None
+
+
+def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
+    """The percentage, and how large the transcript is, 0 where that is not known."""
+    base = size = texts = 0
+    for event in home.journal.tail(0, kinds=RAW_KINDS):
+        if (event.agent, event.session) != (agent, session):
+            continue
+        if event.kind == "compacting":
+            base, texts = size, 0
+        known = event.body.get("transcript_bytes")
+        size = known if isinstance(known, int) and known >= 0 else size
+        texts += len(
+            text_of(event.body).encode() if event.kind in Flash.kinds else event.body.get("message", "").encode()
+        )
+    tokens = (max(size - base, 0) if size else texts) / _BYTES_PER_TOKEN
+    return round(min(100.0, 100.0 * tokens / home.settings.context_window_tokens), 1), size
+
+
+def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | None) -> Checked:
+    estimated = stated_pct is None
+    context_pct = estimated_pct(home, session=session, agent=agent) if stated_pct is None else float(stated_pct)
     number, before = _next_check(home.journal, agent, session)
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
     flash = home.views.get(Flash)
@@ -85,11 +123,12 @@ def _check(home: Home, now: int, agent: str, session: str, context_pct: float) -
         "checks": 0 if fired else checks,
         "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
         "project": home.project,
+        **({"estimated": True} if estimated else {}),
     }
     event_id = _check_id(agent, session, number)
     done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
     home.journal.append([done] if summary is None else [summary, done])
-    return Checked(fired, context_pct, calls, body["written"])
+    return Checked(fired, context_pct, calls, body["written"], estimated)
 
 
 def _next_check(journal: Journal, agent: str, session: str) -> tuple[int, Body]:

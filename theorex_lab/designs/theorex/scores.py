@@ -331,7 +331,7 @@ def frame(axon: Axon, current: Scores) -> Any:
             "agent_id": [axon.agents[number] for number in table["agent"][rows].tolist()],
             "canonical_form": [axon.labels[row] for row in rows.tolist()],
             "surface_form": [axon.surfaces[row] for row in rows.tolist()],
-            "node_type": "concept",
+            "node_type": [axon.node_types[number] for number in table["node_type"][rows].tolist()],
             "relevance_tier": [Tier(code).name for code in current.tier[current.order].tolist()],
             "importance_weight": current.importance[current.order],
             "raw": current.raw[current.order],
@@ -346,7 +346,7 @@ def frame(axon: Axon, current: Scores) -> Any:
 
 
 def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
-    """A networkx Graph: nodes by concept_id with their label, tier and scores, edges with stored and present strength.
+    """A networkx Graph: nodes by concept_id with the columns of `frame`, edges with stored and present strength.
 
     Agents who know the same concept have a node each: (agent, concept_id) where several agents are asked for.
     """
@@ -360,15 +360,9 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
         number = int(table["concept_id"][row])
         return (axon.agents[int(table["agent"][row])], number) if several else number
 
-    for position, row in enumerate(current.rows.tolist()):
-        result.add_node(
-            name(row),
-            canonical_form=axon.labels[row],
-            agent_id=axon.agents[int(table["agent"][row])],
-            relevance_tier=Tier(int(current.tier[position])).name,
-            importance_weight=float(current.importance[position]),
-            frequency_count=int(table["count"][row]),
-        )
+    nodes = frame(axon, current).to_dict("records")
+    for row, attributes in zip(current.rows[current.order].tolist(), nodes, strict=True):
+        result.add_node(name(row), **attributes)
     links, strength = links_now(axon, now, settings)
     known = np.isin(axon.links["a"][links], current.rows) & np.isin(axon.links["b"][links], current.rows)
     for link, present in zip(links[known].tolist(), strength[known].tolist(), strict=True):

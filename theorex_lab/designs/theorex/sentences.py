@@ -13,6 +13,7 @@ from theorex_lab.config import Settings
 from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.confirm import confirmed, short_id
+from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
@@ -25,17 +26,27 @@ from theorex_lab.text.line import one_line
 def sentences(
     axon: Axon, journal: Journal, now: int, settings: Settings, projects: Sequence[str] | None = None
 ) -> list[Line]:
-    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first, each once; of these projects or of none.
+    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first; of these projects or of none.
 
-    Of what to avoid the newest of an agent's tag. What was heard ends with the id by which a person confirms it.
+    Of what to avoid the newest of an agent's tag. What was heard comes last, each with the id by which a person confirms
+    it. No sentence comes twice: what was heard never stands in the place of the owner's own words, nor beside them.
     """
     among = axon.observed_within(projects)
-    return [line for wanted in (FIX_TYPE, AVOID_TYPE) for line in _of_type(axon, journal, now, settings, wanted, among)]
+    events = [each for kind in TITLES for each in _of_type(axon, journal, now, settings, kind, among)]
+    said = confirmed(journal, [event.id for event in events if is_heard(event)])
+    told = [(event, _line(event, now, event.id in said)) for event in events]
+    kept: dict[Hashable, tuple[str, Line]] = {}
+    for event, line in sorted(told, key=lambda each: not each[1].trusted):
+        kept.setdefault(dedup_key(event, heard=not line.trusted), (plain(one_line(event.body["text"])), line))
+    lines: dict[str, Line] = {}
+    for text, line in kept.values():
+        lines.setdefault(text, line)
+    return list(lines.values())
 
 
 def _of_type(
     axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: NDArray[np.bool_]
-) -> list[Line]:
+) -> list[Event]:
     kind = axon.types.find(wanted)
     if kind is None:
         return []
@@ -47,14 +58,7 @@ def _of_type(
     present = tiers(law.importance(law.raw(items)), settings.active_threshold, settings.mild_threshold) >= Tier.MILD
     rows = rows[present][np.argsort(-table["at"][rows[present]], kind="stable")]
     by_seq = {event.seq: event for event in journal.read(seqs=table["seq"][rows].tolist())}
-    events = [by_seq[seq] for seq in table["seq"][rows].tolist() if seq in by_seq]
-    said = confirmed(journal, [event.id for event in events if is_heard(event)])
-    lines: dict[Hashable, Line] = {}
-    for event in events:
-        line = _line(event, now, event.id in said)
-        # What was heard never stands in the place of the owner's own words.
-        lines.setdefault((line.trusted, dedup_key(event)), line)
-    return list(lines.values())
+    return [by_seq[seq] for seq in table["seq"][rows].tolist() if seq in by_seq]
 
 
 def _line(event: Event, now: int, is_confirmed: bool) -> Line:
@@ -77,7 +81,19 @@ def is_heard(event: Event) -> bool:
     return TRUST[source] < TRUST["agent"]
 
 
-def dedup_key(event: Event) -> Hashable:
-    """Equal for sentences of which the newest is enough: those of one text, and those that say what to avoid for one tag."""
+def dedup_key(event: Event, *, heard: bool) -> Hashable:
+    """Equal for sentences of which the newest is enough: those of one text, and those that say what to avoid for one tag.
+
+    heard: not verified; what strangers would avoid for a tag stands apart.
+    """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
-    return (event.agent, *tags) if tags else " ".join(event.body["text"].split())
+    return (heard, event.agent, *tags) if tags else plain(event.body["text"])
+
+
+def plain(text: str) -> str:
+    """A sentence without its type in front, by which two are told to say the same.
+
+    >>> plain("trace_fix:  shorten the TTL") == plain("shorten the TTL")
+    True
+    """
+    return " ".join(text.removeprefix(f"{FIX_TYPE}:").split())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.refine import refine
 from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.evolution.nightly import for_each_agent
+from theorex_lab.evolution.nightly import for_each_agent, in_turn
 from theorex_lab.home import Home
 
 
@@ -17,6 +19,13 @@ def agents_of(home: Home) -> Iterable[str]:
     for view in (home.views.get(Axon), home.views.get(ShortTerm)):
         with view.lock:
             yield from view.agents
+
+
+def flush_all(home: Home, agent: str | None) -> str:
+    """Flush what no session adds to any more."""
+    names = [agent] if agent is not None else list(home.views.get(Flash).agents)
+    done = [each for flushed in in_turn(names, partial(lifecycle.flush_idle, home)) for each in flushed]
+    return f"{sum(each.kept for each in done)} events kept, {sum(each.discarded for each in done)} let go"
 
 
 def refine_all(home: Home, agent: str | None) -> str:

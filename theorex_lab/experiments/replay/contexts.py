@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of
+from theorex_lab.designs.theorex.sentences import plain
 from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, source_number
 from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import Floats, Items, Law, Tier, rank_order, tiers
@@ -42,6 +43,8 @@ class LinePrices:
         self.age_bytes = np.array([len(age_in_words(day)) for day in range(int(span_days) + 2)])
         owners, agents = ([count_tokens(name) for name in names] for names in (recorded.owners, recorded.agents))
         self.of_sentences = SENTENCE_HEADING_TOKENS + np.array(owners, np.int64)
+        texts = {text: number for number, text in enumerate(map(plain, recorded.sentence_texts))}
+        self.said = np.array([texts[plain(text)] for text in recorded.sentence_texts], np.int64)
         self.of_concepts = CONCEPT_HEADING_TOKENS + np.array(agents, np.int64)
 
     def _age_bytes(self, age: Floats) -> Integers:
@@ -59,10 +62,13 @@ class LinePrices:
         return price_of(name + note), np.where(trusted, -1, source_number(recorded.item_agent[rows], trust))
 
     def sentences(self, now: int, settings: Settings, law: Law) -> tuple[Integers, Integers]:
-        """Fixes, then what to avoid: those not LESS, newest first, and their prices."""
+        """Fixes, then what to avoid: those not LESS, the owner's own before what was heard, newest first; their prices."""
         found = [self._sentences(now, settings, law, avoid=avoid) for avoid in (False, True)]
         rows, prices = (np.concatenate(column) for column in zip(*found, strict=True))
-        return rows, prices
+        order = np.argsort(self.recorded.sentence_heard[rows] >= 0, kind="stable")
+        said = self.said[self.recorded.sentence_text[rows[order]]]
+        order = order[np.sort(np.unique(said, return_index=True)[1])]
+        return rows[order], prices[order]
 
     def _sentences(self, now: int, settings: Settings, law: Law, *, avoid: bool) -> tuple[Integers, Integers]:
         recorded = self.recorded
@@ -74,7 +80,7 @@ class LinePrices:
         age = (now - recorded.sentence_time[rows]) / MICROSECONDS_PER_DAY
         items = Items.of(age, half_life_cap_days=math.inf if avoid else settings.fix_half_life_days)
         awake = np.flatnonzero(law.importance(law.raw(items)) >= settings.mild_threshold)
-        awake = awake[np.argsort(age[awake], kind="stable")]
+        awake = awake[np.lexsort((age[awake], recorded.sentence_heard[rows[awake]] >= 0))]
         awake = awake[np.sort(np.unique(recorded.sentence_same[rows[awake]], return_index=True)[1])]
         rows, age = rows[awake], age[awake]
         return rows, price_of(recorded.sentence_bytes[rows] + self._age_bytes(age) + _HEARD_NOTE_BYTES)

@@ -164,7 +164,7 @@ class _Reader:
         if body["type"] in (FIX_TYPE, AVOID_TYPE):
             heard = is_heard(event) and event.id not in self.confirmed
             said = owner_of(event) + (",confirmed" if event.id in self.confirmed and is_heard(event) else "")
-            same = self.same.setdefault((heard, dedup_key(event)), len(self.same))
+            same = self.same.setdefault(dedup_key(event, heard=heard), len(self.same))
             text = one_line(body["text"])
             size = len(text.encode()) + (len(f", id {short_id(event.id)}".encode()) if heard else 0)
             numbers = self.owners.number(said), self.texts.number(text), size, int(not is_fix), same

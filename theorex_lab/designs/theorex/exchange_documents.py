@@ -1,0 +1,214 @@
+"""Documents of the original system, a JSON file each: what sessions hold that was not flushed, tasks, and policies.
+
+flash/<session>.json              tool events and prompts that wait for a flush, each with its score now; not those of
+                                  a call of a model, which stand in its trace
+a2a/<to>/<task>.json              a task as it stands; `events` holds its steps as the lines of tasks.jsonl do
+policy-snapshots/<number>.json    a policy that was kept, with the members of its line in policies.jsonl
+
+With `trust_own` they come back as what they were. Without it flash is heard, and tasks and policies are history, as the
+module `exchange.history` says; so is a policy of the original system, which never tells its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.clock import to_iso, to_microseconds
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash, score
+from theorex_lab.designs.theorex.scores import importance_by_concept
+from theorex_lab.dispatch.tasks import TaskBoard
+from theorex_lab.dispatch.traces import Traces
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.files import Exported, FileReport, portable
+from theorex_lab.exchange.flat_files import Record, append_new, parse_object, write_lines
+from theorex_lab.exchange.history import line_of, own_events, taken
+from theorex_lab.exchange.importing import Importing
+from theorex_lab.exchange.problems import each_noted, merged
+from theorex_lab.exchange.runs import file_name
+from theorex_lab.home import Home
+from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.foreign import check_inside, read_file
+
+FLASH, TASKS, POLICIES = "flash", "a2a", "policy-snapshots"
+_PATTERNS = {FLASH: f"{FLASH}/*.json", TASKS: f"{TASKS}/*/*.json", POLICIES: f"{POLICIES}/*.json"}
+_LINES = {TASKS: "tasks.jsonl", POLICIES: "policies.jsonl"}  # where these lie in a folder too, they say all
+# Members of a flash event, and of the body that they are of.
+PREVIEWS = {"tool_name": "tool", "tool_input_preview": "input", "tool_response_preview": "response"}
+_SCORE_DIGITS = 6
+Place = tuple[str, Record]
+
+
+def export_documents(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+    """Write a file a session, a task and a policy into `folder`; of one agent its sessions and the tasks sent to it."""
+    done = Exported(folder)
+    for name, documents in ((FLASH, _sessions), (TASKS, _tasks), (POLICIES, _policies)):
+        for place, document in documents(home, agent):
+            write_lines(folder / name / place, [encode(document)])
+            done.files[_PATTERNS[name]] = done.files.get(_PATTERNS[name], 0) + 1
+    return done
+
+
+def document_files(path: Path) -> list[Path]:
+    """The documents below a folder that no file of lines there holds, policies by their numbers; or the file itself where it lies in a folder of that name."""
+    if path.is_file():
+        return [path] if path.suffix == ".json" and _folder_of(path) else []
+    wanted = [each for name, each in _PATTERNS.items() if not (path / _LINES.get(name, name)).is_file()]
+    return sorted((file for each in wanted for file in path.glob(each)), key=_number)
+
+
+def import_documents(
+    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
+) -> list[FileReport]:
+    """Import documents, those of each folder in one transaction; a damaged one is reported. Raises StorageError."""
+    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
+    files = document_files(path)
+    readers = {FLASH: _captures, TASKS: _task_lines, POLICIES: _policy_lines}
+    reports = []
+    for name, read in readers.items():
+        if mine := [file for file in files if _folder_of(file) == name]:
+            report = FileReport(_PATTERNS[name])
+            found = list(_read(mine, path, report.problems))
+            report.imported, report.skipped = append_new(home.journal, read(home, found, how, report.problems))
+            report.problems = merged(problem.lstrip(": ") for problem in report.problems)
+            reports.append(report)
+    return reports
+
+
+def _folder_of(file: Path) -> str:
+    parents = {FLASH: file.parent.name, TASKS: file.parent.parent.name, POLICIES: file.parent.name}
+    return next((name for name, parent in parents.items() if parent == name), "")
+
+
+def _number(file: Path) -> tuple[int, str]:
+    return (int(file.stem) if file.stem.isascii() and file.stem.isdecimal() else 0), file.name
+
+
+def _read(files: Sequence[Path], path: Path, problems: list[str]) -> Iterator[Place]:
+    """The object of each file, with its place; what is wrong with the others is noted."""
+    for file in files:
+        place = f"{_folder_of(file)}/{file.name}"
+        try:
+            if path.is_dir():
+                check_inside(path, file)
+            yield place, parse_object(read_file(file))
+        except InvalidInput as error:
+            problems.append(f"{place}: {error}")
+
+
+def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
+    flash, axon = home.views.get(Flash), home.views.get(Axon)
+    sessions: dict[str, list[Record]] = {}
+    traces = home.views.get(Traces)
+    with traces.lock:
+        traced = set(traces.tools["seq"].tolist())
+    for name in [agent] if agent is not None else list(flash.agents):
+        with flash.lock, axon.lock:
+            pending = [seq for session in flash.sessions_of(name) for seq in flash.pending(name, session)]
+            importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=name)
+        for event in home.journal.read(seqs=sorted({*pending} - traced)):
+            scored = score(event, importance, home.settings.source_weight(name))
+            sessions.setdefault(event.session, []).append(_flash_record(event, scored.score))
+    for session, events in sessions.items():
+        yield file_name(session), {"session_id": session, "events": events}
+
+
+def _flash_record(event: Event, significance: float) -> Record:
+    body = dict(event.body)
+    return {
+        **{member: body.pop(name) for member, name in PREVIEWS.items() if name in body},
+        "timestamp": to_iso(event.at),
+        "significance_score": round(significance, _SCORE_DIGITS),
+        "id": event.id,
+        "kind": event.kind,
+        "agent_id": event.agent,
+        "body": body,
+    }
+
+
+def _tasks(home: Home, agent: str | None) -> Iterator[Place]:
+    board = TaskBoard(home)
+    for steps in own_events(home.journal, "tasks.jsonl", agent):
+        task = board.task(steps[0].body["task_id"])
+        document = {
+            "id": task.id,
+            "from_agent": task.sender,
+            "to_agent": task.to,
+            "task_type": task.type,
+            "payload": task.payload,
+            "status": task.state,
+            "submitted_at": to_iso(task.created_at),
+            **({} if task.completed_at is None else {"completed_at": to_iso(task.completed_at)}),
+            **({} if task.result is None else {"result": task.result}),
+            "events": [line_of(event) for event in steps],
+        }
+        yield f"{portable(task.to)}/{file_name(task.id)}", document
+
+
+def _policies(home: Home, agent: str | None) -> Iterator[Place]:
+    for (event,) in own_events(home.journal, "policies.jsonl", agent):
+        digest = sha256(encode(event.body["settings"]).encode()).hexdigest()
+        number = event.body["number"]
+        yield f"{number}.json", {"version": number, "config_hash": digest, **line_of(event)}
+
+
+def _captures(
+    _home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
+) -> Iterator[tuple[Event, int]]:
+    """What was captured, as heard; with `trust_own` under its own id and source."""
+    from theorex_lab.designs.theorex.exchange_read import captured
+
+    for place, document in documents:
+        session, events = document.get("session_id", ""), document.get("events")
+        numbered = enumerate(events if isinstance(events, list) else [])
+        placed = ((f"{place}: event {number}", record) for number, record in numbered)
+        yield from ((event, 1) for _, event in each_noted(problems, placed, captured, session, how))
+
+
+def _task_lines(
+    home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
+) -> Iterator[tuple[Event, int]]:
+    lines = [(place, each) for place, document in documents for each in _steps_of(place, document, problems)]
+    return taken(home.journal, lines, how, problems)
+
+
+def _steps_of(place: str, document: Record, problems: list[str]) -> list[Record]:
+    """The steps of a task, as its document states them or, in the original system's, as it must have gone through them."""
+    if isinstance(document.get("events"), list):
+        return list(document["events"])
+    sender, to, state = (document.get(name) for name in ("from_agent", "to_agent", "status"))
+    sent = {"from": sender, "to": to, "type": document.get("task_type"), "payload": document.get("payload")}
+    steps: list[tuple[str, Any, Any, Record]] = [("task_submitted", sender, document.get("submitted_at"), sent)]
+    if state in ("completed", "failed"):
+        ended = document.get("completed_at", document.get("submitted_at"))
+        held = {"worker": str(to)}
+        try:
+            until = to_microseconds(str(ended))
+        except InvalidInput:
+            problems.append(f"{place}: completed_at is {ended!r:.80}; allowed is an ISO 8601 time with an offset")
+            return []
+        steps.append(("task_claimed", to, ended, {**held, "attempt": 1, "lease_until": until}))
+        steps.append(("task_ended", to, ended, {**held, "state": state, "result": document.get("result")}))
+    return [
+        {"id": derived_event_id("task", document.get("id"), step), "kind": kind, "timestamp": at, "agent_id": agent,
+         "task_id": document.get("id"), "step": step, **body}
+        for step, (kind, agent, at, body) in enumerate(steps)
+    ]  # fmt: skip
+
+
+def _policy_lines(
+    home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
+) -> Iterator[tuple[Event, int]]:
+    def line(document: Record) -> Record:
+        if "settings" in document:
+            return document
+        number = document.get("version")
+        stated = {"id": derived_event_id("policy", number), "kind": "policy", "agent_id": how.agent, "number": number}
+        unknown: Record = {"settings": {}, "reason": "", "parent": None, "source": "import"}
+        return {"metrics": {}, **document, **stated, **unknown}
+
+    return taken(home.journal, [(place, line(document)) for place, document in documents], how, problems)
