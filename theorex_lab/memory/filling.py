@@ -25,7 +25,7 @@ LINE_CHARACTERS = 300
 _READ_CHARACTERS = 20 * LINE_CHARACTERS  # much of it may be white space
 _BYTES_PER_TOKEN = 4
 _LIST_BYTES = len("- \n")
-_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def count_tokens(text: str) -> int:
@@ -67,7 +67,7 @@ def shortened(text: str) -> str:
     >>> shortened("two\\nlines"), len(shortened("long " * 1_000))
     ('two lines', 300)
     """
-    line = _SPACE.sub(" ", text[:_READ_CHARACTERS]).strip()
+    line = SPACE.sub(" ", text[:_READ_CHARACTERS]).strip()
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"
 
 
