@@ -157,7 +157,7 @@ class Searcher:
             if kind not in known:
                 near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
                 raise InvalidInput(
-                    f"got the item kind {kind!r}; allowed are {', '.join(known) or 'none'}; the nearest is {near!r}"
+                    f"got the item kind {kind!r}; allowed are {', '.join(known) or 'none'}; {near!r} is nearest"
                 )
 
     def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
