@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from theorex_lab.text.masking import MASK
-from theorex_lab.text.secret_tables import PATTERNS, entries, masked_after, words
+from theorex_lab.text.secret_tables import entries, expanded, masked_after, pattern, words
 
 PREFIXED = tuple(entries("prefixed"))
 FORMATS = tuple(entries("formats"))
@@ -17,14 +17,14 @@ def mask_formats(text: str, lowered: str) -> str:
     for prefixes, rest in PREFIXED:
         found = "|".join(re.escape(prefix) for prefix in prefixes if prefix in text)
         if found:
-            text = re.sub(f"{PATTERNS['edge']}(?:{found}){rest}{PATTERNS['more']}", MASK, text)
-    for hints, pattern in FORMATS:
+            text = re.sub(f"{pattern('edge')}(?:{found}){expanded(rest)}{pattern('more')}", MASK, text)
+    for hints, written in FORMATS:
         if any(hint in lowered for hint in hints):
-            text = re.sub(pattern, masked_after, text)
+            text = re.sub(expanded(written), masked_after, text)
     if "cookie" in lowered:
-        text = re.sub(PATTERNS["cookies"], _mask_pairs, text)
+        text = re.sub(pattern("cookies"), _mask_pairs, text)
     if "basic" in lowered or "auth" in lowered:
-        text = re.sub(PATTERNS["basic"], _mask_user, text)
+        text = re.sub(pattern("basic"), _mask_user, text)
     return text
 
 

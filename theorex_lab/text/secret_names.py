@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 
-from theorex_lab.text.secret_tables import PATTERNS, entries, masked, words
+from theorex_lab.text.secret_tables import entries, masked, pattern, words
 
 # (hints, pattern of the name): only names whose hint is in the text are compiled. A hint is in lower case.
 PASSWORDS = tuple(entries("passwords"))
 NAMES = (*PASSWORDS, *entries("other names"))
 _ROWS = tuple(entries("values without a sign"))
-_SUFFIX = PATTERNS["suffix"]
-_A_PASSWORD = rf"(?i)(?:{'|'.join(pattern for _, pattern in PASSWORDS)}|pass|psk|storepw|requirepass){_SUFFIX}"
+_SUFFIX = pattern("suffix")
+_A_PASSWORD = rf"(?i)(?:{'|'.join(name for _, name in PASSWORDS)}|pass|psk|storepw|requirepass){_SUFFIX}"
 _STATES = words("states")
 _PLAIN_WORDS = words("plain words") | _STATES
 
 
 def names_in(lowered: str) -> str:
     """The pattern of the names whose hint is in the lower-case text, '' where there is none."""
-    found = [pattern for (hint,), pattern in NAMES if hint in lowered]
+    found = [name for (hint,), name in NAMES if hint in lowered]
     return f"(?:{'|'.join(found)}){_SUFFIX}" if found else ""
 
 
@@ -27,10 +27,10 @@ def mask_names(text: str, lowered: str) -> str:
     names = names_in(lowered)
     if not names:
         return text
-    for hints, pattern in _ROWS:
+    for hints, written in _ROWS:
         if any(hint in lowered for hint in hints):
-            text = re.sub(pattern.replace("<<names>>", names), _mask_value, text)
-    assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{PATTERNS['sign']}){PATTERNS['assigned']}"
+            text = re.sub(written.replace("<<names>>", names), _mask_value, text)
+    assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"
     return re.sub(assignment, _mask_assignment, text)
 
 
@@ -39,7 +39,7 @@ def _mask_value(match: re.Match[str]) -> str:
     value, groups = match["bare"], match.groupdict()
     is_word = (
         is_ordinary(match["name"], "=", value, quoted="flag" not in groups and "env" not in groups)
-        or ("flag" in groups and re.fullmatch(PATTERNS["after an option"], value))
+        or ("flag" in groups and re.fullmatch(pattern("after an option"), value))
         or ("pair" in groups and not (re.search("[0-9@#$%^&*!]", value) and len(value) > 5))
         or re.fullmatch(r"[a-z]+[_-]password|(?:the|your|my)", value)
     )
@@ -62,19 +62,19 @@ def _mask_assignment(match: re.Match[str]) -> str:
 
 def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
     """Whether what is assigned to a name such as `token` is no secret: a type, a variable, a count, a word of prose."""
-    if not value or re.fullmatch(PATTERNS["placeholder"], value):
+    if not value or re.fullmatch(pattern("placeholder"), value):
         return True
     is_password = re.fullmatch(_A_PASSWORD, name) is not None
     if not is_password and re.fullmatch(r"[0-9.,_kKmM]{1,7}[)\]}]*", value) and not re.match("(?i)pin|t?otp", name):
         return True
-    if re.fullmatch(PATTERNS["weak"], name) and not (re.fullmatch(PATTERNS["random"], value) and "/" not in value[:2]):
+    if re.fullmatch(pattern("weak"), name) and not (re.fullmatch(pattern("random"), value) and "/" not in value[:2]):
         return True
     if quoted:
         return _is_text(name, value, is_password=is_password)
     word = value.lower().rstrip(")]}>.:!")
-    if word in _PLAIN_WORDS or re.match(PATTERNS["expression"], value) or word.endswith(f".{name.lower()}"):
+    if word in _PLAIN_WORDS or re.match(pattern("expression"), value) or word.endswith(f".{name.lower()}"):
         return True
-    if re.fullmatch(PATTERNS["own name"], value) and not (sign == "=" and name.isupper()):
+    if re.fullmatch(pattern("own name"), value) and not (sign == "=" and name.isupper()):
         return True
     if is_password:
         return (name.lower() == "pwd" or name.lower().endswith("pass")) and (
@@ -94,7 +94,7 @@ def _is_text(name: str, value: str, *, is_password: bool) -> bool:
         return True  # the end of a quoted label, such as of input("Password: ")
     if " " in value and not re.search(r"[0-9\"]", value):
         # A sentence: a pass phrase has no punctuation before its spaces and is short.
-        return value[0] == " " or len(value.split()) > 6 or re.search(PATTERNS["message"], value) is not None
+        return value[0] == " " or len(value.split()) > 6 or re.search(pattern("message"), value) is not None
     lowered = value.lower()
     if lowered in _STATES or (lowered in _PLAIN_WORDS and (not is_password or len(lowered) > 3)):
         return not is_password or lowered != "password"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from theorex_lab.text.secret_tables import PATTERNS, SECTIONS, masked, masked_after, words
+from theorex_lab.text.secret_tables import SECTIONS, masked, masked_after, pattern, words
 
 # One of these, in lower case, is in every sentence that names a password, a token or a key.
 HINTS = tuple(SECTIONS["prose hints"].replace("\n", "").split("|"))
@@ -15,19 +15,19 @@ _STATES = words("told states")
 
 def mask_logins(text: str, lowered: str) -> str:
     """Mask the second of user and password: `credentials: bob / X`."""
-    return re.sub(PATTERNS["login"], _mask_login, text) if any(hint in lowered for hint in _LOGINS) else text
+    return re.sub(pattern("login"), _mask_login, text) if any(hint in lowered for hint in _LOGINS) else text
 
 
 def mask_prose(text: str, lowered: str) -> str:
     """Mask what a sentence calls a password, a token or a key, where it carries digits or signs as no word does."""
     if any(hint in lowered for hint in _PHRASES):
-        text = re.sub(PATTERNS["phrase"], masked_after, text)
-    return re.sub(PATTERNS["spoken"], _mask_told, text) if any(hint in lowered for hint in HINTS) else text
+        text = re.sub(pattern("phrase"), masked_after, text)
+    return re.sub(pattern("spoken"), _mask_told, text) if any(hint in lowered for hint in HINTS) else text
 
 
 def _mask_login(match: re.Match[str]) -> str:
     value = match["value"].rstrip(".;)")
-    is_word = re.fullmatch(PATTERNS["technical"], value) or re.fullmatch(PATTERNS["code"], value)
+    is_word = re.fullmatch(pattern("technical"), value) or re.fullmatch(pattern("code"), value)
     return match[0] if is_word or not re.search("[0-9@#$%^&*!]", value) else masked(match, "value", len(value))
 
 
@@ -39,13 +39,13 @@ def _mask_told(match: re.Match[str]) -> str:
 def _looks_chosen(value: str, match: re.Match[str]) -> bool:
     """Whether a value is one that somebody chose or a machine drew, and no word of the sentence."""
     is_password, bare = match["pass"] is not None, value.rstrip("!?")
-    if len(value) < 3 or value.lower() in _STATES or re.fullmatch(PATTERNS["code"], value):
+    if len(value) < 3 or value.lower() in _STATES or re.fullmatch(pattern("code"), value):
         return False
     if value.isdecimal():
         is_code = is_password or "code" in match["name"].lower()
-        is_counted = re.match(PATTERNS["unit"], match["tail"]) or re.fullmatch("(?:19|20)[0-9]{2}", value)
+        is_counted = re.match(pattern("unit"), match["tail"]) or re.fullmatch("(?:19|20)[0-9]{2}", value)
         return is_code and 4 <= len(value) <= 32 and not is_counted
-    if re.fullmatch(PATTERNS["technical"], bare):
+    if re.fullmatch(pattern("technical"), bare):
         return False
     if re.search("[0-9]", value):
         is_numbered = re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is not None

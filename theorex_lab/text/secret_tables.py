@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from theorex_lab.text.masking import MASK
 from theorex_lab.text.sections import read_sections
 
 SECTIONS = read_sections(__file__, "secrets.txt")
-PATTERNS: dict[str, str] = {}
 
 
 def entries(section: str) -> Iterator[tuple[list[str], str]]:
-    """The words of the key and the pattern of each entry of a section, with the patterns that it names in their places."""
+    """The words of the key and the pattern of each entry of a section, as they stand there; see `expanded`."""
     for entry in SECTIONS[section].split("\n\n"):
-        key, _, pattern = entry.partition("\n  ")
-        pattern = pattern.replace("\n  ", "")
-        if "<<" in pattern:
-            pattern = re.sub("<<([a-z ]+)>>", lambda named: PATTERNS.get(named[1], named[0]), pattern)
-        yield key.split(), pattern
+        key, _, written = entry.partition("\n  ")
+        yield key.split(), written.replace("\n  ", "")
 
 
-for _name, _pattern in entries("patterns"):
-    PATTERNS[" ".join(_name)] = _pattern
+_PATTERNS = {" ".join(name): written for name, written in entries("patterns")}
+
+
+def expanded(written: str) -> str:
+    """A pattern with those that it names in their places. Done where it is used: a text needs few of them."""
+    text, *named = written.split("<<")
+    for part in named:
+        name, _, rest = part.partition(">>")
+        text += pattern(name) + rest
+    return text
+
+
+@cache
+def pattern(name: str) -> str:
+    """The pattern of this name."""
+    return expanded(_PATTERNS[name])
 
 
 def words(section: str) -> frozenset[str]:
