@@ -76,14 +76,13 @@ def test_a_base64_of_a_harmless_text_stays() -> None:
 
 
 def test_no_hint_of_a_table_is_missed_by_the_first_look() -> None:
-    hints = {hint for _, prefixes in secret_formats.PREFIXED for hint in prefixes.lower().split()} - {"sk"}
-    for row, _ in secret_formats.PATTERNS:
+    hints = {prefix.lower() for prefixes, _ in secret_formats.PREFIXED for prefix in prefixes} - {"sk"}
+    for row, _ in secret_formats.FORMATS:
         hints |= {*row} - {"sig", "machine", "default", "response=", "signature"}
     # `pass` stands beside a sign, `de passe` after `mot`: the first look has them so.
     hints = (hints | {*secret_prose.HINTS}) - {"pass", "de passe"}
-    assert [hint for hint in hints if not any(each in hint for each in HINTS)] == []
-    for table in (secret_names.PASSWORDS, secret_names.TOKENS):
-        assert all(isinstance(hint, str) for hint, _ in table)
+    assert [hint for hint in hints if not any(first in hint for first in HINTS)] == []
+    assert all(len(hints) == 1 for hints, _ in secret_names.NAMES)
     assert secret_commands.COMMANDS
 
 

@@ -192,7 +192,7 @@ def _arrays(view: Axon | ItemIndex) -> list[np.ndarray[Any, Any]]:
     if isinstance(view, Axon):
         tables = [view.concepts, view.links, view.observations, view.mentions]
         return [array for table in tables for array in table.columns("").values()]
-    return [*view.documents.columns("").values(), *view.lexical._segments[0], view.lexical._lengths.rows]
+    return [*view.documents.columns("").values(), *view.lexical._segments[0], view.lexical._documents["length"]]
 
 
 def _searched_anew(lab: Lab, limit: int = 5) -> tuple[Lab, list[tuple[str, float]]]:

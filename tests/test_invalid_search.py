@@ -49,22 +49,6 @@ def test_a_refused_limit_leaves_the_index_as_it_was(lexical: LexicalIndex) -> No
     assert lexical.search(["rowan"], limit=0)[0].tolist() == []
 
 
-@pytest.mark.parametrize("name", ["terms", "offsets", "documents", "counts", "lengths", "total_length"])
-def test_columns_that_are_missing_or_of_another_type_are_refused(lexical: LexicalIndex, name: str) -> None:
-    columns = lexical.columns()
-    with pytest.raises(InvalidInput, match=name):
-        LexicalIndex.from_columns({other: column for other, column in columns.items() if other != name})
-    with pytest.raises(InvalidInput, match=name):
-        LexicalIndex.from_columns(columns | {name: columns[name].astype(np.float64)})
-
-
-@pytest.mark.parametrize("name", ["terms", "offsets", "documents", "counts", "total_length"])
-def test_columns_that_do_not_fit_each_other_are_refused(lexical: LexicalIndex, name: str) -> None:
-    columns = lexical.columns()
-    with pytest.raises(InvalidInput, match="do not fit"):
-        LexicalIndex.from_columns(columns | {name: columns[name][:-1]})
-
-
 @pytest.mark.parametrize(
     "query", [np.ones(2), np.ones((1, 3)), np.array([1, np.nan, 0]), np.array([np.inf, 0, 0]), np.float64(1)]
 )

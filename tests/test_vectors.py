@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab.errors import StorageError
-from theorex_lab.search.vectors import GrowableRows, VectorCache, VectorIndex, exact_search, text_key
+from theorex_lab.search.vectors import VectorCache, VectorIndex, exact_search, text_key
 
 
 def unit_rows(count: int, dimensions: int = 16, seed: int = 0) -> np.ndarray:
@@ -36,18 +36,6 @@ def test_exact_search_is_a_sort(count: int, limit: int, seed: int, share: float 
     rows, found = exact_search(matrix, query, allowed, limit)
     assert rows.tolist() == expected
     assert found.tolist() == [scores[row] for row in expected]
-
-
-@given(st.lists(st.integers(0, 5), max_size=20))
-def test_growable_rows_equal_one_concatenation(sizes: list[int]) -> None:
-    start = np.arange(6.0).reshape(3, 2)
-    start.flags.writeable = False
-    grown, expected = GrowableRows(start), start
-    for number, size in enumerate(sizes):
-        block = np.full((size, 2), float(number))
-        grown.append(block)
-        expected = np.concatenate((expected, block))
-    assert np.array_equal(grown.rows, expected)
 
 
 def test_an_index_asked_nothing_special_stays_exact() -> None:
@@ -214,13 +202,13 @@ def test_zeros_left_by_a_power_cut_are_not_a_record(tmp_path: Path) -> None:
 def test_dropping_is_seen_by_others_and_a_new_file_starts(tmp_path: Path) -> None:
     cache, other = filled(tmp_path), VectorCache(tmp_path, "model", 16)
     assert other.get(KEYS[:3])[0].all()
-    cache.drop()
+    cache.path.unlink(missing_ok=True)
     assert not other.get(KEYS[:3])[0].any()
     assert not cache.path.exists()
     other.add(KEYS[5:9], unit_rows(4))
     assert cache.get(KEYS[:9])[0].tolist() == [False] * 5 + [True] * 4
-    cache.drop()
-    cache.drop()
+    cache.path.unlink(missing_ok=True)
+    cache.path.unlink(missing_ok=True)
 
 
 def test_embedders_and_dimensions_have_files_of_their_own_with_safe_names(tmp_path: Path) -> None:

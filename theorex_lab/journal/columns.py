@@ -23,10 +23,7 @@ class Table:
 
     def __init__(self, **types: DTypeLike | tuple[str, int]) -> None:
         self._length = 0
-        self._arrays: Columns = {
-            name: np.zeros((0, kind[1]) if isinstance(kind, tuple) else 0, kind[0] if isinstance(kind, tuple) else kind)
-            for name, kind in types.items()
-        }
+        self._arrays: Columns = {name: np.zeros(0, kind) for name, kind in types.items()}
 
     def __len__(self) -> int:
         return self._length
@@ -104,7 +101,7 @@ class Strings:
         self._blob, self._offsets, self._new = columns[f"{prefix}.blob"], columns[f"{prefix}.offsets"], []
 
 
-class Names:
+class Names(Strings):
     """A list of distinct texts with their numbers: agents, types, tags.
 
     >>> names = Names()
@@ -113,38 +110,25 @@ class Names:
     """
 
     def __init__(self) -> None:
-        self._strings = Strings()
+        super().__init__()
         self._numbers: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._strings)
-
-    def __getitem__(self, number: int) -> str:
-        return self._strings[number]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._strings)
 
     def number(self, name: str) -> int:
         """The number of `name`, given out on first sight."""
         known = self._numbers.get(name)
         if known is None:
-            known = self._numbers[name] = len(self._strings)
-            self._strings.append(name)
+            known = self._numbers[name] = len(self)
+            self.append(name)
         return known
 
     def find(self, name: str) -> int | None:
         """The number of `name`, or None where it was never seen."""
         return self._numbers.get(name)
 
-    def columns(self, prefix: str) -> Columns:
-        """As of `Strings.columns`."""
-        return self._strings.columns(prefix)
-
     def load(self, prefix: str, columns: Columns) -> None:
-        """As of `Strings.load`."""
-        self._strings.load(prefix, columns)
-        self._numbers = {name: number for number, name in enumerate(self._strings)}
+        """Take over columns written by `columns`; they may be maps of files."""
+        super().load(prefix, columns)
+        self._numbers = {name: number for number, name in enumerate(self)}
 
 
 class Parts:
@@ -163,7 +147,7 @@ class Parts:
         """Everything that it knows, as arrays."""
         columns: Columns = {}
         for name, part in vars(self).items():
-            if isinstance(part, Table | Names | Strings):
+            if isinstance(part, Table | Strings):
                 columns |= part.columns(name.lstrip("_"))
             elif isinstance(part, Parts):
                 columns |= part.columns()
@@ -172,11 +156,11 @@ class Parts:
     def load(self, columns: Columns) -> None:
         """Take over columns given by `columns`; they may be maps of files."""
         for name, part in vars(self).items():
-            if isinstance(part, Table | Names | Strings):
+            if isinstance(part, Table | Strings):
                 part.load(name.lstrip("_"), columns)
             elif isinstance(part, Parts):
                 part.load(columns)
         self._after_load()
 
     def _after_load(self) -> None:
-        """Make anew what is kept beside the columns."""
+        """Compute again what is kept beside the columns."""

@@ -127,9 +127,10 @@ def tells_no_answer(error: str | None) -> bool:
 def _no_answer_apart(body: Body) -> Body:
     """Version 1 told a call without any answer from one that failed by the words of its errors alone."""
     attempts = [
-        {**each, "unavailable": not each["success"] and tells_no_answer(each.get("error"))} for each in body["attempts"]
+        {**attempt, "unavailable": not attempt["success"] and tells_no_answer(attempt.get("error"))}
+        for attempt in body["attempts"]
     ]
-    silent = all(each["unavailable"] for each in attempts) if attempts else tells_no_answer(body.get("error"))
+    silent = all(attempt["unavailable"] for attempt in attempts) if attempts else tells_no_answer(body.get("error"))
     return {**body, "attempts": attempts, "unavailable": silent and not (body["success"] or body["lost"])}
 
 
@@ -148,20 +149,20 @@ def without_project(body: Body) -> Body:
 UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("erasure", 1): lambda body: {**body, "first_seqs": None},  # it may have reached any event before it
     ("tool_used", 1): _tool_without_result,
-    ("prompt", 1): lambda body: {**body, "project": ""},
     # What it said of fixes and of the gate stands in the words of its steps alone.
     ("nightly", 1): lambda body: {**body, "fixes": None, "gate": []},
     ("turn_ended", 1): lambda body: {**body, "message": "", "source": "agent", "subagent": False, "project": ""},
-    ("session_ended", 1): lambda body: {**body, "project": ""},
     ("trace_started", 1): _owner_out_of_sight,
     ("trace_started", 2): without_project,
-    **dict.fromkeys([(kind, 1) for kind in ("observation", "task_submitted", "outcome")], without_project),
+    **dict.fromkeys(
+        [(kind, 1) for kind in ("prompt", "session_ended", "observation", "task_submitted", "outcome")], without_project
+    ),
     ("review_failed", 1): _by_its_model,
     ("trace_ended", 1): _no_answer_apart,
     ("trace_ended", 2): _tokens_in_one,
     ("archived", 1): lambda body: {
         **body,
-        "segments": [{"name": each["name"], "events": each["events"]} for each in body["segments"]],
+        "segments": [{"name": segment["name"], "events": segment["events"]} for segment in body["segments"]],
     },
 }
 

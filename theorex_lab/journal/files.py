@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from theorex_lab.journal.private import make_folder, open_private
+
+TYPE_CHECKING = False  # what type checkers take for true; agents start a process for every event
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -31,11 +34,11 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
     sync_folder(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in `folder` durable, where the system can open a folder."""
+def sync_folder(folder: str | Path) -> None:
+    """Make what was linked or renamed in `folder` durable, where the system can open a folder."""
     if os.name == "nt":
         return
-    handle = os.open(folder, os.O_RDONLY)
+    handle = os.open(folder or ".", os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

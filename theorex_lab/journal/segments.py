@@ -8,10 +8,9 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal.event import Body, encode
+from theorex_lab.journal.event import Body, Event, encode
 from theorex_lab.journal.files import write_atomically
 from theorex_lab.journal.private import make_folder
 from theorex_lab.journal.sqlite.connection import WAYS_OUT
@@ -19,19 +18,6 @@ from theorex_lab.journal.sqlite.connection import WAYS_OUT
 ARCHIVE_FOLDER = "archive"
 _HELD = 4  # segments whose bodies stay in memory
 _OWNER_READS = 0o400
-
-
-class Archived(NamedTuple):
-    """One line of a segment: an event as the journal's row had it."""
-
-    seq: int
-    id: str
-    at: int
-    agent: str
-    session: str
-    kind: str
-    lineage: list[str]
-    body: Body
 
 
 class Segments:
@@ -70,7 +56,7 @@ def body_hash(body: Body) -> str:
     return hashlib.sha256(encode(body).encode()).hexdigest()
 
 
-def write_segment(path: Path, events: Iterable[Archived]) -> None:
+def write_segment(path: Path, events: Iterable[Event]) -> None:
     """Write a segment; it is on disk when this returns. Raises StorageError.
 
     The same events give the same bytes.
@@ -83,11 +69,11 @@ def write_segment(path: Path, events: Iterable[Archived]) -> None:
         raise StorageError(f"cannot write {path}: {error.strerror}; make room or permit it, and repeat") from error
 
 
-def read_segment(path: Path) -> Iterator[Archived]:
+def read_segment(path: Path) -> Iterator[Event]:
     """The events of a segment, in journal order. Raises CorruptJournal for a file that is gone or damaged."""
     try:
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
-            yield Archived(**json.loads(line))
+            yield Event(**json.loads(line))
     except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
         raise CorruptJournal(f"the segment {path} cannot be read ({error}); {WAYS_OUT}") from error
 

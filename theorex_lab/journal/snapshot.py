@@ -28,16 +28,15 @@ _NPY_HEADER_BYTES = 128
 class Snapshot(NamedTuple):
     """What a snapshot's manifest says, and its columns.
 
-    event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the events that were folded; None
-    where an earlier release did not say.  reads: see `View`.  folded, written: see `Ledger`; without the bytes of this
-    snapshot.
+    event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the events that were folded.
+    reads: see `View`.  folded, written: see `Ledger`; without the bytes of this snapshot.
     """
 
     code: int
     seq: int
     event_id: str
-    kinds: list[str] | None
-    reads: list[str] | None
+    kinds: list[str]
+    reads: list[str]
     folded: int
     written: int
     columns: Columns
@@ -167,11 +166,9 @@ def _read(path: Path) -> Snapshot | None:
         return None
     try:
         columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}
+        return Snapshot(**{**content, "columns": columns})
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    kinds, folded, written = content.get("kinds"), content.get("folded", 0), content.get("written", 0)
-    reads = content.get("reads", kinds)
-    return Snapshot(content["code"], content["seq"], content["event_id"], kinds, reads, folded, written, columns)
 
 
 def _content_checksum(content: dict[str, Any]) -> int:

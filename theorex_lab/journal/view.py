@@ -191,9 +191,7 @@ class Views:
 
     def _is_as_read_now(self, kind: type[View], found: Snapshot) -> bool:
         """Whether no event up to the snapshot is of a kind that is read otherwise by now, or no longer, or only now."""
-        if found.reads is None:
-            return True
-        changed = {each.rpartition(":")[2] for each in set(found.reads) ^ set(kind.reads or kind.kinds)}
+        changed = {read.rpartition(":")[2] for read in set(found.reads) ^ set(kind.reads or kind.kinds)}
         # An erased one counts: it may have been folded before that.
         events = self.journal.tail(0, kinds=sorted(changed), upto=found.seq, erased=True) if changed else iter(())
         return next(events, None) is None

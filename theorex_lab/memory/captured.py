@@ -110,7 +110,7 @@ def succeeded(event: HookEvent) -> bool | None:
 
 def _states_failure(signs: HookEvent) -> bool:
     status = signs.get("status")
-    codes = (signs.get(name) for name in _EXIT_CODES)
+    codes = [signs.get(name) for name in _EXIT_CODES]
     return (
         signs.get("success") is False
         or any(signs.get(name) is True for name in ("is_error", "isError", "interrupted"))
@@ -150,6 +150,7 @@ def _named(tool: str, given: object) -> list[object]:
 
 
 def _root(folder: str) -> str:
+    """The root of the checkout that a folder lies in, '' where that cannot be looked at."""
     from theorex_lab.project import checkout_root
 
     try:

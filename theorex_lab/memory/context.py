@@ -76,9 +76,9 @@ class Chosen(NamedTuple):
 def choose(home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None) -> Chosen:
     """The lines that have room at `now` (µs) within `tokens` (default: the setting contextTokens); see `render`."""
     room = Room(home.settings.context_tokens if tokens is None else tokens, used=HEADING_TOKENS)
-    sections = [*(each for design in home.designs for each in design.sections), *more]
-    titles = {kind: title for each in sections for kind, title in each.titles.items()}
-    given = [line for each in sections for line in each.lines(home, now)]
+    sections = [*(section for design in home.designs for section in design.sections), *more]
+    titles = {kind: title for section in sections for kind, title in section.titles.items()}
+    given = [line for section in sections for line in section.lines(home, now)]
     said, known = ([line for line in given if (line.kind in titles) is wanted] for wanted in (True, False))
     told = room.take(said, at_most=room.left // 2)
     heard = room.take_hearsay(said)
@@ -121,7 +121,7 @@ def items_of(lines: Iterable[Line]) -> tuple[str, ...]:
 def _fenced(title: str, lines: Sequence[Line]) -> list[str]:
     """A section of sentences, a fence for each of those who said them; nothing without any."""
     owners = dict.fromkeys(line.owner for line in lines)
-    fences = [part for each in owners for part in fence([line.text for line in lines if line.owner == each], each)]
+    fences = [part for owner in owners for part in fence([line.text for line in lines if line.owner == owner], owner)]
     return ["", f"## {title}", *fences] if lines else []
 
 

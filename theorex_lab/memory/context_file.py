@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 CONTEXTS_FOLDER = "contexts"  # of those that were rendered for one project
-NO_PROJECT = "none"  # stands for a project of which nothing is known: its context is what is of no project
+NO_PROJECT = "none"  # stands for an unknown project: its context is what belongs to no project
 _LOCK = "context.lock"
 
 
@@ -62,8 +62,8 @@ def remove_context(file: Path, locks: Path) -> None:
     try:
         with exclusive(locks / _LOCK, wait=True):
             # With two dots: the drafts of the note.
-            drafts = (each for dots in ("", ".") for each in file.parent.glob(f"{dots}.{file.name}.*"))
-            for each in (file, *drafts):
-                each.unlink(missing_ok=True)
+            drafts = (draft for dots in ("", ".") for draft in file.parent.glob(f"{dots}.{file.name}.*"))
+            for path in (file, *drafts):
+                path.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(f"cannot remove {file}: {error.strerror}; remove it by hand, and repeat") from error

@@ -85,13 +85,13 @@ def bootstrap_means(
         raise InvalidInput(f"got {len(groups)} groups for {n} values; allowed is one group each")
     sums, sizes = columns, np.ones(n)
     if groups is not None:
-        _, member = np.unique([str(each) for each in groups], return_inverse=True)
+        _, member = np.unique([str(group) for group in groups], return_inverse=True)
         sizes = np.bincount(member).astype(np.float64)
         sums = np.stack([np.bincount(member, weights=column) for column in columns.T], axis=1)
     m = len(sizes)
     resampled = np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=draws).astype(np.float64)
     low, high = np.quantile(resampled @ sums / (resampled @ sizes)[:, None], [0.025, 0.975], axis=0).tolist()
-    return [Interval(*each) for each in zip(columns.mean(axis=0).tolist(), low, high, strict=True)]
+    return [Interval(*bounds) for bounds in zip(columns.mean(axis=0).tolist(), low, high, strict=True)]
 
 
 def bootstrap_mean(values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None) -> Interval:

@@ -81,7 +81,7 @@ class Verdicts(Parts):
         self._answers_of: dict[int, list[int]] = {}
 
     def say(self, outcome_id: str, verdict: Verdict) -> list[tuple[int, int]]:
-        """Take in a verdict; returns the cells of which the successes change, and by how much."""
+        """Take in a verdict; returns the cells whose successes change, and by how much."""
         outcome = self._outcome(outcome_id)
         before = self._verdict(outcome)
         self._said["success"][outcome], self._said["at"][outcome] = verdict

@@ -157,7 +157,7 @@ class Searcher:
             if kind not in known:
                 near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
                 raise InvalidInput(
-                    f"got the item kind {kind!r}; allowed are {', '.join(known) or 'none'}, of which {near!r} is nearest"
+                    f"got the item kind {kind!r}; allowed are {', '.join(known) or 'none'}; {near!r} is nearest"
                 )
 
     def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
@@ -297,7 +297,7 @@ class Searcher:
     def _follow(self, index: ItemIndex) -> None:
         """Take over vectors that the cache has got meanwhile."""
         known = len(self.cache), self.cache.file_number
-        # A view that was folded anew has other numbers for its documents, another file other ones for its records.
+        # A view that was folded again has other numbers for its documents, another file other ones for its records.
         if self._table is not index.documents or self._renumbered():
             self._forget()
             self._table = index.documents

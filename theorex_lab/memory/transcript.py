@@ -23,6 +23,7 @@ from theorex_lab.memory.captured import MESSAGE_CHARACTERS
 from theorex_lab.text.preview import preview
 
 TAIL_BYTES = 1 << 20
+_NOT_ITS_OWN = ("isSidechain", "isApiErrorMessage", "isMeta")
 
 
 class _Message(NamedTuple):
@@ -111,13 +112,9 @@ def _messages(content: bytes, session: str) -> Iterator[_Message]:
             entry = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if (
-            not isinstance(entry, dict)
-            or entry.get("type") != "assistant"
-            or entry.get("sessionId", session) != session
-        ):
+        if not isinstance(entry, dict) or any(entry.get(name) for name in _NOT_ITS_OWN):
             continue
-        if entry.get("isSidechain") or entry.get("isApiErrorMessage") or entry.get("isMeta"):
+        if entry.get("type") != "assistant" or entry.get("sessionId", session) != session:
             continue
         at, text = _time(entry.get("timestamp")), _text(entry.get("message"))
         if at is not None and text:

@@ -92,7 +92,29 @@ class HashedNgramEmbedder:
         return _normalised(matrix)
 
 
-class OnnxEmbedder:
+class _Model:
+    """What embedders of a trained model share: texts that are checked, and dimensions that the first vector tells."""
+
+    kind: Kind = "semantic"
+    _dimensions: int | None = None
+
+    @property
+    def dimensions(self) -> int:
+        """Columns of a vector; asks the model once where they are not known."""
+        if self._dimensions is None:
+            self._dimensions = self.embed(["dimensions"]).shape[1]
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
+        checked = _checked_texts(texts)
+        return self._vectors(checked) if checked else np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def _vectors(self, texts: Sequence[str]) -> Matrix:
+        raise NotImplementedError
+
+
+class OnnxEmbedder(_Model):
     """A sentence model in a local ONNX file, mean-pooled over its unmasked tokens, cut at 256 tokens.
 
     `model_path` holds the whole model (no external data file) with the inputs `input_ids` and `attention_mask`
@@ -100,8 +122,6 @@ class OnnxEmbedder:
     SHA-256 is given, a file that differs is refused. `threads`: how many compute; more of them take more processor time
     for the same sentences. Raises ModelUnavailable at first use.
     """
-
-    kind: Kind = "semantic"
 
     def __init__(
         self,
@@ -125,13 +145,6 @@ class OnnxEmbedder:
         """`onnx-` and the first 16 hex digits of the model file's SHA-256."""
         digest = self._pins[0] or hashlib.sha256(_file_bytes(self._paths[0], None)).hexdigest()
         return f"onnx-{digest[:16]}"
-
-    @property
-    def dimensions(self) -> int:
-        """Columns of a vector; asks the model once where they were not given."""
-        if self._dimensions is None:
-            self._dimensions = self.embed(["dimensions"]).shape[1]
-        return self._dimensions
 
     @functools.cached_property
     def _session(self) -> Any:
@@ -164,18 +177,14 @@ class OnnxEmbedder:
         tokenizer.no_padding()
         return tokenizer
 
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
-        checked = _checked_texts(texts)
+    def _vectors(self, texts: Sequence[str]) -> Matrix:
         # Texts of like length share a batch, so that little is spent on padding.
-        order = sorted(range(len(checked)), key=lambda index: len(checked[index]))
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         pooled = [
-            self._pool([checked[index] for index in order[start : start + _ONNX_BATCH]])
+            self._pool([texts[index] for index in order[start : start + _ONNX_BATCH]])
             for start in range(0, len(order), _ONNX_BATCH)
         ]
-        if not pooled:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
-        matrix = np.empty((len(checked), pooled[0].shape[1]), dtype=np.float32)
+        matrix = np.empty((len(texts), pooled[0].shape[1]), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)
 
@@ -202,7 +211,7 @@ class OnnxEmbedder:
         return pooled
 
 
-class HttpEmbedder:
+class HttpEmbedder(_Model):
     """An OpenAI-compatible `/v1/embeddings` endpoint, on this machine unless `allow_remote`.
 
     `url` may stop at the host, at `/v1` or at `/v1/embeddings`. Redirects are not followed, proxies of the environment
@@ -210,8 +219,6 @@ class HttpEmbedder:
     the environment variable that holds its key, read at each call. Raises ConfigError for a refused address and
     ModelUnavailable for a key that is not set or unusable, or a reply that is not one vector a text.
     """
-
-    kind: Kind = "semantic"
 
     def __init__(
         self,
@@ -233,43 +240,22 @@ class HttpEmbedder:
         self._timeout_seconds = timeout_seconds
         self._response_limit_bytes = response_limit_bytes
         self._api_key_env = api_key_env
-        self._dimensions: int | None = None
 
-    @property
-    def dimensions(self) -> int:
-        """Columns of a vector; the first reply tells them, so that this asks the endpoint once."""
-        if self._dimensions is None:
-            self._dimensions = self.embed(["dimensions"]).shape[1]
-        return self._dimensions
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
+    def _vectors(self, texts: Sequence[str]) -> Matrix:
         from theorex_lab.search.wire import new_client
 
-        checked = _checked_texts(texts)
-        if not checked:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
+        key = key_from(self._api_key_env, self.model)
         with new_client() as client:
-            key = key_from(self._api_key_env, self.model)
-            batches = [
-                self._batch(client, checked[start : start + _HTTP_BATCH], key)
-                for start in range(0, len(checked), _HTTP_BATCH)
-            ]
-        return np.concatenate(batches)
+            starts = range(0, len(texts), _HTTP_BATCH)
+            return np.concatenate([self._batch(client, texts[start : start + _HTTP_BATCH], key) for start in starts])
 
     def _batch(self, client: httpx.Client, texts: Sequence[str], key: str | None) -> Matrix:
         from theorex_lab.search.wire import Deadline, post
 
         body = json.dumps({"model": self.model, "input": list(texts), "encoding_format": "float"}).encode()
         deadline = Deadline(self._timeout_seconds)
-        reply = post(
-            client,
-            self.url,
-            body,
-            deadline=deadline,
-            limit_bytes=self._response_limit_bytes,
-            headers=authorization(key),
-        )
+        headers, limit = authorization(key), self._response_limit_bytes
+        reply = post(client, self.url, body, deadline=deadline, limit_bytes=limit, headers=headers)
         if reply.status != 200:
             self._refuse(f"the status {reply.status}: {excerpt(reply.content, key)}")
         matrix = self._parse(reply.content, len(texts), key)
@@ -394,12 +380,5 @@ def _file_bytes(path: Path, expected_sha256: str | None) -> bytes:
 def _onnx_errors() -> tuple[type[Exception], ...]:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-    return (
-        state.EPFail,
-        state.Fail,
-        state.InvalidArgument,
-        state.InvalidGraph,
-        state.InvalidProtobuf,
-        state.NotImplemented,
-        state.RuntimeException,
-    )
+    names = "EPFail Fail InvalidArgument InvalidGraph InvalidProtobuf NotImplemented RuntimeException"
+    return tuple(getattr(state, name) for name in names.split())

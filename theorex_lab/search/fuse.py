@@ -16,6 +16,7 @@ from theorex_lab.errors import InvalidInput
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 RankedList = tuple[npt.ArrayLike, npt.ArrayLike]
 
 
@@ -41,6 +42,12 @@ def best_first(ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int) -> t
         ids, scores = ids[chosen], scores[chosen]
     order = np.lexsort((-ids, -scores))
     return ids[order].astype(np.int64), scores[order].astype(np.float64)
+
+
+def check_mask(allowed: Mask | None, count: int) -> None:
+    """Raise InvalidInput for a mask that has not one truth value for each of `count` documents; None is all of them."""
+    if allowed is not None and (allowed.shape != (count,) or allowed.dtype != np.bool_):
+        raise InvalidInput(f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool({count},)")
 
 
 def fuse_standardised(lists: Sequence[RankedList], weights: Sequence[float] | None = None) -> tuple[Ids, Scores]:

@@ -115,8 +115,8 @@ class ItemIndex(View):
     def _append(self, new: _Arrivals) -> None:
         where = self.documents.grow(len(new.rows))
         columns = np.array(new.rows, np.int64)
-        for column, name in enumerate(("seq", "kind", "agent", "item")):
-            self.documents[name][where] = columns[:, column]
+        for name, column in zip(("seq", "kind", "agent", "item"), columns.T, strict=True):
+            self.documents[name][where] = column
         keys = b"".join(text_key(text) for text in new.texts)
         self.documents["key"][where] = np.frombuffer(keys, np.uint64).reshape(-1, 2)
         pairs = np.array(new.tagged, np.int32).reshape(-1, 2)
@@ -172,9 +172,9 @@ class ItemIndex(View):
         name, number, key = self.kind_of(document), self.documents["item"][document], self.keys(np.array(document))
         for kind in self.readers.get(event.kind, ()):
             if kind.name == name and event.kind in kind.texts:
-                for each in kind.texts[event.kind](event):
-                    if item_number(each.item_id) == number and text_key(each.text) == key.tobytes():
-                        return each
+                for item in kind.texts[event.kind](event):
+                    if item_number(item.item_id) == number and text_key(item.text) == key.tobytes():
+                        return item
         return None
 
     def keys(self, documents: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -223,7 +223,7 @@ def item_index(items: tuple[ItemKind, ...]) -> type[ItemIndex]:
 
     class Index(ItemIndex):
         kinds = tuple(by_event)
-        reads = tuple(f"{kind.name}.{kind.code}:{each}" for kind in items for each in kind.event_kinds)
+        reads = tuple(f"{kind.name}.{kind.code}:{read}" for kind in items for read in kind.event_kinds)
         readers = by_event
 
     Index.items = items

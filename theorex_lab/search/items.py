@@ -30,7 +30,7 @@ class ItemKind:
     item, and its first text stays.  hides, sleeps, wakes: by event kind, the ids of the agent's items that it takes out of
     search for good (superseded, merged, archived), puts to sleep, or wakes: of those that are there by then. An event hides
     before its own texts come in, so that a new text can stand for an old one under the same id; it puts to sleep, then
-    wakes after them.  code: raised whenever these functions change, so that what they gave before is folded anew.
+    wakes after them.  code: raised whenever these functions change, so that what they gave before is folded again.
     """
 
     name: str

@@ -14,16 +14,16 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import Stemmer
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.search.fuse import Ids, Scores, best_first
-from theorex_lab.search.vectors import GrowableRows
+from theorex_lab.journal.columns import Columns, Table
+from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
 
 K1 = 1.5
 B = 0.75
@@ -31,13 +31,6 @@ B = 0.75
 # between otherwise equal documents, and no more.
 IDF_FLOOR = 1e-9
 _RECENT_OCCURRENCES = 1024  # sorting so many into a segment takes about as long as one query
-_COLUMN_TYPES = {
-    "terms": np.uint64,
-    "offsets": np.int64,
-    "documents": np.int32,
-    "counts": np.int32,
-    "lengths": np.int32,
-}
 
 STOP_WORDS = frozenset(
     """
@@ -107,12 +100,12 @@ class LexicalIndex:
         self._recent: list[tuple[_Hashes, _Numbers]] = []
         self._recent_count = 0
         self._recent_segment: _Segment | None = None
-        self._lengths = GrowableRows(np.zeros(0, dtype=np.int32))
+        self._documents = Table(length="i4")
         self._total_length = 0
         self._scratch = np.zeros(0)
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self._documents)
 
     def add(self, documents: Iterable[Sequence[str]]) -> None:
         """Append documents, each a sequence of tokens, all or none; an empty one counts too.
@@ -129,14 +122,14 @@ class LexicalIndex:
             self._recent.append((terms, np.repeat(numbers, lengths)))
         self._recent_count += len(terms)
         self._recent_segment = None
-        self._lengths.append(lengths)
+        where = self._documents.grow(len(batch))
+        if batch:  # else what was loaded from a file is still there, which cannot be written to
+            self._documents["length"][where] = lengths
         self._total_length += len(terms)
         if self._recent_count >= _RECENT_OCCURRENCES:
             self._settle()
 
-    def search(
-        self, tokens: Sequence[str], allowed: npt.NDArray[np.bool_] | None = None, limit: int = 10
-    ) -> tuple[Ids, Scores]:
+    def search(self, tokens: Sequence[str], allowed: Mask | None = None, limit: int = 10) -> tuple[Ids, Scores]:
         """Documents that hold any of the tokens, best first, at most `limit`; of equal scores the newer first.
 
         `allowed` is a mask of shape (documents,). A token given twice counts twice. The cost grows with the postings
@@ -144,8 +137,7 @@ class LexicalIndex:
 
         Raises InvalidInput for a string, a mask of another shape, and a limit below 0.
         """
-        if allowed is not None and (allowed.shape != (len(self),) or allowed.dtype != np.bool_):
-            raise InvalidInput(f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool({len(self)},)")
+        check_mask(allowed, len(self))
         scratch, candidates = self._accumulate(tokens)
         scores = scratch[candidates]
         scratch[candidates] = 0.0
@@ -161,7 +153,7 @@ class LexicalIndex:
         scratch[candidates] = 0.0
         return dense
 
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
+    def columns(self) -> Columns:
         """The whole index as named arrays, for `from_columns`; merges its segments first, in O(index)."""
         self._settle()
         while len(self._segments) > 1:
@@ -169,19 +161,15 @@ class LexicalIndex:
             self._segments[-1] = _merged(self._segments[-1], newer)
         segment = self._segments[0] if self._segments else _segment_of([])
         total = np.array([self._total_length], dtype=np.int64)
-        return {**segment._asdict(), "lengths": self._lengths.rows, "total_length": total}
+        return {**segment._asdict(), "lengths": self._documents["length"], "total_length": total}
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, npt.NDArray[Any]]) -> LexicalIndex:
-        """The index that `columns()` described; arrays may be read-only memory maps and are not copied.
-
-        Raises InvalidInput where a column is missing, of another type, or does not fit the others.
-        """
-        arrays = _checked_columns(columns)
+    def from_columns(cls, columns: Columns) -> LexicalIndex:
+        """The index that `columns()` described; arrays may be read-only memory maps and are not copied."""
         index = cls()
-        index._segments = [_Segment(*(arrays[name] for name in _Segment._fields))]
-        index._lengths = GrowableRows(arrays["lengths"])
-        index._total_length = int(arrays["total_length"][0])
+        index._segments = [_Segment(*(np.asarray(columns[name]) for name in _Segment._fields))]
+        index._documents.load("document", {"document.length": np.asarray(columns["lengths"])})
+        index._total_length = int(columns["total_length"][0])
         return index
 
     def _accumulate(self, tokens: Sequence[str]) -> tuple[Scores, npt.NDArray[np.intp]]:
@@ -198,7 +186,7 @@ class LexicalIndex:
         documents = np.concatenate([documents for documents, _ in postings], dtype=np.intp)
         counts = np.concatenate([counts for _, counts in postings], dtype=np.float64)
         per_word = K1 * B * len(self) / max(self._total_length, 1)
-        contributions = self._lengths.rows[documents] * per_word
+        contributions = self._documents["length"][documents] * per_word
         contributions += K1 * (1 - B)
         contributions += counts
         np.divide(counts, contributions, out=contributions)
@@ -300,22 +288,6 @@ def _merged(older: _Segment, newer: _Segment) -> _Segment:
         shift += np.arange(len(shift))
         documents[shift], counts[shift] = segment.documents, segment.counts
     return _Segment(terms, offsets, documents, counts)
-
-
-def _checked_columns(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, kind in {**_COLUMN_TYPES, "total_length": np.int64}.items():
-        if name not in columns or columns[name].dtype != kind or columns[name].ndim != 1:
-            raise InvalidInput(
-                f"the column {name!r} is missing or not a row of {np.dtype(kind)}; index the texts again"
-            )
-        arrays[name] = np.asarray(columns[name])
-    postings = len(arrays["documents"])
-    fits = len(arrays["offsets"]) == len(arrays["terms"]) + 1 and len(arrays["total_length"]) == 1
-    if not fits or len(arrays["counts"]) != postings or arrays["offsets"][-1] != postings:
-        sizes = {name: len(array) for name, array in arrays.items()}
-        raise InvalidInput(f"the columns do not fit each other, sizes {sizes}; index the texts again")
-    return arrays
 
 
 def _term_hashes(tokens: Iterable[str], count: int) -> _Hashes:

@@ -23,7 +23,7 @@ _RECORDS_AT_ONCE = 4_096
 def sweep(folder: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int:
     """Remove from every cache in the folder the vectors whose keys are not wanted; returns how many those were.
 
-    `wanted` tells it of keys, two halves each, (n, 2), while no other process adds. A file is written anew, and those who
+    `wanted` tells it of keys, two halves each, (n, 2), while no other process adds. A file is rewritten, and those who
     read it follow. What a killed process left goes too. Raises StorageError where a file cannot be written.
     """
     dropped = 0

@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.journal.private import make_folder, open_private
-from theorex_lab.search.fuse import Ids, Scores, best_first
+from theorex_lab.journal.columns import Table
+from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.private import open_private
+from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
 
 Matrix = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 Keys = Sequence[bytes] | npt.NDArray[np.uint64]  # of 16 bytes each, or their two halves, (n, 2)
 
 KEY_BYTES = 16
@@ -39,40 +40,6 @@ APPROXIMATE_FROM_ROWS = 20_000  # below, exact search takes 3 ms or less
 PAYBACK_QUERIES = 6_000
 
 
-class GrowableRows:
-    """An array that grows by rows at its end in amortised constant time; it may start as a read-only map.
-
-    >>> lengths = GrowableRows(np.array([3, 5]))
-    >>> lengths.append(np.array([8]))
-    >>> lengths.rows
-    array([3, 5, 8])
-    """
-
-    def __init__(self, rows: npt.NDArray[Any]) -> None:
-        self._store = rows
-        self._used = len(rows)
-
-    def __len__(self) -> int:
-        return self._used
-
-    @property
-    def rows(self) -> npt.NDArray[Any]:
-        """What has been appended so far, without copying."""
-        return self._store[: self._used]
-
-    def append(self, rows: npt.NDArray[Any]) -> None:
-        """Copy `rows` to the end."""
-        if not len(rows):
-            return
-        needed = self._used + len(rows)
-        if needed > len(self._store):
-            grown = np.empty((max(needed, 2 * self._used), *self._store.shape[1:]), dtype=self._store.dtype)
-            grown[: self._used] = self.rows
-            self._store = grown
-        self._store[self._used : needed] = rows
-        self._used = needed
-
-
 def exact_search(matrix: Matrix, query: Matrix, allowed: Mask | None = None, limit: int = 10) -> tuple[Ids, Scores]:
     """Rows of `matrix` (n, d) with the highest inner product with `query` (d,), best first, at most `limit`.
 
@@ -82,7 +49,7 @@ def exact_search(matrix: Matrix, query: Matrix, allowed: Mask | None = None, lim
     >>> exact_search(np.eye(3, dtype=np.float32), np.array([0, 1, 0], dtype=np.float32), limit=1)
     (array([1]), array([1.]))
     """
-    _check_query(query, allowed, matrix.shape, limit)
+    _check_query(query, allowed, matrix.shape)
     if allowed is None:
         return best_first(np.arange(len(matrix)), matrix @ query, limit)
     rows = np.flatnonzero(allowed)
@@ -120,7 +87,7 @@ class VectorIndex:
         if dimensions < 1:
             raise InvalidInput(f"got {dimensions} dimensions; allowed is 1 or more")
         self.dimensions = dimensions
-        self._rows = GrowableRows(np.zeros((0, dimensions), dtype=np.float32))
+        self._rows = Table(vector=("f4", dimensions))
         self._approximate = approximate and importlib.util.find_spec("hnswlib") is not None
         self._missing = approximate and not self._approximate
         self._approximate_from_rows = approximate_from_rows
@@ -134,7 +101,7 @@ class VectorIndex:
     @property
     def matrix(self) -> Matrix:
         """Every vector, (rows, dimensions), without copying."""
-        return self._rows.rows
+        return self._rows["vector"]
 
     @property
     def backend(self) -> str:
@@ -151,11 +118,12 @@ class VectorIndex:
         wrong = np.flatnonzero(~((np.abs(lengths - 1.0) < 1e-3) | (lengths == 0.0)))
         if len(wrong):
             raise InvalidInput(f"got a vector of length {lengths[wrong[0]]} in row {wrong[0]}; allowed is 1 (or 0)")
-        self._rows.append(matrix)
+        where = self._rows.grow(len(matrix))
+        self._rows["vector"][where] = matrix
 
     def search(self, query: Matrix, allowed: Mask | None = None, limit: int = 10) -> tuple[Ids, Scores]:
         """The rows nearest to `query` (dimensions,), best first; see `exact_search`, whose scores these are."""
-        _check_query(query, allowed, self.matrix.shape, limit)
+        _check_query(query, allowed, self.matrix.shape)
         if self._pays_back():
             self._grow_graph()
             found = self._search_graph(query, allowed, limit)
@@ -286,8 +254,9 @@ class VectorCache:
     def add(self, keys: Keys, matrix: Matrix, *, wanted: Callable[[], Mask] | None = None) -> None:
         """Append those that are not held yet; durable when this returns.
 
-        `wanted` is asked which of the keys are wanted still, (keys,), while no other process adds or sweeps. Raises InvalidInput for keys not of 16 bytes or a matrix that is not finite and of shape (keys, dimensions),
-        StorageError where the file cannot be written.
+        `wanted` is asked which of the keys are wanted still, (keys,), while no other process adds or sweeps. Raises
+        InvalidInput for keys not of 16 bytes or a matrix that is not finite and of shape (keys, dimensions), StorageError
+        where the file cannot be written.
         """
         if matrix.shape != (len(keys), self.dimensions) or not np.isfinite(matrix).all():
             raise InvalidInput(f"got vectors {matrix.shape}; allowed is ({len(keys)}, {self.dimensions}), finite")
@@ -301,12 +270,6 @@ class VectorCache:
             records["crc"] = _checksums(records, np.arange(len(records)))
             _append(self.path, records)
 
-    def drop(self) -> None:
-        """Remove the file; what is added afterwards starts a new one."""
-        with locked(self.path):
-            self.path.unlink(missing_ok=True)
-        self._forget()
-
     def _forget(self) -> None:
         self._file_number = 0
         self._records = np.zeros(0, dtype=self._record)
@@ -315,7 +278,7 @@ class VectorCache:
         self._numbers = np.zeros(0, dtype=np.int64)
 
     def _refresh(self) -> None:
-        """Map what other processes have appended, and sort its keys in; start anew where the file is another one."""
+        """Map what other processes have appended, and sort its keys in; begin again where the file is another one."""
         try:
             status = self.path.stat()  # at every search: opening the file would take much longer
             if (status.st_ino, status.st_size // self._record.itemsize) == (self._file_number, len(self._records)):
@@ -356,14 +319,12 @@ class VectorCache:
 def locked(path: Path) -> Iterator[None]:
     """Keep other processes from writing to a cache's file."""
     try:
-        import fcntl
+        import fcntl  # noqa: F401
     except ImportError as error:
         raise StorageError("vectors cannot be kept on this system, which has no fcntl; use Linux or macOS") from error
     try:
-        make_folder(str(path.parent))
-        # A file of its own, which outlives `drop`, so that all processes lock the same one.
-        with open(path.with_suffix(".lock"), "ab", opener=open_private) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        # A file of its own, which stays when the cache's is replaced, so that all processes lock the same one.
+        with exclusive(path.with_suffix(".lock"), wait=True):
             yield
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}; check space and permissions") from error
@@ -419,10 +380,7 @@ def _key_pairs(keys: Keys) -> npt.NDArray[np.uint64]:
     return np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, 2)
 
 
-def _check_query(query: Matrix, allowed: Mask | None, shape: tuple[int, ...], limit: int) -> None:
+def _check_query(query: Matrix, allowed: Mask | None, shape: tuple[int, ...]) -> None:
     if query.shape != shape[1:] or not np.isfinite(query).all():
         raise InvalidInput(f"got a query of the shape {query.shape}; allowed is {shape[1:]}, finite")
-    if allowed is not None and (allowed.shape != shape[:1] or allowed.dtype != np.bool_):
-        raise InvalidInput(f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool{shape[:1]}")
-    if limit < 0:
-        raise InvalidInput(f"got the limit {limit}; allowed is 0 or more")
+    check_mask(allowed, shape[0])

@@ -42,14 +42,16 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
     >>> from theorex_lab.text.extract import extract
     >>> text = "Do not use run_curl_now; the parser_cache is warm"
     >>> refused = refused_concepts(text, extract(text))
-    >>> [each.label for each in extract(text) if each.concept_id in refused]
+    >>> [mention.label for mention in extract(text) if mention.concept_id in refused]
     ['run_curl_now']
     """
     if not mentions or not _NEGATION.search(text):
         return []
     refused = "\n".join(filter(None, map(_from_negation, _TURN.split(text))))
     said = _plain(refused)
-    return [each.concept_id for each in mentions if _plain(each.surface) in said or _plain(each.label) in said]
+    return [
+        mention.concept_id for mention in mentions if _plain(mention.surface) in said or _plain(mention.label) in said
+    ]
 
 
 def is_worded(label: str) -> bool:
@@ -62,7 +64,7 @@ def is_worded(label: str) -> bool:
         len(label) <= _LABEL_CHARACTERS
         and label.count("_") + label.count("/") <= _LABEL_JOINS
         and label[:1].isalnum()
-        and all(each.isalnum() or each in _LABEL_SIGNS or unicodedata.category(each)[0] == "M" for each in label)
+        and all(sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M" for sign in label)
     )
 
 

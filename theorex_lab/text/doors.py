@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from theorex_lab.text.masking import MASK, mask, masked_value
 from theorex_lab.text.visible import visible, visible_value
@@ -26,6 +26,7 @@ class Door:
         return {"masked": self.masked} if self.masked else {}
 
 
+Kept = TypeVar("Kept")
 _OPEN: ContextVar[Door | None] = ContextVar("theorex_door", default=None)
 
 
@@ -56,21 +57,19 @@ def current() -> Door:
 
 def kept_text(text: str) -> str:
     """The text as it may be kept: without what nobody sees, which could split a secret, and masked unless the call keeps secrets."""
-    here, text = _OPEN.get(), visible(text)
-    if here is not None and here.keeps_secrets:
-        return text
-    masked = mask(text)
-    if here is not None and masked != text:
-        here.masked += max(1, masked.count(MASK) - text.count(MASK))
-    return masked
+    return _kept(visible(text), mask)
 
 
 def kept_value(value: Any) -> Any:
     """A JSON value as it may be kept, each text in it as by `kept_text`; see `masking.masked_value`."""
-    here, value = _OPEN.get(), visible_value(value)
+    return _kept(visible_value(value), masked_value)
+
+
+def _kept(value: Kept, mask_all: Callable[[Kept], Kept]) -> Kept:
+    here = _OPEN.get()
     if here is not None and here.keeps_secrets:
         return value
-    masked = masked_value(value)
+    masked = mask_all(value)
     if here is not None and masked != value:
         here.masked += max(1, str(masked).count(MASK) - str(value).count(MASK))
     return masked

@@ -2,7 +2,7 @@
 
 How a text becomes concepts:
 
-1. It is cut into tokens. A file path, a dotted or snake_case name, an e-mail address and a URL (of which the host
+1. It is cut into tokens. A file path, a dotted or snake_case name, an e-mail address and a URL (only its host
    is kept) are one token and one concept each. Of fenced code only such names are kept; hashes, versions and
    quantities yield nothing.
 2. Noun phrases lie between stop words, verbs and punctuation. A word that is noun or verb ("cache", "test") is
@@ -140,12 +140,12 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
     for phrase in _phrases(tokens, canonicals):
         first.setdefault(phrase.label, phrase)
     counts = _occurrences(tokens, canonicals, first.values())
-    counts_of = [max(1, counts[phrase.words]) for phrase in first.values()]
-    chosen = list(zip(first.values(), counts_of, strict=True))
-    if len(first) > limit:
-        kept = set(sorted(range(len(first)), key=lambda place: (-counts_of[place], place))[:limit])
-        chosen = [pair for place, pair in enumerate(chosen) if place in kept]
-    return [Mention(_concept_id(phrase.label), phrase.label, phrase.surface, count) for phrase, count in chosen]
+    mentions = [
+        Mention(_concept_id(phrase.label), phrase.label, phrase.surface, max(1, counts[phrase.words]))
+        for phrase in first.values()
+    ]
+    most_frequent = sorted(range(len(mentions)), key=lambda place: -mentions[place].count)[:limit]
+    return [mentions[place] for place in sorted(most_frequent)]
 
 
 def sentiment(text: str) -> float:
@@ -210,11 +210,8 @@ def _classify_long(piece: str) -> tuple[_Token, ...]:
 
 @lru_cache(maxsize=16_384)
 def _classify(piece: str) -> tuple[_Token, ...]:
-    if piece[0] == "`" and piece.startswith("```"):
+    if piece.startswith("```"):
         return _code_names(piece)
-    kind = lex.word_kinds().get(piece)
-    if kind is not None:
-        return (_Token(kind, piece, piece, lex.singular(piece), _LOWER),)
     if piece.isascii() and piece.isalpha():
         return _classify_word(piece, piece.lower())
     if not _LETTER.search(piece):
@@ -282,16 +279,12 @@ def _classify_latin(piece: str) -> tuple[_Token, ...]:
 
 def _classify_word(piece: str, lower: str) -> tuple[_Token, ...]:
     kind = lex.word_kinds().get(lower)
-    if kind is not None:
-        return (_known_word(piece, lower, kind),)
-    return (_unknown_word(piece, lower),)
-
-
-def _known_word(piece: str, lower: str, kind: int) -> _Token:
+    if kind is None:
+        return (_unknown_word(piece, lower),)
     shape = _LOWER if piece == lower else _CAPITALISED
-    if kind >= lex.NOUN and len(piece) > 1 and piece.isupper() and len(piece) <= 6:
+    if kind >= lex.NOUN and 1 < len(piece) <= 6 and piece.isupper():
         shape = _TECHNICAL
-    return _Token(kind, piece, lower, lex.singular(lower), shape)
+    return (_Token(kind, piece, lower, lex.singular(lower), shape),)
 
 
 def _classify_slashed(piece: str) -> tuple[_Token, ...]:
@@ -385,22 +378,20 @@ def _join_aliases(tokens: list[_Token]) -> list[_Token]:
     joined: list[_Token] = []
     place = 0
     while place < len(tokens):
-        length, canonical = _alias_at(tokens, place)
-        if length:
-            surface = " ".join(token.surface for token in tokens[place : place + length])
-            joined.append(_Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL))
-        else:
-            joined.append(tokens[place])
-        place += max(1, length)
+        token, length = _alias_at(tokens, place)
+        joined.append(token)
+        place += length
     return joined
 
 
-def _alias_at(tokens: list[_Token], place: int) -> tuple[int, str]:
-    """The number of tokens of the alias that starts here (0 for none), and its canonical form."""
+def _alias_at(tokens: list[_Token], place: int) -> tuple[_Token, int]:
+    """The token for the alias that starts here, else the one that stands here, and how many tokens it is for."""
     for words, canonical in lex.alias_starts().get(tokens[place].canonical, ()):
-        if len(words) == 1 or tuple([token.canonical for token in tokens[place : place + len(words)]]) == words:
-            return len(words), canonical
-    return 0, ""
+        meant = tokens[place : place + len(words)]
+        if len(words) == 1 or tuple([token.canonical for token in meant]) == words:
+            surface = " ".join(token.surface for token in meant)
+            return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL), len(words)
+    return tokens[place], 1
 
 
 # Phrases
@@ -555,9 +546,8 @@ def _cut(run: list[int], tokens: list[_Token], canonicals: list[str]) -> list[_P
 
 
 def _thirds(run: list[int]) -> list[list[int]]:
-    first = len(run) % MAX_PHRASE_WORDS
-    starts = [*([0] if first else []), *range(first, len(run), MAX_PHRASE_WORDS)]
-    return [run[start : first if start < first else start + MAX_PHRASE_WORDS] for start in starts]
+    ends = range(len(run), 0, -MAX_PHRASE_WORDS)
+    return [run[max(0, end - MAX_PHRASE_WORDS) : end] for end in reversed(ends)]
 
 
 def _phrase_of(piece: list[int], tokens: list[_Token], canonicals: list[str]) -> _Phrase:

@@ -57,9 +57,9 @@ def visible_value(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {visible(key) if isinstance(key, str) else key: visible_value(each) for key, each in value.items()}
+        return {visible(key) if isinstance(key, str) else key: visible_value(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [visible_value(each) if isinstance(each, _HOLD_TEXT) else each for each in value]
+        return [visible_value(entry) if isinstance(entry, _HOLD_TEXT) else entry for entry in value]
     return value
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
-from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, read_segment, stub, write_segment
+from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, read_segment, stub, write_segment
 from theorex_lab.journal.sqlite.compact import compact
-from theorex_lab.journal.sqlite.connection import connect, damaged, transaction
+from theorex_lab.journal.sqlite.connection import damaged
 from theorex_lab.journal.sqlite.store import COLUMNS, SqliteJournal, checksum, insert
 
 SEGMENT_EVENTS = 10_000
@@ -44,22 +44,17 @@ def archive(
     ends in the same state. Reading gives the events back whole. Raises StorageError on a full disk.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
-    with journal.explained():
-        connection = connect(journal.path)
-    try:
-        with journal.explained(), transaction(connection):
-            due = _due(connection, before, consolidated, project)
-            notes = [
-                _move(connection, folder, due[start : start + SEGMENT_EVENTS])
-                for start in range(0, len(due), SEGMENT_EVENTS)
-            ]
-            if due:
-                body = {"before": before, "events": len(due), "segments": notes}
-                insert(connection, new_event("archived", body, agent=agent, at=at))
-            _remove_unused(_referred(connection), folder)
-        _shrink(journal, connection)
-    finally:
-        connection.close()
+    with journal.writing() as connection:
+        due = _due(connection, before, consolidated, project)
+        notes = [
+            _move(connection, folder, due[start : start + SEGMENT_EVENTS])
+            for start in range(0, len(due), SEGMENT_EVENTS)
+        ]
+        if due:
+            body = {"before": before, "events": len(due), "segments": notes}
+            insert(connection, new_event("archived", body, agent=agent, at=at))
+        _remove_unused(_referred(connection), folder)
+    _shrink(journal)
     return Archiving(len(due), [str(note["name"]) for note in notes])
 
 
@@ -73,21 +68,16 @@ def erase_from_segments(journal: SqliteJournal) -> list[str]:
     gone: list[str] = []
     if not any(folder.glob("*")) and not any(folder.glob(".*")):
         return gone
-    with journal.explained():
-        connection = connect(journal.path)
-    try:
-        # The transaction writes nothing: it keeps out another process that archives or erases.
-        with journal.explained(), transaction(connection):
-            wanted = _referred(connection)
-            _remove_unused(wanted, folder)
-            for path in sorted(folder.glob("*.jsonl.gz")):
-                events = list(read_segment(path))
-                kept = [event for event in events if event.id in wanted[path.name]]
-                if len(kept) < len(events):
-                    write_segment(path, kept)
-                    gone += [event.id for event in events if event.id not in wanted[path.name]]
-    finally:
-        connection.close()
+    # The transaction writes nothing: it keeps out another process that archives or erases.
+    with journal.writing() as connection:
+        wanted = _referred(connection)
+        _remove_unused(wanted, folder)
+        for path in sorted(folder.glob("*.jsonl.gz")):
+            events = list(read_segment(path))
+            kept = [event for event in events if event.id in wanted[path.name]]
+            if len(kept) < len(events):
+                write_segment(path, kept)
+                gone += [event.id for event in events if event.id not in wanted[path.name]]
     return gone
 
 
@@ -119,7 +109,7 @@ def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> 
     rows = [connection.execute(f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
     if changed := [row[0] for row in rows if checksum(*row[1:8]) != row[8]]:
         raise damaged(str(folder.parent), f"event {changed[0]} does not have its checksum")
-    events = [Archived._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
+    events = [Event._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
     write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
@@ -150,5 +140,5 @@ def _remove_unused(wanted: Container[str], folder: Path) -> None:
         raise StorageError(f"cannot remove {error.filename}: {error.strerror}; remove it by hand") from error
 
 
-def _shrink(journal: SqliteJournal, connection: sqlite3.Connection) -> None:
-    compact(journal, connection, done="the events are archived")
+def _shrink(journal: SqliteJournal) -> None:
+    compact(journal, done="the events are archived")

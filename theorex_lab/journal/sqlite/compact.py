@@ -1,4 +1,4 @@
-"""Compacting: the journal's file written anew, so that neither it nor its write-ahead log holds what was replaced."""
+"""Compacting: the journal's file is rewritten, so that neither it nor its write-ahead log holds what was replaced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RETRY_SECONDS = 0.01
 _BUSY = "another process is reading, or writing, for longer than this one could wait; close it"
 
 
-def compact(journal: SqliteJournal, connection: sqlite3.Connection, *, done: str) -> None:
+def compact(journal: SqliteJournal, *, done: str) -> None:
     """Empty the write-ahead log, rewrite the file, and empty the log again.
 
     `done` says what has been done already, for the error: StorageError where another process reads or writes for so
@@ -21,6 +21,7 @@ def compact(journal: SqliteJournal, connection: sqlite3.Connection, *, done: str
     """
     try:
         with journal.explained():
+            connection = journal.connection()
             # A log that cannot be emptied now cannot be afterwards either, and the rewriting would double it.
             emptied = _checkpoint(connection)
             if emptied:

@@ -7,14 +7,13 @@ import hmac
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite.compact import compact
-from theorex_lab.journal.sqlite.connection import connect, transaction
 from theorex_lab.journal.sqlite.store import CHANGE_TRIGGER, IS_ERASED, SqliteJournal, checksum, insert
 
 ERASURE = "erasure"
@@ -57,7 +56,8 @@ def select(
 
 def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) -> None:
     """Erase exactly these events, as `erase_chosen` does, and wipe the old bytes as `wipe` does."""
-    _in_transaction(journal, lambda connection: _erase(connection, ids, agent=agent, at=at))
+    with journal.writing() as connection:
+        _erase(connection, ids, agent=agent, at=at)
     wipe(journal)
 
 
@@ -68,24 +68,15 @@ def erase_chosen(journal: SqliteJournal, chosen: Chosen, *, agent: str, at: int)
     is thrown away: nobody can try out what the body was. The old bytes are there until `wipe`. Safe to repeat: what was
     erased before is left alone. Raises as `select`, and StorageError.
     """
-    reached: list[str] = []
-
-    def run(connection: sqlite3.Connection) -> None:
-        reached.extend(_reached(journal, connection, chosen))
+    with journal.writing() as connection:
+        reached = _reached(journal, connection, chosen)
         _erase(connection, reached, agent=agent, at=at)
-
-    _in_transaction(journal, run)
     return reached
 
 
 def wipe(journal: SqliteJournal) -> None:
     """Wipe the bytes of erased bodies from the journal's file and its write-ahead log. Raises as `compact`."""
-    with journal.explained():
-        connection = connect(journal.path)
-    try:
-        compact(journal, connection, done=DONE)
-    finally:
-        connection.close()
+    compact(journal, done=DONE)
 
 
 def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Chosen) -> list[str]:
@@ -157,22 +148,12 @@ class _ArchivedHits:
         if segment not in self._found:
             needle = self._needle or ""
             self._found[segment] = {
-                each: needle in encode(body)
-                for each, body in self._segments.bodies(segment)
+                archived_id: needle in encode(body)
+                for archived_id, body in self._segments.bodies(segment)
                 if not self._project or body.get("project", "") == self._project
             }
         in_body = self._found[segment].get(event_id)
         return in_body is not None and (in_body or str(self._needle) in session)
-
-
-def _in_transaction(journal: SqliteJournal, run: Callable[[sqlite3.Connection], None]) -> None:
-    with journal.explained():
-        connection = connect(journal.path)
-    try:
-        with journal.explained(), transaction(connection):
-            run(connection)
-    finally:
-        connection.close()
 
 
 def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int) -> None:

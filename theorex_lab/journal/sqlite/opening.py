@@ -11,6 +11,7 @@ import threading
 from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.journal.files import sync_folder
 from theorex_lab.journal.private import make_file, make_folder
 from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES, WAYS_OUT, damaged, explained, log_size
 
@@ -127,14 +128,3 @@ def fill(draft: str, schema: str) -> None:
         connection.executescript(f"BEGIN; {schema} COMMIT;")
     finally:
         connection.close()
-
-
-def sync_folder(folder: str) -> None:
-    """Make what was linked or renamed in a folder durable, where the system can open a folder."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder or ".", os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from theorex_lab.journal.files import exclusive, sync_folder, write_atomically
 from theorex_lab.journal.private import FOLDER_MODE, make_file
 from theorex_lab.journal.sqlite.connection import explained
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, UNFINISHED_FILE, VIEWS_FOLDER, fill
-from theorex_lab.journal.sqlite.store import SCHEMA
+from theorex_lab.journal.sqlite.store import INSERT, SCHEMA
 
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.
@@ -24,7 +24,6 @@ _DEPENDENT = (
     DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md",
     "contexts",
 )  # fmt: skip
-INSERT = "INSERT INTO events (seq, id, at, agent, session, kind, lineage, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @contextmanager
@@ -58,8 +57,7 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
     make_file(str(path))
     with explained(str(path)):
         fill(str(path), SCHEMA)
-        connection = sqlite3.connect(path, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN")
             for row in rows:
@@ -69,8 +67,6 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
                     if row[7].startswith('{"erased":'):
                         connection.execute("UPDATE events SET body = ?, crc = ? WHERE id = ?", [row[7], row[8], row[1]])
             connection.execute("COMMIT")
-        finally:
-            connection.close()
 
 
 def put_in_place(home: Path, drafts: Path, aside: str) -> Path:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
-from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
+from theorex_lab.journal.event import RAW_KINDS, Event, new_event, segment_of
 from theorex_lab.journal.private import FOLDER_MODE
-from theorex_lab.journal.segments import ARCHIVE_FOLDER, Archived, body_hash, write_segment
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, write_segment
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, log_size
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
 from theorex_lab.journal.sqlite.pages import Pages, Row
-from theorex_lab.journal.sqlite.replace import INSERT, make_database, put_in_place, replacing
-from theorex_lab.journal.sqlite.store import SqliteJournal, checksum
+from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
+from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 _CHUNK_BYTES = 1 << 16
 _KEEPER = "theorex"  # the agent of the events that a salvage writes
@@ -79,7 +79,7 @@ class _SoundSegments:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._segments: dict[str, dict[str, Archived]] = {}
+        self._segments: dict[str, dict[str, Event]] = {}
 
     def without_lost(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows, without those that stand for a body which cannot be read."""
@@ -102,7 +102,7 @@ class _SoundSegments:
         return event is not None and body_hash(event.body) == stub["sha256"]
 
 
-def _readable(path: Path) -> Iterator[Archived]:
+def _readable(path: Path) -> Iterator[Event]:
     """The events of a segment up to where it is damaged; none of one that is gone."""
     unpacker, text = zlib.decompressobj(wbits=31), b""
     try:
@@ -113,7 +113,7 @@ def _readable(path: Path) -> Iterator[Archived]:
         pass  # what came before counts
     for line in text.splitlines():
         try:
-            yield Archived(**json.loads(line))
+            yield Event(**json.loads(line))
         except (ValueError, TypeError):
             continue
 
@@ -135,14 +135,8 @@ def _note_losses(
         connection.execute("BEGIN")
         for first, end in gaps:
             for seq in range(first, end + 1):
-                _put(connection, seq, new_event("lost", {}, agent=_KEEPER, at=at))
+                insert(connection, new_event("lost", {}, agent=_KEEPER, at=at), seq)
         body = {"events": kept, "lost": [list(gap) for gap in gaps], **details}
-        _put(connection, max(expected - 1, last) + 1, new_event("salvaged", body, agent=_KEEPER, at=at))
+        insert(connection, new_event("salvaged", body, agent=_KEEPER, at=at), max(expected - 1, last) + 1)
         connection.execute("COMMIT")
     return kept, gaps
-
-
-def _put(connection: sqlite3.Connection, seq: int, event: Event) -> None:
-    body, lineage = encode(event.body), "[]"
-    fields = (event.id, event.at, event.agent, event.session, event.kind, lineage, body)
-    connection.execute(INSERT, (seq, *fields, checksum(*fields)))

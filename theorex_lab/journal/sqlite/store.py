@@ -42,7 +42,7 @@ SCHEMA_VERSION = 1
 _PAGE_ROWS = 5_000
 
 # An update may only replace a body by its erased form, which takes the session along, or a whole one by its archived
-# form; everything else about an event stands for ever.
+# form; nothing else about an event ever changes.
 CHANGE_TRIGGER = """
 CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
 WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.at IS NOT OLD.at OR NEW.agent IS NOT OLD.agent
@@ -76,8 +76,8 @@ PRAGMA user_version = {SCHEMA_VERSION};
 """
 # Whether a body is an erased one is seen at its start, so that a long one is not parsed to know.
 IS_ERASED = """substr(body, 1, 11) = '{"erased":1'"""
-_INSERT = "INSERT INTO events (id, at, agent, session, kind, lineage, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
+INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def checksum(*fields: object) -> int:
@@ -314,7 +314,7 @@ class SqliteJournal(Journal):
         if _identity(self._file) != self._identity or (log and not os.path.exists(f"{self._file}-wal")):
             raise StorageError(
                 f"{self._file} was removed or replaced while it was open here; nothing more is kept in it. Open the home "
-                "anew"
+                "again"
             )
 
     def explained(self) -> AbstractContextManager[None]:
@@ -380,10 +380,10 @@ def _identity(path: str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def insert(connection: sqlite3.Connection, event: Event) -> int:
-    """Insert one event inside the caller's transaction and return its seq. Raises InvalidInput for a bad body."""
-    body = encode(event.body)
-    lineage = encode(list(event.lineage))
-    crc = checksum(event.id, event.at, event.agent, event.session, event.kind, lineage, body)
-    row = (event.id, event.at, event.agent, event.session, event.kind, lineage, body, crc)
-    return int(connection.execute(_INSERT, row).lastrowid or 0)
+def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
+    """Insert one event inside the caller's transaction, as the next or at `seq`; returns its seq.
+
+    Raises InvalidInput for a bad body.
+    """
+    fields = (*event[1:6], encode(list(event.lineage)), encode(event.body))
+    return int(connection.execute(INSERT, (seq, *fields, checksum(*fields))).lastrowid or 0)

@@ -59,7 +59,7 @@ def lost_commits(path: str) -> str:
         committed = after[-1] if len(after) > 1 else 0
     if committed <= sound:
         return ""
-    return f"{path}-wal holds commits up to frame {committed}, of which frame {sound + 1} is damaged"
+    return f"{path}-wal holds commits up to frame {committed}, and frame {sound + 1} of them is damaged"
 
 
 def current_frames(log: bytes) -> Iterator[Frame]:
