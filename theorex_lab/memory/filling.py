@@ -23,7 +23,7 @@ SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
 HEARSAY_PART, HEARSAY_LINES = 4, 5
 LINE_CHARACTERS = 300
 _READ_CHARACTERS = 20 * LINE_CHARACTERS  # much of it may be white space
-_BYTES_PER_TOKEN = 4
+BYTES_PER_TOKEN = 4
 _LIST_BYTES = len("- \n")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -34,7 +34,7 @@ def count_tokens(text: str) -> int:
     >>> count_tokens("four letters")
     3
     """
-    return -(-len(text.encode()) // _BYTES_PER_TOKEN)
+    return -(-len(text.encode()) // BYTES_PER_TOKEN)
 
 
 def price_of(text_bytes: Size) -> Size:
@@ -43,7 +43,7 @@ def price_of(text_bytes: Size) -> Size:
     >>> price_of(len("four letters"))
     4
     """
-    return -(-(text_bytes + _LIST_BYTES) // _BYTES_PER_TOKEN)
+    return -(-(text_bytes + _LIST_BYTES) // BYTES_PER_TOKEN)
 
 
 def age_in_words(days: float) -> str:

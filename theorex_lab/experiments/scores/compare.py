@@ -183,6 +183,11 @@ class Comparison:
                         cell.setdefault(trial.log, {})[given.unit] = value
         return found
 
+    @property
+    def cells(self) -> list[Cell]:
+        """What was scored, as (design, mode, budget, score)."""
+        return list(self._values)
+
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Columns log, design, mode, budget, score, value, low, high, n."""
