@@ -4,7 +4,7 @@ import click
 
 from theorex_lab.config_record import Record, tunable
 from theorex_lab.console import command, emit, open_lab
-from theorex_lab.design import AuditPart, Design, Face, ItemKind, ItemText, Run, Section, Step, Tool
+from theorex_lab.design import AuditPart, Design, EventsPart, Face, ItemKind, ItemText, Run, Section, Step, Tool
 from theorex_lab.exchange.event_lines import event_lines
 from theorex_lab.memory.context import marked_up
 from theorex_lab.memory.observation import TRUST
@@ -47,6 +47,7 @@ def list_notes():
 
 NOTES = Design(
     "notes", face=Notes, kinds={"note": 1, "note_slept": 1}, settings=NoteSettings,
+    events=EventsPart(members=frozenset(("entity", "note"))),
     items=(ItemKind("note", {"note": lambda each: [ItemText(each.body["entity"], each.body["text"])]},
                     hides={"note": lambda each: [each.body["entity"]]}, sleeps={"note_slept": lambda each: [each.body["entity"]]}),),
     sections=(Section(lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}),),

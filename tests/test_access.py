@@ -7,7 +7,6 @@ import json
 import subprocess
 import tracemalloc
 from pathlib import Path
-from types import SimpleNamespace
 
 import matplotlib
 
@@ -21,13 +20,12 @@ from hypothesis import strategies as st
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.experiments.scores.access import (
+    Access,
     Commit,
-    Row,
     Tuning,
     from_csv,
     from_git,
     from_git_touches,
-    from_journal,
     from_jsonl,
     git_commits,
     load_log,
@@ -143,15 +141,6 @@ def test_commits_given_by_hand() -> None:
     assert accesses(log) == [(5, "a/b", 0, False), (5, "c", 0, True)]
 
 
-def test_journal_observations_become_events() -> None:
-    def event(kind: str, at: int, *concepts: int) -> SimpleNamespace:
-        return SimpleNamespace(at=at, kind=kind, body={"concepts": [[c, f"label {c}", "surface", 1] for c in concepts]})
-
-    log = from_journal([event("observation", 9, 1, 2), event("outcome", 3, 7), event("observation", 4, 2)])
-    assert log.items == ("2", "1")
-    assert log.event.tolist() == [0, 1, 1]
-
-
 def test_rows_of_one_event_share_its_earliest_time_and_touch_an_item_once() -> None:
     log = AccessLog.of([(7, "a", "e", False), (5, "b", "e", False), (6, "c", None, False), (8, "a", "e", True)])
     assert accesses(AccessLog.of([])) == []
@@ -161,7 +150,7 @@ def test_rows_of_one_event_share_its_earliest_time_and_touch_an_item_once() -> N
 
 
 def fit_of(law: str, **params: float) -> Fit:
-    scores = {law: LawScore(0.5, 0.6, 0.4, 0.55), "recency": LawScore(0.4, 0.5, 0.3, 0.45)}
+    scores = {law: LawScore(0.5, 0.4, 0.55, 0.6), "recency": LawScore(0.4, 0.3, 0.45, 0.5)}
     return Fit(law, law, params, scores, n_train=20, n_scored=10, horizon_days=3.0)
 
 
@@ -199,7 +188,7 @@ def test_tune_fits_a_log() -> None:
     assert tuning.law.params == tuning.fit.params
 
 
-def by_hand(rows: list[Row]) -> list[tuple[int, str, int, bool]]:
+def by_hand(rows: list[Access]) -> list[tuple[int, str, int, bool]]:
     """What `AccessLog.of` makes of rows: time, item, event and whether deleted."""
     events: dict[object, tuple[list[int], dict[str, bool]]] = {}
     for number, (time, item, event, deleted) in enumerate(rows):
@@ -223,7 +212,7 @@ def by_hand(rows: list[Row]) -> list[tuple[int, str, int, bool]]:
         max_size=30,
     )
 )  # fmt: skip
-def test_rows_in_any_order_become_events_in_order(rows: list[Row]) -> None:
+def test_rows_in_any_order_become_events_in_order(rows: list[Access]) -> None:
     log = AccessLog.of(iter(rows), group_of=str.upper)
     expected = by_hand(rows)
     found = zip(

@@ -151,7 +151,7 @@ def test_no_answer_is_no_evidence_and_no_lesson(tmp_path: Path, reply: Any) -> N
             assert lab.trace("silent").unavailable
             assert lab.trace("silent").success is False
             assert (attempts(lab), statistics(lab)) == ([], [(0, 1)])
-            assert lab.matrix().rows() == []
+            assert lab.matrix().to_dict() == []
             found = lab.outcomes.record_of_trace("silent", "no answer from the model", success=False)
             assert lab.outcomes.queue() == lab.outcomes.queue(again=True) == []
             assert lab.review_failures(reviewer="heuristic") == []

@@ -48,7 +48,7 @@ def test_imported_runs_route_only_where_they_are_trusted(tmp_path: Path, trust_o
         assert (shown is not None) is not trust_own
         assert shown is None or (shown.n, shown.success_rate) == (5, 1.0)
         assert len(calls(lab.views)) == (5 if trust_own else 0), "the gate learns from no others"
-        assert lab.trace_stats().rows()[0]["n"] == 5
+        assert lab.trace_stats().to_dict()[0]["n"] == 5
         assert lab.verify().ok
 
 

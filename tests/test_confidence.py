@@ -121,7 +121,7 @@ def test_frame_rows_and_html() -> None:
     ]  # fmt: skip
     assert list(found.frame.columns) == names == list(Cell._fields)
     assert list(MatrixResult([]).frame.columns) == names
-    rows = json.loads(json.dumps(found.rows(), allow_nan=False))
+    rows = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert [row["query_type"] for row in rows] == ["code", "math"]
     assert (rows[1]["score"], rows[1]["latency_ms"], rows[1]["usable"]) == (None, None, False)
     assert found.frame["score"].isna().tolist() == [False, True]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.replay.event_log import EventLog, memory_at
-from theorex_lab.experiments.scores.access_log import AccessLog, replay
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.memory.counts import Counts
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS
 
@@ -43,7 +43,7 @@ def test_the_axon_and_both_logs_count_alike(tmp_path: Path) -> None:
     texts = [(NOW + n * 11 * DAY // 7, [f"item {k}" for k in rng.permutation(6)[: 1 + n % 3]]) for n in range(40)]
     rows = [(at, name, at, False) for at, names in texts for name in names]
     last = NOW + 70 * DAY
-    seen, _ = replay(AccessLog.of([*rows, (last, "item 0", None, False)]), [40])
+    seen, _ = LogReplay(AccessLog.of([*rows, (last, "item 0", None, False)])).snapshots([40])
     moment, _ = memory_at(EventLog.of(AccessLog.of(rows)), last)
     with Lab(tmp_path, clock=FixedClock(last)) as lab:
         lab.journal.append([observation("text", labels=names, at=at) for at, names in texts])

@@ -12,24 +12,19 @@ import subprocess
 import sys
 import tarfile
 import threading
-import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.experiments.data import dataset_files, datasets, sources
 from theorex_lab.experiments.data.dataset_files import Content, DataFile, DatasetInfo, members_of, read_files
-from theorex_lab.experiments.data.datasets import DATASETS, LicenceNotice
-from theorex_lab.experiments.data.parsing import conversations, graphs, pairs, runs, touches
-from theorex_lab.experiments.scores.access import from_git_touches
+from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.parsing import runs
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
@@ -54,7 +49,6 @@ FAKE = DatasetInfo(
     repository="owner/repo",
     commit="c" * 40,
     licence="none",
-    commercial_use=True,
     files=(
         DataFile("plain.txt", "data/A&B/plain text.txt", hashlib.sha256(TEXT).hexdigest()),
         DataFile("packed.tar", "data/runs", hashlib.sha256(LISTED.encode()).hexdigest(), tuple(MEMBERS)),
@@ -166,20 +160,6 @@ def test_damaged_cache_is_renewed(server: Server, cache: Path) -> None:
     assert (cache / "fake" / "plain.txt").read_bytes() == TEXT
 
 
-def test_a_check_is_remembered_until_the_file_changes(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checked: list[str] = []
-    check = dataset_files._check
-    monkeypatch.setattr(
-        dataset_files, "_check", lambda content, file: (checked.append(file.name), check(content, file))
-    )
-    read_files(FAKE)
-    read_files(FAKE)
-    assert checked == ["plain.txt", "packed.tar"]
-    os.utime(own / "plain.txt", ns=(1, 1))
-    read_files(FAKE)
-    assert checked == ["plain.txt", "packed.tar", "plain.txt"]
-
-
 def test_import_loads_no_downloader_and_no_tables() -> None:
     code = "import sys, theorex_lab.experiments.data.datasets; print({'pooch', 'requests', 'pandas', 'yaml'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -200,12 +180,9 @@ def test_table_is_complete() -> None:
         assert info.counts
         for file in info.files:
             assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
-            assert bool(file.path) != bool(file.derived_by)
+            assert file.path
             assert file.name.endswith(".tar") == bool(file.members)
-    assert {name for name, info in DATASETS.items() if not info.commercial_use} == {"locomo", "sick", "stsb"}
-    assert sorted(f"fetch_{name}" for name in DATASETS) == [
-        each for each in datasets.__all__ if each.startswith("fetch")
-    ]
+    assert {f"fetch_{name}" for name in DATASETS} == {name for name in vars(datasets) if name.startswith("fetch")}
 
 
 def test_address_of_a_member() -> None:
@@ -218,72 +195,14 @@ def test_address_of_a_member() -> None:
 
 def test_describe() -> None:
     table = datasets.describe().set_index("name")
-    assert list(table.columns) == ["licence", "commercial_use", "repository", "commit", "files", "derived", "counts"]
+    assert list(table.columns) == ["repository", "commit", "licence", "files", "counts"]
     assert len(table) == len(DATASETS)
     assert table.loc["routellm", "files"] == 60
-    assert table.index[table.derived].tolist() == ["git_touches_helm", "git_touches_pfr"]
+    assert table.loc["routellm", "repository"] == "https://github.com/lm-sys/RouteLLM"
 
 
 def test_load_simulated_team_is_the_packaged_file() -> None:
     assert datasets.load_simulated_team() == sources.load(sources.packaged("simulated_team.jsonl.gz"))
-
-
-def test_licence_notice_once_and_at_the_caller(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = b"A cat.,A dog.,1.5\n"
-    file = DataFile("stsb-en-dev.csv", "x.csv", hashlib.sha256(data).hexdigest())
-    monkeypatch.setitem(DATASETS, "stsb", replace(DATASETS["stsb"], files=(file,)))
-    monkeypatch.setattr(datasets, "_noticed", set())
-    (own.parent / "stsb").mkdir()
-    (own.parent / "stsb" / file.name).write_bytes(data)
-    with pytest.warns(LicenceNotice, match="stsb: .*research use") as caught:
-        table = datasets.fetch_stsb()
-    assert [Path(each.filename) for each in caught] == [Path(__file__)]
-    assert table.attrs == {"dataset": "stsb", "licence": DATASETS["stsb"].licence}
-    assert datasets.fetch_stsb().equals(table)
-
-
-LOCOMO = b"""[{"sample_id": "conv-1", "conversation": {"speaker_a": "Ann", "speaker_b": "Bob",
-"session_2_date_time": "12:09 am on 13 September, 2023", "session_2": [{"speaker": "Bob", "dia_id": "D2:1", "text": "Hm"}],
-"session_1_date_time": "1:56 pm on 8 May, 2023", "session_3_date_time": "no session",
-"session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "Hi", "blip_caption": "a dog"}]},
-"qa": [{"question": "When?", "answer": 2022, "evidence": ["D1:1", "D8:6; D9:17"], "category": 2}]}]"""
-AUDIT = b"""[{"question_id": "locomo_0_qa0", "error_type": "X", "correct_evidence": ["D2:1"], "correct_answer": "2021",
-"reasoning": "so"}]"""
-
-
-def test_locomo_sessions_in_order_times_and_evidence() -> None:
-    files = {"locomo10.json": Content("a", LOCOMO), "locomo_audit_errors.json": Content("b", AUDIT)}
-    found = conversations.locomo(files, "NC")
-    (talk,) = found.conversations
-    assert [(turn.id, to_iso(turn.at), turn.image_caption) for turn in talk.turns] == [
-        ("D1:1", "2023-05-08T13:56:00.000000Z", "a dog"),
-        ("D2:1", "2023-09-13T00:09:00.000000Z", None),
-    ]
-    (question,) = talk.questions
-    assert (question.answer, question.category) == ("2022", "temporal")
-    assert (question.evidence, question.unresolved) == (("D1:1",), ("D8:6; D9:17",))
-    assert found.audit.correct_evidence.tolist() == [("D2:1",)]
-
-
-def test_blueprint_proofs_comments_and_owners() -> None:
-    text = rb"""\begin{lemma}[A title]\label{a}\uses{b, eq}\lean{A.b, A.c}\leanok x \end{lemma}
-\begin{proof}\uses{b} % \uses{nowhere}
-because \end{proof}
-\begin{definition}\label{b} 10\% \label{eq}\end{definition}"""
-    found = graphs.blueprint({"c.tex": Content("c.tex", text)}, "L")
-    lemma, definition = found.nodes
-    assert (lemma.title, lemma.uses, lemma.proof_uses) == ("A title", ("b", "eq"), ("b",))
-    assert (lemma.lean, lemma.formalised, definition.formalised) == (("A.b", "A.c"), True, False)
-    assert "10\\%" in definition.statement
-    assert found.owner == {"a": 0, "b": 1, "eq": 1}
-
-
-def test_metamath_scopes_and_uses() -> None:
-    text = rb"""$c |- $. wa $a wff ( a ) $. ${ x.1 $e |- a $. $( An axiom
- of two lines. $) ax $a |- b $. $} ${ y.1 $e |- d $. th $p |- c $= ( wa y.1 ax ) ABC $. $}"""
-    axiom, theorem = graphs.metamath(Content("q.mm", text), "L").assertions
-    assert axiom == graphs.Assertion("ax", True, "b", ("a",), "An axiom of two lines.", ())
-    assert theorem == graphs.Assertion("th", False, "c", ("d",), "", ("ax",))
 
 
 def test_reflections_belong_to_the_trial_they_were_written_after() -> None:
@@ -299,53 +218,6 @@ def test_reflections_belong_to_the_trial_they_were_written_after() -> None:
     found = runs.reflexion(members | {base: Content(base, trial(success=False))}, "L")
     assert found.reflections == (runs.Reflection(0, 0, "one"), runs.Reflection(0, 1, "two"))
     assert found.success.tolist() == [[False], [False], [True]]
-
-
-def test_sick_reads_quotes_and_both_line_ends_as_they_are() -> None:
-    head = "\t".join(pairs.SICK_COLUMNS)
-    text = f'{head}\r\n7\tA "cat\tA dog\t3.5\tNEUTRAL\r\n'.encode()
-    assert pairs.sick({"test": Content("t", text)}).values.tolist() == [["test", 7, 'A "cat', "A dog", 3.5, "NEUTRAL"]]
-
-
-def counts_of_touches(found: touches.GitTouches) -> dict[str, float]:
-    statuses = Counter(status for commit in found.commits for status, _ in commit.files)
-    span = found.commits[-1].at - found.commits[0].at
-    return {
-        "commits": len(found.commits),
-        "touches": sum(statuses.values()),
-        "paths": len(found.log.items),
-        "days": round(span / MICROSECONDS_PER_DAY),
-        "added": statuses["A"],
-        "modified": statuses["M"],
-        "deleted": statuses["D"],
-    }
-
-
-def counts_of_locomo(found: conversations.Locomo) -> dict[str, float]:
-    questions = [question for talk in found.conversations for question in talk.questions]
-    turns = [(talk.id, turn) for talk in found.conversations for turn in talk.turns]
-    by_category = {"single-hop": 841, "multi-hop": 282, "temporal": 321, "open-domain": 96, "adversarial": 446}
-    assert Counter(question.category for question in questions) == by_category
-    assert sum(len(question.unresolved) for question in questions) == 9
-    return {
-        "conversations": len(found.conversations),
-        "sessions": len({(talk, turn.session) for talk, turn in turns}),
-        "turns": len(turns),
-        "questions": len(questions),
-        "with_evidence": sum(bool(question.evidence) for question in questions),
-        "audit_notes": len(found.audit),
-    }
-
-
-def counts_of_qmsum(found: conversations.Qmsum) -> dict[str, float]:
-    queries = [query for meeting in found.meetings for query in meeting.queries]
-    return {
-        "meetings": len(found.meetings),
-        "turns": sum(len(meeting.turns) for meeting in found.meetings),
-        "queries": len(queries),
-        "spans": sum(len(query.spans) for query in queries),
-        "general_queries": sum(len(meeting.general_queries) for meeting in found.meetings),
-    }
 
 
 def counts_of_llmrouter(found: Any) -> dict[str, float]:
@@ -375,15 +247,6 @@ def counts_of_routellm(table: Any) -> dict[str, float]:
         "gsm8k_weak_correct": gsm8k.weak_correct.sum(),
         "gsm8k_strong_correct": gsm8k.strong_correct.sum(),
     }
-
-
-def counts_of_aider(table: Any) -> dict[str, float]:
-    polyglot = table[table.board == "polyglot"]
-    assert polyglot.test_cases.median() == 225
-    assert polyglot.pass_rate_2.between(0, 100).all()
-    assert polyglot.seconds_per_case.notna().all()
-    assert (polyglot.total_cost_usd > 0).sum() == 51
-    return dict(table.board.value_counts())
 
 
 def counts_of_taubench(found: runs.TauBench) -> dict[str, float]:
@@ -416,22 +279,8 @@ def test_a_step_without_a_name_is_of_its_role() -> None:
 
 def counts_of_reflexion(found: runs.Reflexion) -> dict[str, float]:
     assert found.success.sum(axis=1).tolist() == [
-        84,
-        103,
-        111,
-        113,
-        117,
-        118,
-        123,
-        126,
-        128,
-        129,
-        130,
-        130,
-        131,
-        133,
-        134,
-    ]
+        84, 103, 111, 113, 117, 118, 123, 126, 128, 129, 130, 130, 131, 133, 134,
+    ]  # fmt: skip
     assert found.base_success.sum(axis=1).tolist() == [84, 94, 97, 98, 100, 101, 101]
     assert not any(found.success[each.after_trial, each.environment] for each in found.reflections)
     return {
@@ -442,112 +291,18 @@ def counts_of_reflexion(found: runs.Reflexion) -> dict[str, float]:
     }
 
 
-def counts_of_sick(table: Any) -> dict[str, float]:
-    return dict(table.split.value_counts()) | {"contradictions": (table.judgement == "CONTRADICTION").sum()}
-
-
-def counts_of_fever(table: Any) -> dict[str, float]:
-    return {
-        "pairs": len(table),
-        "refuted": table.refuted.sum(),
-        "claims": table.claim.nunique(),
-        "evidence_sentences": table.evidence.nunique(),
-    }
-
-
-def closure_size(n_laws: int, implications: np.ndarray[Any, Any]) -> int:
-    """Pairs (law, what follows from it), itself included, by sets of bits over the condensed graph."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(n_laws))
-    graph.add_edges_from(implications.tolist())
-    graph.add_edges_from((law, 0) for law in range(n_laws))
-    condensed = nx.condensation(graph)
-    reached: dict[int, int] = {}
-    total = 0
-    for component in reversed(list(nx.topological_sort(condensed))):
-        members = condensed.nodes[component]["members"]
-        bits = sum(1 << law for law in members)
-        for below in condensed.successors(component):
-            bits |= reached[below]
-        reached[component] = bits
-        total += len(members) * bits.bit_count()
-    return total
-
-
-def counts_of_theories(found: graphs.EquationalTheories) -> dict[str, float]:
-    assert found.laws[3] == "x = x ◇ y"
-    assert found.duals[0].tolist() == [3, 4]
-    return {
-        "laws": len(found.laws),
-        "implications": len(found.implications),
-        "facts": len(found.facts),
-        "duals": len(found.duals),
-        "closure": closure_size(len(found.laws), found.implications),
-    }
-
-
-def counts_of_blueprint(found: graphs.Blueprint) -> dict[str, float]:
-    kinds = {"lemma": 145, "definition": 30, "corollary": 18, "theorem": 15, "proposition": 10}
-    assert Counter(node.kind for node in found.nodes) == kinds
-    return {
-        "files": len(DATASETS["pfr_blueprint"].files[0].members),
-        "nodes": len(found.nodes),
-        "labels_of_nodes": len(found.owner),
-        "uses": sum(len(node.uses) + len(node.proof_uses) for node in found.nodes),
-    }
-
-
-def counts_of_metamath(found: graphs.Metamath) -> dict[str, float]:
-    theorems = [each for each in found.assertions if not each.axiom]
-    used = {label for each in theorems for label in each.uses}
-    assert all(each.comment for each in theorems)
-    return {
-        "theorems": len(theorems),
-        "axioms": len(found.assertions) - len(theorems),
-        "uses": sum(len(each.uses) for each in theorems),
-        "never_used": sum(each.label not in used for each in theorems),
-    }
-
-
 COUNTS: dict[str, Callable[[Any], dict[str, float]]] = {
-    "git_touches_helm": counts_of_touches,
-    "git_touches_pfr": counts_of_touches,
-    "locomo": counts_of_locomo,
-    "qmsum": counts_of_qmsum,
     "llmrouter": counts_of_llmrouter,
     "routellm": counts_of_routellm,
-    "aider_leaderboards": counts_of_aider,
     "taubench_airline": counts_of_taubench,
     "whoandwhen": counts_of_whoandwhen,
     "reflexion_alfworld": counts_of_reflexion,
-    "stsb": lambda table: {"pairs": len(table), "similar": (table.similarity >= 4).sum()},
-    "sick": counts_of_sick,
-    "fever_symmetric": counts_of_fever,
-    "equational_theories": counts_of_theories,
-    "pfr_blueprint": counts_of_blueprint,
-    "metamath_ql": counts_of_metamath,
 }
 
 
 @needs_data
 @pytest.mark.parametrize("name", DATASETS)
 def test_counts_are_those_published(name: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LicenceNotice)
-        found = getattr(datasets, f"fetch_{name}")()
+    found = getattr(datasets, f"fetch_{name}")()
     assert COUNTS[name](found) == DATASETS[name].counts
     assert DATASETS[name].licence == (found.attrs["licence"] if hasattr(found, "attrs") else found.licence)
-
-
-@needs_data
-def test_touches_give_the_log_that_the_general_reader_gives() -> None:
-    """Up to the order of commits of one second, where the one further down in the file is the older."""
-    ours = datasets.fetch_git_touches_pfr().log
-    theirs = from_git_touches(read_files(DATASETS["git_touches_pfr"])["touches.log"].place)
-    rows = [
-        sorted(zip(log.time.tolist(), (log.items[item] for item in log.item), log.deleted.tolist(), strict=True))
-        for log in (ours, theirs)
-    ]
-    assert rows[0] == rows[1]
-    assert ours.n_events == theirs.n_events
-    assert ours.group is not None

@@ -16,6 +16,7 @@ import notes_design
 import pytest
 from conftest import NOW
 
+import theorex_lab
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
 from theorex_lab.clock import MICROSECONDS_PER_DAY as DAY
 from theorex_lab.clock import to_iso
@@ -23,6 +24,7 @@ from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
 from theorex_lab.experiments.replay.drive import Driven, drive
+from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event, register_kinds
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.projects import known_projects
@@ -137,6 +139,74 @@ def test_a_broken_line_is_named_and_left_out(
     (report,) = lab.import_files(file)
     assert (report.imported, len(report.problems)) == (0, 1)
     assert reason in report.problems[0]
+
+
+def test_a_redacted_journal_of_it_is_still_read(opened: Callable[..., Lab], tmp_path: Path) -> None:
+    lab, other = opened(days=-100), opened("other")
+    lab.design("notes").write("cache", "The cache lives for an hour")
+    lab.clock.advance(days=100)
+    lab.nightly()
+    lab.export_events(tmp_path / "all.jsonl", redact_seed="a seed")
+    other.import_events(tmp_path / "all.jsonl", trust_own=True)
+    (note,) = other.journal.tail(0, kinds=["note"])
+    (slept,) = other.journal.tail(0, kinds=["note_slept"])
+    assert note.body.keys() == {"v", "entity", "text", "source"}
+    assert "cache" not in str(note.body)
+    assert (slept.body["note"], slept.body["entity"]) == (note.id, note.body["entity"])
+    assert (other.status()["notes"], other.verify().ok) == (1, True)
+
+
+def _a_line(file: Path, **more: Any) -> str:
+    drawn = "00000000-0000-7000-8000-000000000000"
+    line = {"id": drawn, "at": NOW, "agent": "sage", "kind": "note", "body": {"entity": "cache", "text": "It lives"}}
+    file.write_text(json.dumps(line | more) + "\n")
+    return drawn
+
+
+def test_a_strangers_line_takes_no_id_of_a_step_no_later_time_and_no_room(
+    opened: Callable[..., Lab], tmp_path: Path
+) -> None:
+    lab, own, file = opened(), opened("own"), tmp_path / "notes.jsonl"
+    step = derived_event_id("a step", 7)
+    drawn = _a_line(file)
+    lab.import_files(file)
+    _a_line(file, id=step, lineage=[drawn, step], at=NOW + DAY)
+    for home, trust_own in ((lab, False), (own, True)):
+        assert [report.imported for report in home.import_files(file, trust_own=trust_own)] == [1]
+    (kept,), (_, heard) = own.journal.tail(0), lab.journal.tail(0)
+    assert (kept.id, kept.lineage, kept.at) == (step, (drawn, step), NOW + DAY)
+    assert heard.id not in (drawn, step)
+    assert heard.lineage == (drawn, heard.id)
+    assert heard.at <= NOW + 5 * 60_000_000
+    assert [report.skipped for report in lab.import_files(file)] == [1], "importing twice imports once"
+    _a_line(file, body={"text": "x" * (4 * lab.settings.max_text_bytes + 1)})
+    (report,) = lab.import_files(file)
+    assert (report.imported, "larger than four texts" in report.problems[0]) == (0, True)
+
+
+def test_half_a_body_of_an_older_version_is_named_and_left_out(opened: Callable[..., Lab], tmp_path: Path) -> None:
+    lab, file = opened(), tmp_path / "notes.jsonl"
+    _a_line(file, body={"v": "x"})
+    (report,) = lab.import_files(file)
+    assert "cannot be read as version 1" in report.problems[0]
+
+
+def test_no_room_below_the_designs_names_a_kind_of_theirs() -> None:
+    rooms = "journal text search memory routing dispatch evolution exchange console".split()
+    sources = [file for room in rooms for file in (Path(theorex_lab.__file__).parent / room).rglob("*.py")]
+    kinds = {kind for design in installed() for kind in design.kinds} - {"graduated"}  # also a type of observations
+    named = {(file.name, kind) for file in sources for kind in kinds if f'"{kind}"' in file.read_text(encoding="utf-8")}
+    assert named == set()
+
+
+def test_the_help_asks_only_other_packages_for_commands() -> None:
+    assert [design.name for design in installed() if design.commands is not None] == []
+    assert "theorex_lab.designs.theorex.design" not in _modules_of("--help")
+
+
+def _modules_of(*words: str) -> str:
+    command = [sys.executable, "-X", "importtime", "-m", "theorex_lab", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
 def test_it_is_erased_and_verified(opened: Callable[..., Lab]) -> None:

@@ -31,7 +31,7 @@ from theorex_lab.journal.sqlite import store as sqlite
 from theorex_lab.journal.sqlite.connection import connect
 from theorex_lab.journal.sqlite.erase import erase, select
 from theorex_lab.journal.sqlite.store import SqliteJournal, checksum
-from theorex_lab.journal.view import Views, verify
+from theorex_lab.journal.view import verify
 from theorex_lab.memory import context_file
 from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -347,17 +347,17 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(tmp_path: Pat
 
 
 def test_what_is_erased_while_it_is_flushed_is_not_kept(tmp_path: Path, monkeypatch) -> None:
-    append = lifecycle._append_once
+    append = lifecycle.append_once
 
-    def late(views: Views, events: Sequence[Event]) -> bool:
+    def late(journal: object, events: Sequence[Event]) -> bool:
         with opened(tmp_path) as other:
             assert len(other.erase(match=SECRET)) == 1
-        return append(views, events)
+        return append(journal, events)
 
     with opened(tmp_path) as lab:
         lab.journal.append([tool_event(f"the {SECRET} gateway"), tool_event("the upload worker met a wall")])
         with monkeypatch.context() as patch:
-            patch.setattr(lifecycle, "_append_once", late)
+            patch.setattr(lifecycle, "append_once", late)
             assert lab.theorex.flush("s1") == (0, 0)
         assert holding(tmp_path, SECRET) == []
         assert lab.theorex.flush("s1") == (1, 0), "the rest is kept by the next"

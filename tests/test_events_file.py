@@ -354,8 +354,8 @@ def test_lines_without_a_header_are_hearsay(tmp_path: Path) -> None:
         ({"body": '{"v":1,"x":NaN}'}, "no number of JSON"),
         ({"body": '{"v":1,"text":"\\ud800"}'}, "cannot be stored"),
         ({"body": "[" * 100_000}, "not JSON"),
-        ({"body": '{"v":"x"}'}, "is none of the kind"),
-        ({"body": '{"v":0}'}, "is none of the kind"),
+        ({"body": '{"v":"x"}'}, "cannot be read as version"),
+        ({"body": '{"v":0}'}, "cannot be read as version"),
         ({"kind": "prompt", "body": '{"v":1,"archived":"../../x","sha256":"y"}'}, "lies in a segment"),
     ],
 )

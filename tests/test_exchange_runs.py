@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from conftest import NOW
 from test_exchange import contents, export, heard, home, runs, state, take
 
-from theorex_lab import InvalidInput, Lab
+from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.design import Design, EventsPart
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.moments import recent_moments, write_moment
@@ -19,6 +21,7 @@ from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.runs import file_name
+from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.memory.evidence import Evidence
 
@@ -100,6 +103,26 @@ def test_runs_come_back_the_same(worked: Path, tmp_path: Path) -> None:
         assert {event.body["source"] for event in lab.journal.tail(0, kinds=kinds)} == {"import"}
         flash = lab.views.get(Flash)
         assert flash.sessions_of("sage") == [], "imported tool events wait for no flush"
+
+
+@pytest.mark.usefixtures("forgets_kinds")
+def test_only_a_design_that_waits_for_tool_events_marks_those_of_runs(worked: Path, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def settled(captures: Sequence[Event]) -> list[Event]:
+        asked.append([event.body["trace_id"] for event in captures])
+        first = captures[0]
+        return [new_event("seen", {}, agent=first.agent, session=first.session, at=first.at)]
+
+    waits = Design("waits", kinds={"seen": 1}, events=EventsPart(settled=settled))
+    for name, designs, marks in (("none", [], 0), ("other", [Design("other")], 0), ("waits", [waits], 5)):
+        with Lab(tmp_path / name, clock=FixedClock(NOW), designs=designs) as lab:
+            for again in (False, True):
+                reports = {each.file: each for each in lab.import_files(worked, trust_own=True)}
+                assert reports["traces/*.json"].imported == (0 if again else 5)
+            kinds = [event.kind for event in lab.journal.tail(0)]
+            assert (kinds.count("seen"), kinds.count("flushed"), kinds.count("tool_used")) == (marks, 0, 10)
+    assert sorted(asked) == sorted([each, each] for each in ("second", "first", "run-7:A", "open", "lost"))
 
 
 def test_a_correction_still_speaks_of_the_answer_that_it_followed(tmp_path: Path) -> None:

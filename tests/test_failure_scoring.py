@@ -31,7 +31,6 @@ from theorex_lab.experiments.scores.failure_scoring import (
     mcnemar,
 )
 from theorex_lab.experiments.scores.failures import (
-    cross_validate,
     effect_of_fixes,
     fit_weights,
     half_of,
@@ -203,9 +202,6 @@ def test_weights_are_fitted_on_the_development_half_alone() -> None:
     assert 0 < len(development) < len(runs)
     assert fit_weights(runs) == fit_weights(development)
     assert fit_weights(runs)["made_up"] > 0.5
-    folded = cross_validate(runs, n_folds=3)
-    assert folded.n == len(development)
-    assert folded.frame["step_accuracy"].item() == 1
 
 
 def test_forecast_never_sees_the_trial_it_foretells() -> None:
@@ -247,21 +243,15 @@ def test_effect_counts_only_shared_failures() -> None:
     assert len(effect.frame) == 1
 
 
-def test_results_are_drawn_and_shown() -> None:
+def test_results_are_shown() -> None:
     results = [
         score_failures(few_runs(), half="all"),
         predict_trial(bench([[1, 0, 1, 1], [0, 0, 1, 0]] * 10)),
         effect_of_fixes(Reflexion(("a", "b"), np.array([[0, 0], [1, 0]], bool), np.zeros((2, 2), bool), (), "none")),
     ]
-    import matplotlib.pyplot as plt
-
     for result in results:
-        axes = result.plot()
-        assert axes.get_title()
-        assert result.plot(axes) is axes
         assert "<table" in result._repr_html_()
         assert repr(result) in result._repr_html_().replace("&#x27;", "'").replace("&lt;", "<").replace("&gt;", ">")
-        plt.close(axes.figure)
 
 
 def test_halves_are_by_question() -> None:

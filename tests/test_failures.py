@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from hypothesis import strategies as st
 from theorex_lab import Lab
 from theorex_lab.dispatch.bus import End, Start, Tool
 from theorex_lab.dispatch.llm import Answer, Attempt, Completion
-from theorex_lab.evolution.cases import Case, Verdict, case_of, one_line
+from theorex_lab.evolution.cases import Case, Verdict, case_of
 from theorex_lab.evolution.model_review import ModelReviewer, read_reply, review_prompt
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.reviewers import HeuristicReviewer, RecordedReviewer, choose_reviewer
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.filling import count_tokens
+from theorex_lab.text.line import one_line
 
 FIX = "Clear the cache of the billing service before the deployment."
 GOOD = json.dumps({"score": 0.9, "fix_description": FIX, "decisive_step": 1, "failure_class": "wrong_plan"})
@@ -548,21 +550,31 @@ def test_the_first_balanced_object_that_can_be_used(reply: str, score: float, fi
     assert (review.score, review.fix_description, review.problem) == (score, fix, None)
 
 
+def controls(text: str) -> list[str]:
+    """What is shown on no line: control characters, halves of surrogate pairs and line breaks."""
+    return [each for each in text if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")]
+
+
 @given(st.text() | st.from_regex(r'(\{"score": ?[0-9.]*,? ?"fix_description": ?"[^"]*"?\}?){1,3}'))
 def test_any_reply_gives_a_review_or_a_problem(text: str) -> None:
     review = read_reply(text, "qwen", 2)
     assert (review.problem is None) == bool(review.fix_description)
     assert 0 <= review.score <= 1
-    assert review.fix_description.isprintable()
+    assert controls(review.fix_description) == []
     assert len(review.fix_description) <= 500
 
 
 @given(st.text(), st.integers(2, 60))
-def test_one_line_is_printable_and_short(text: str, limit: int) -> None:
+def test_one_line_has_no_control_characters_and_is_short(text: str, limit: int) -> None:
     line = one_line(text, limit)
     assert len(line) <= limit
-    assert line.isprintable()
+    assert controls(line) == []
     assert line == " ".join(line.split())
+
+
+def test_one_line_keeps_what_a_script_or_an_emoji_is_joined_by() -> None:
+    text = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f4bb"
+    assert one_line(f" {text}\n", 60) == text
 
 
 # The commands

@@ -121,16 +121,16 @@ def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Pa
         fill(lab)
         for step in [*STEPS][: [*STEPS].index(name)]:
             STEPS[step](lab)
-        append = lifecycle._append_once
+        append = lifecycle.append_once
         results: list[object] = []
 
-        def late(views: object, events: Sequence[Event]) -> bool:
-            monkeypatch.setattr(lifecycle, "_append_once", append)
+        def late(journal: object, events: Sequence[Event]) -> bool:
+            monkeypatch.setattr(lifecycle, "append_once", append)
             with opened(tmp_path) as other:
                 results.append(STEPS[name](other))
-            return append(views, events)  # type: ignore[arg-type]
+            return append(journal, events)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(lifecycle, "_append_once", late)
+        monkeypatch.setattr(lifecycle, "append_once", late)
         results.append(STEPS[name](lab))
         if name == "snapshot":
             assert results == [True]
@@ -206,16 +206,16 @@ def test_a_flush_decided_before_another_process_flushed_more_keeps_nothing_twice
     """Also where nothing is kept, so that no short-term record stands in the way of the second flush."""
     with opened(tmp_path) as lab:
         lab.journal.append([tool_event(text)])
-        append = lifecycle._append_once
+        append = lifecycle.append_once
 
-        def late(views: object, events: Sequence[Event]) -> bool:
-            monkeypatch.setattr(lifecycle, "_append_once", append)
+        def late(journal: object, events: Sequence[Event]) -> bool:
+            monkeypatch.setattr(lifecycle, "append_once", append)
             with opened(tmp_path) as other:
                 other.journal.append([tool_event(later, at=NOW + 1)] if later else [])
                 other.theorex.flush("s1")
-            return append(views, events)  # type: ignore[arg-type]
+            return append(journal, events)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(lifecycle, "_append_once", late)
+        monkeypatch.setattr(lifecycle, "append_once", late)
         assert lab.theorex.flush("s1") == (0, 0)
         kinds = Counter(event.kind for event in lab.journal.tail(0))
         assert (kinds["short_term"], kinds["flushed"]) == expected

@@ -13,15 +13,15 @@ import pytest
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.experiments.scores import fitting
 from theorex_lab.experiments.scores.access import from_git_touches
-from theorex_lab.experiments.scores.access_log import AccessLog, Snapshots, replay, score, split
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.fitting import (
     WEIGHT_SETS,
     Fit,
     LawScore,
     _ConditionalLogit,
+    _WeightFit,
     calibration,
     fit,
-    fit_weights,
     occupancy,
     score_laws,
 )
@@ -143,7 +143,7 @@ def by_recency(raw: Floats, snapshots: Snapshots) -> Floats:
 @pytest.mark.parametrize("name", list(PUBLISHED))
 def test_figures_of_the_protocol_are_reproduced(name: str) -> None:
     log = touches(name)
-    snapshots, _ = replay(log, split(log)[1])
+    snapshots, _ = LogReplay(log).snapshots(split(log)[1])
     for law, (mrr, recall) in PUBLISHED[name].items():
         half_life = law.removeprefix("half_life_").removesuffix("_days")
         counts = (
@@ -152,7 +152,7 @@ def test_figures_of_the_protocol_are_reproduced(name: str) -> None:
             else None
         )
         raw = make_law(law).raw(snapshots.items) if counts is None else counts
-        ranks, recalls = score(snapshots, by_recency(raw, snapshots), context_tokens=10**9)
+        ranks, recalls = score_snapshots(snapshots, by_recency(raw, snapshots), context_tokens=10**9)
         assert ranks.mean() == pytest.approx(mrr, abs=0.002), law
         assert recalls.mean() == pytest.approx(recall, abs=0.0035), law
 
@@ -196,7 +196,7 @@ def deleting_log() -> AccessLog:
 def test_replay_agrees_with_a_plain_one() -> None:
     log = deleting_log()
     for event in (1, 7, 30, 59):
-        snapshots, _ = replay(log, [event])
+        snapshots, _ = LogReplay(log).snapshots([event])
         plain = plain_replay(log, event)
         items = snapshots.items
         assert sorted(items.age_days.tolist()) == pytest.approx(sorted(age for age, _, _ in plain.values()))
@@ -210,7 +210,7 @@ def test_replay_agrees_with_a_plain_one() -> None:
 
 def test_decayed_counts_of_the_replay_are_sums_over_mentions() -> None:
     log = AccessLog.of([(0, "a", 0, False), (DAY, "a", 1, False), (3 * DAY, "b", 2, False)])
-    snapshots, _ = replay(log, [2])
+    snapshots, _ = LogReplay(log).snapshots([2])
     ages = np.array([3.0, 2.0])
     expected = [np.exp2(-ages / half_life).sum() for half_life in COUNT_HALF_LIVES_DAYS]
     assert snapshots.items.decayed_counts[0] == pytest.approx(np.array(expected))
@@ -220,20 +220,20 @@ def test_a_deleted_item_is_unknown_until_it_returns() -> None:
     log = AccessLog.of(
         [(0, "a", 0, False), (0, "b", 0, False), (1, "a", 1, True), (2, "a", 2, False), (3, "b", 3, False)]
     )
-    assert [len(replay(log, [event])[0].items) for event in (1, 2, 3)] == [2, 1, 2]
+    assert [len(LogReplay(log).snapshots([event])[0].items) for event in (1, 2, 3)] == [2, 1, 2]
 
 
 def test_equal_scores_are_ordered_by_recency() -> None:
     log = AccessLog.of([(0, "a", 0, False), (DAY, "b", 1, False), (2 * DAY, "a", 2, False)])
-    snapshots, _ = replay(log, [2])
-    assert score(snapshots, np.zeros(2))[0].tolist() == [0.5]
-    assert score(snapshots, snapshots.items.age_days)[0].tolist() == [1.0]
+    snapshots, _ = LogReplay(log).snapshots([2])
+    assert score_snapshots(snapshots, np.zeros(2))[0].tolist() == [0.5]
+    assert score_snapshots(snapshots, snapshots.items.age_days)[0].tolist() == [1.0]
 
 
 def test_linked_activity_of_the_replay_follows_co_changes() -> None:
     together = [(day * DAY, item, day, False) for day in range(3) for item in ("a", "b")]
     log = AccessLog.of([*together, (20 * DAY, "a", 3, False), (20 * DAY, "c", 4, False)])
-    snapshots, _ = replay(log, [4])
+    snapshots, _ = LogReplay(log).snapshots([4])
     # a was seen 4 times, 3 of them with b, the last just now.
     assert snapshots.items.linked_activity.tolist() == pytest.approx([0.0, 3 / 5], abs=1e-5)
 
@@ -273,7 +273,7 @@ def test_fit_shows_itself() -> None:
 
 def test_weights_stand_at_a_maximum_of_the_likelihood() -> None:
     log = log_of(power_law, 200, 4)
-    _, pool = replay(log, [], pooled=split(log)[0])
+    _, pool = LogReplay(log).snapshots([], pooled=split(log)[0])
     features = multi_scale_features(pool.items)[:, :6]
     logit = _ConditionalLogit(pool, features, np.zeros(6), pull_events=5.0)
     best = logit.maximise()
@@ -286,8 +286,8 @@ def test_weights_stand_at_a_maximum_of_the_likelihood() -> None:
 
 def test_weights_outside_the_allowed_ones_are_left_out() -> None:
     log = log_of(power_law, 100, 4)
-    _, pool = replay(log, [], pooled=split(log)[0])
-    fitted = fit_weights(pool, WEIGHT_SETS[0])
+    _, pool = LogReplay(log).snapshots([], pooled=split(log)[0])
+    fitted = _WeightFit(pool).weights(WEIGHT_SETS[0], pull_events=100.0)
     assert all(weight >= 0 for weight in fitted.values())
     assert not {"weight_linked", "weight_group", "weight_new"} & set(fitted)
 
@@ -308,7 +308,7 @@ def test_occupancy_counts_every_known_item_once() -> None:
     log = deleting_log()
     table = occupancy(log, make_law("product"), points=7).frame
     assert table.columns.tolist() == ["at_days", "active", "mild", "less", "sleeping"]
-    known, _ = replay(log, np.linspace(0, 59, 7).round().astype(int))
+    known, _ = LogReplay(log).snapshots(np.linspace(0, 59, 7).round().astype(int))
     assert table[["active", "mild", "less", "sleeping"]].sum(axis=1).tolist() == np.diff(known.offsets).tolist()
     strict = occupancy(log, make_law("product"), active_threshold=1.0, mild_threshold=1.0, points=7).frame
     assert strict["mild"].sum() == 0
@@ -317,7 +317,7 @@ def test_occupancy_counts_every_known_item_once() -> None:
 
 def test_score_laws_pairs_its_resamples() -> None:
     log = log_of(power_law, 100, 2)
-    snapshots, _ = replay(log, split(log)[1])
+    snapshots, _ = LogReplay(log).snapshots(split(log)[1])
     twice = score_laws(snapshots, {"one": make_law("recency"), "two": make_law("recency")}, seed=4)
     assert twice["one"] == twice["two"]
 
@@ -330,7 +330,7 @@ def test_big_logs_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(thinned) < set(whole)
     assert thinned[-1] == whole[-1]
     assert np.diff(thinned).max() <= 2 * np.diff(thinned).min() + 3
-    assert len(replay(log, thinned)[0].items) <= 1.3 * 200
+    assert len(LogReplay(log).snapshots(thinned)[0].items) <= 1.3 * 200
 
 
 def test_scored_events_in_small_parts_are_scored_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ ROWS = """INSERT INTO cold_nodes VALUES ('a', '{"n": 2}'), ('b', '{"n": 1}')"""
 def test_what_is_no_plain_table_is_refused(tmp_path: Path, statements: list[str], reason: str) -> None:
     file = store(tmp_path / "cold-store.db", *statements)
     with pytest.raises(InvalidInput, match=reason) as raised:
-        list(read_cold(file))
+        list(read_cold(file, []))
     assert str(file) in str(raised.value)
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)
@@ -86,7 +86,7 @@ def test_what_is_no_plain_table_is_refused(tmp_path: Path, statements: list[str]
 )
 def test_what_lies_beside_the_table_is_not_used(tmp_path: Path, more: str) -> None:
     file = store(tmp_path / "cold-store.db", TABLE, ROWS, more)
-    assert list(read_cold(file)) == [(1, {"n": 2}), (2, {"n": 1})]
+    assert list(read_cold(file, [])) == [(1, {"n": 2}), (2, {"n": 1})]
 
 
 def test_a_table_in_the_order_of_its_key(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_table_in_the_order_of_its_key(tmp_path: Path) -> None:
     file = store(
         tmp_path / "cold-store.db", table, ROWS.replace("VALUES", "SELECT column1, column2, 0 FROM (VALUES") + ")"
     )
-    assert [record for _, record in read_cold(file)] == [{"n": 2}, {"n": 1}]
+    assert [record for _, record in read_cold(file, [])] == [{"n": 2}, {"n": 1}]
 
 
 def test_a_logged_file_is_read_with_its_log_and_without_one_nothing_is_made_beside_it(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ def test_a_logged_file_is_read_with_its_log_and_without_one_nothing_is_made_besi
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(TABLE)
         connection.execute(ROWS)
-        assert len(list(read_cold(file))) == 2
+        assert len(list(read_cold(file, []))) == 2
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
-    assert len(list(read_cold(file))) == 2
+    assert len(list(read_cold(file, []))) == 2
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
@@ -129,7 +129,7 @@ def test_pages_that_are_held_many_times_end(tmp_path: Path) -> None:
     pages[0] = pages[0][:28] + struct.pack(">I", len(pages)) + pages[0][32:]
     file.write_bytes(b"".join(pages))
     with pytest.raises(InvalidInput, match="more than fits into its 5120 bytes"):
-        list(read_cold(file))
+        list(read_cold(file, []))
 
 
 def test_a_row_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_file_that_is_locked_is_not_called_damaged(tmp_path: Path, monkeypatch
     with closing(connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StorageError, match="locked"):
-            list(read_cold(file))
+            list(read_cold(file, []))
 
 
 NAMES = [
@@ -184,7 +184,7 @@ def test_a_pipe_beside_a_cold_store_is_not_waited_for(tmp_path: Path, ending: st
     file = store(tmp_path / "cold-store.db", TABLE, ROWS)
     os.mkfifo(f"{file}{ending}")
     with pytest.raises(InvalidInput, match="a pipe"):
-        list(read_cold(file))
+        list(read_cold(file, []))
 
 
 @needs_pipes

@@ -11,8 +11,8 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
-from theorex_lab.experiments.scores.access_log import AccessLog, replay, split
-from theorex_lab.experiments.scores.fitting import calibration, fit_weights, occupancy, score_laws
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, split
+from theorex_lab.experiments.scores.fitting import calibration, occupancy, score_laws
 from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
 
 SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
@@ -182,10 +182,8 @@ def test_tables_refuse_what_they_cannot_count() -> None:
         occupancy(LONG, law, active_threshold=0.1)
 
 
-def test_nothing_to_score_or_fit() -> None:
+def test_nothing_to_score() -> None:
     assert len(split(LONG)[1]) == 9
-    empty, _ = replay(LONG, [])
+    empty, _ = LogReplay(LONG).snapshots([])
     with pytest.raises(InvalidInput, match="no events to score"):
         score_laws(empty, {"recency": make_law("recency")})
-    with pytest.raises(InvalidInput, match="no events to fit"):
-        fit_weights(empty)

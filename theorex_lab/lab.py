@@ -9,8 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings, check_settings
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from theorex_lab.search.embed import Embedder
 
 DEFAULT_HOME = "~/.theorex"
-T = TypeVar("T", bound="Lab")
 
 
 class Lab:
@@ -102,7 +100,7 @@ class Lab:
             logging.getLogger("theorex_lab").warning(self.journal.notice)
 
     @classmethod
-    def temporary(cls: type[T], *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> T:
+    def temporary(cls, *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> Self:
         """A lab in a folder of its own, for experiments; it is gone when the lab is closed."""
         import tempfile
 
@@ -481,12 +479,10 @@ class Lab:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def __enter__(self: T) -> T:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

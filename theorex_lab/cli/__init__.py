@@ -74,6 +74,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record-runs": ("evaluate", "Run the packaged tasks on the models of this machine and record how they went."),
     "tour": ("research", "From a git history to a fitted memory and its context."),
     "lab": ("research", "Open JupyterLab on the numbered notebooks."),
+    "bench": ("bench", "Measure the toolkit beside its peers."),
 }
 # How threads and shared libraries say that there is no memory for them.
 _NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate memory", "Cannot allocate memory")
@@ -113,12 +114,10 @@ def _group_of(design: Design, commands: click.Group) -> console.CommandGroup:
 
 
 def _groups() -> dict[str, Design]:
-    """The designs that bring commands, by name."""
-    from theorex_lab.designs import installed
+    """The designs of other packages that bring commands, by name; those of the built-in ones are in the table."""
+    from theorex_lab.designs import others
 
-    return {
-        design.name: design for design in installed() if design.commands is not None and design.name not in COMMANDS
-    }
+    return {design.name: design for design in others() if design.commands is not None and design.name not in COMMANDS}
 
 
 def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], console.Command]:

@@ -87,7 +87,7 @@ def energy_check(complexity: Complexity) -> None:
 def trace_stats(agent: str | None) -> None:
     """By query type and model: success with its 95 % interval, latency, tokens; lost calls and those that no model answered are counted apart."""
     found = open_lab().trace_stats(agent=agent)
-    rows = found.rows()
+    rows = found.to_dict()
     table = [
         ["type", "model", "calls", "success", "95 % interval", "median ms", "p95 ms", "tokens", "lost", "unavailable"]
     ]
@@ -128,8 +128,8 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     routed by them.
     """
     lab = open_lab()
-    rows = lab.matrix(half_life_days=half_life_days, min_samples=min_samples).rows()
-    heard = lab.matrix(half_life_days=half_life_days, min_samples=min_samples, heard=True).rows()
+    rows = lab.matrix(half_life_days=half_life_days, min_samples=min_samples).to_dict()
+    heard = lab.matrix(half_life_days=half_life_days, min_samples=min_samples, heard=True).to_dict()
     told = [*_matrix_lines(rows)] if rows else ["no evidence yet"]
     if heard:
         told += [

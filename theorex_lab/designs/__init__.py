@@ -16,13 +16,17 @@ BUILT_IN = {"theorex": "theorex_lab.designs.theorex.design"}
 
 
 def installed() -> tuple[Design, ...]:
-    """The built-in designs, and those of other packages: the entry points of the group `theorex_lab.designs`."""
-    built_in = tuple(import_module(module).DESIGN for module in BUILT_IN.values())
+    """The built-in designs, and those of other packages."""
+    return (*(import_module(module).DESIGN for module in BUILT_IN.values()), *others())
+
+
+def others() -> tuple[Design, ...]:
+    """The designs of other packages: the entry points of the group `theorex_lab.designs`."""
     if not _may_have_others():
-        return built_in
+        return ()
     from importlib.metadata import entry_points
 
-    return (*built_in, *(point.load() for point in entry_points(group=ENTRY_POINTS)))
+    return tuple(point.load() for point in entry_points(group=ENTRY_POINTS))
 
 
 def _may_have_others() -> bool:

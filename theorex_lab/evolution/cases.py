@@ -153,14 +153,3 @@ def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
         failed = [each for each in trace.attempts if not each["success"]] or [{"model": trace.model, "error": None}]
         for each in failed:
             say(str(each["model"] or "dispatch"), f"model unavailable: {each['error'] or trace.error}")
-
-
-def one_line(text: str, limit: int) -> str:
-    """At most `limit` characters of a text on one line, without control characters, … at its cut.
-
-    >>> one_line("four" + chr(7) + " letters" + chr(0x202E), 8)
-    'four le…'
-    """
-    # More is read than shown, since much of it may be white space.
-    line = " ".join("".join(each if each.isprintable() else " " for each in text[: 20 * limit]).split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

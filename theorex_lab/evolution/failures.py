@@ -15,7 +15,6 @@ from theorex_lab.evolution.cases import (
     Verdict,
     both_ends,
     case_of,
-    one_line,
 )
 from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.evolution.model_review import UNAVAILABLE
@@ -29,6 +28,7 @@ from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation, project_in
 from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.extract import extract
+from theorex_lab.text.line import one_line
 
 REPLY_CHARACTERS = 300
 _MEANWHILE = "it no longer waits: it was reviewed, corrected or erased meanwhile"

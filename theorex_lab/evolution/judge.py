@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, one_line
+from theorex_lab.evolution.cases import PROBLEM_CHARACTERS
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.evolution.panel import why_none
 from theorex_lab.memory.context import fence
+from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import Answer

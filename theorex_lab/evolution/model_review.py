@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Verdict, one_line
+from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Verdict
 from theorex_lab.evolution.decisive import FailureClass, Step
 from theorex_lab.evolution.fix_words import plain_names
 from theorex_lab.evolution.panel import Panel, why_none
 from theorex_lab.memory.context import fence
 from theorex_lab.search.endpoint import excerpt
+from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import Answer

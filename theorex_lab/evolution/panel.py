@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, one_line
+from theorex_lab.evolution.cases import PROBLEM_CHARACTERS
+from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings

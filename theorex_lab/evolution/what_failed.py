@@ -7,8 +7,9 @@ from theorex_lab.design import Line, Section
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.filling import LINE_CHARACTERS, age_in_words, shortened
+from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.observation import TRUST, owner_of
+from theorex_lab.text.line import LINE_CHARACTERS, one_line
 
 FAILURE = "failure"  # the kind of a line that tells of a failure
 AGE_DAYS = 7
@@ -47,10 +48,10 @@ def _is_trusted(event: Event) -> bool:
 
 def _line(event: Event, now: int) -> Line:
     body = event.body
-    decision = shortened(body["decision"]).rstrip(".")
+    decision = one_line(body["decision"]).rstrip(".")
     if len(decision) > _DECISION_CHARACTERS:
         decision = decision[:_DECISION_CHARACTERS].rstrip() + "…"
-    text = shortened(f"{decision}. It ended with: {body['result']}")
+    text = one_line(f"{decision}. It ended with: {body['result']}")
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     heard_from = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
     return Line(FAILURE, owner_of(event), f"{text} ({age})", heard_from, (event.id,))

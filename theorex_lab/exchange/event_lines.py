@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.design import FileLayout
-from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.exchange.files import Exported, FileReport
-from theorex_lab.exchange.flat_files import Record, append_new, read_lines, write_lines
-from theorex_lab.exchange.problems import merged
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.files import Exported, FileReport, each_file
+from theorex_lab.exchange.flat_files import Appended, Record, append_new, read_lines, write_lines
+from theorex_lab.exchange.importing import Importing, upcast_of_file
+from theorex_lab.exchange.problems import each_noted
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event, encode, new_event, upcast
+from theorex_lab.journal.event import Event, encode
 from theorex_lab.text.doors import kept_value
 
 
 def event_lines(name: str, *kinds: str) -> FileLayout:
     """A layout that writes the events of these kinds into the file `name`, one a line, and takes them in again.
 
-    What is taken in gets the source `import` in its body, unless the file is trusted as one's own; ids stay, so that
-    importing twice imports once. What looks like a secret is masked. A line that cannot be read is named and left out.
+    Ids stay, so that importing twice imports once. What looks like a secret is masked. A line that cannot be read is named
+    and left out. Unless the file is trusted as one's own, what is taken in is only heard; see `Importing.heard`.
     """
     return FileLayout(name, partial(_export, name, kinds), partial(_files_of, name), partial(_take, name, kinds))
 
@@ -52,33 +53,23 @@ def _take(
     agent: str,
     trust_own: bool,
 ) -> list[FileReport]:
-    (path,) = _files_of(name, path)
-    report, problems = FileReport(str(path)), list[str]()
+    how = Importing(home.settings, home.clock.now(), agent, trust_own)
 
-    def events() -> Iterator[tuple[Event, int]]:
-        for number, found in read_lines(path):
-            try:
-                if isinstance(found, InvalidInput):
-                    raise found
-                yield _event(found, kinds, agent, trust_own=trust_own), 1
-            except (InvalidInput, NewerVersion) as error:
-                problems.append(f"{path}:{number}: {error}")
+    def take(file: Path, problems: list[str]) -> Appended:
+        events = each_noted(problems, read_lines(file, problems), _event, kinds, how)
+        return append_new(home.journal, ((event, 1) for _, event in events))
 
-    done = append_new(home.journal, events())
-    report.imported, report.skipped, report.problems = done.new, done.known, merged(problems)
-    return [report]
+    return each_file(path, _files_of(name, path), take)
 
 
-def _event(record: Record, kinds: Sequence[str], agent: str, *, trust_own: bool) -> Event:
+def _event(record: Record, kinds: Sequence[str], how: Importing) -> Event:
     from theorex_lab.exchange import event_records, schema  # an export does without pydantic
 
     line = schema.checked(event_records.Line, record)
     if line.kind not in kinds:
         raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
-    body = kept_value(line.body) | ({} if trust_own else {"source": "import"})
-    agent = agent if line.agent is None else line.agent
-    stated = Event(0, line.id, line.at, agent, line.session, line.kind, (), body)
-    current = {name: value for name, value in upcast(stated).body.items() if name != "v"}
-    return new_event(
-        line.kind, current, agent=agent, session=line.session, at=line.at, lineage=line.lineage, event_id=line.id
-    )
+    body = {"v": 1, **kept_value(line.body)}
+    agent = line.agent or how.agent
+    event = Event(0, line.id, line.at, agent, line.session, line.kind, tuple(line.lineage), body)
+    event = upcast_of_file(event)
+    return event if how.trust_own else how.heard(event)

@@ -7,7 +7,7 @@ see `exchange.heard`. Settings and vectors are not in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from theorex_lab.design import Design
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.events_file import Header, read_events, read_header, write_events
 from theorex_lab.exchange.files import refuse_to_replace
@@ -24,7 +25,6 @@ from theorex_lab.exchange.problems import merged
 from theorex_lab.exchange.redact import Redactor
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import door
 
@@ -88,8 +88,8 @@ def export_events(
     if not replace:
         refuse_to_replace([path])
     owner = None if agent is None else check_agent(agent)
-    redactor = Redactor(redact_seed) if redact or redact_seed is not None else None
-    _ = home.designs  # from here on their kinds are known
+    designs = home.designs  # from here on their kinds are known
+    redactor = Redactor(redact_seed, designs) if redact or redact_seed is not None else None
     return write_events(path, _stored(home, owner, redactor, progress), redacted=redactor is not None)
 
 
@@ -97,7 +97,7 @@ def _stored(home: Home, agent: str | None, redactor: Redactor | None, progress: 
     """The events as the file has them."""
     journal = home.journal
     last = journal.last_seq()
-    is_wanted = _of_project(home.project) if home.project else _any
+    is_wanted = _of_project(home.project)
     for event in journal.tail(0, upto=last, erased=True):
         if is_wanted(event) and agent in (None, event.agent):
             shown = event._replace(session="", body={"erased": 1}) if event.erased else event
@@ -108,12 +108,10 @@ def _stored(home: Home, agent: str | None, redactor: Redactor | None, progress: 
         raise StorageError("something was erased while it was exported; nothing was written: export again")
 
 
-def _any(_: Event) -> bool:
-    return True
-
-
 def _of_project(project: str) -> Callable[[Event], bool]:
-    """Whether an event, asked of in journal order, is of the project: it says so, or all that it was derived from is."""
+    """Whether an event, asked of in journal order, is of the project: it says so, or all that it was derived from is. Of '' all are."""
+    if not project:
+        return lambda _: True
     kept: set[str] = set()
 
     def is_wanted(event: Event) -> bool:
@@ -161,7 +159,7 @@ def import_events(
     Raises InvalidInput for a file that is damaged, cut or no file of events, or that `trust_own` is asked for though it has
     no header, and NewerVersion for events of a later release; nothing was written then. Raises StorageError on a full disk.
     """
-    _ = home.designs  # from here on their kinds are known
+    designs = home.designs  # from here on their kinds are known
     header = read_header(path)
     if trust_own and header is None:
         raise InvalidInput(
@@ -171,7 +169,7 @@ def import_events(
         pass  # what is damaged is refused before anything is written
     report = EventsReport(path.name, header is not None and header.redacted, dry_run)
     how = Importing(home.settings, home.clock.now(), trust_own=trust_own)
-    taken = _Import(home.journal, _taking(how), report, progress)
+    taken = _Import(home, _taking(how, designs), report, progress)
     events = read_events(path, header)
     with door(keep_secrets=keep_secrets):
         if dry_run:
@@ -187,8 +185,9 @@ def import_events(
 class _Import:
     """Takes events in, one by one, a thousand in a transaction."""
 
-    def __init__(self, journal: Journal, taking: _Taking, report: EventsReport, progress: Progress | None) -> None:
-        self._journal, self._taking, self._report, self._progress = journal, taking, report, progress
+    def __init__(self, home: Home, taking: _Taking, report: EventsReport, progress: Progress | None) -> None:
+        self._journal, self._designs = home.journal, home.designs
+        self._taking, self._report, self._progress = taking, report, progress
         self._gone: set[str] = set()  # ids of what was erased here
         self._stubs: set[str] = set()  # ids of what was erased in one's own file: what rests on it came after
         self._looked = self._done = 0
@@ -226,7 +225,7 @@ class _Import:
         if made is None:
             self._report.leave_out(event.kind)
             return
-        others = {made.id, moved_id(event)} - {event.id}
+        others = {made.id, moved_id(event, self._designs)} - {event.id}
         if here := here or (self._journal.read(ids=sorted(others), erased=True) if others else []):
             _compare(event, made, here[0], self._report)
             if here[0].kind == made.kind:
@@ -253,9 +252,9 @@ def _same(event: Event, here: Event) -> bool:
     return here.erased or (event[2:7] == here[2:7] and event.body == here.body)
 
 
-def _taking(how: Importing) -> _Taking:
+def _taking(how: Importing, designs: Sequence[Design]) -> _Taking:
     if how.trust_own:
-        return Own()
+        return Own(designs)
     from theorex_lab.exchange.heard import Hearsay  # an export does without pydantic
 
     return Hearsay(how)

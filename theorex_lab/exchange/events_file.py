@@ -25,7 +25,8 @@ from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange.flat_files import Record, draft_of, parse_object
-from theorex_lab.journal.event import Body, Event, encode, segment_of, upcast
+from theorex_lab.exchange.importing import upcast_of_file
+from theorex_lab.journal.event import Body, Event, encode, segment_of
 from theorex_lab.journal.foreign import open_file
 from theorex_lab.journal.private import open_private
 
@@ -190,10 +191,7 @@ def _event(row: Record) -> Event:
             f"the body of {event.id} lies in a segment; allowed are whole bodies, as an export writes them"
         )
     encode(event.body)  # refuses what no journal can hold
-    try:
-        return upcast(event)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInput(f"the body of {event.id} is none of the kind {event.kind}: {error!r:.200}") from error
+    return upcast_of_file(event)
 
 
 def _body(row: Record) -> Body:

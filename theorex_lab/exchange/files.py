@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from theorex_lab.errors import FilesThere
+from theorex_lab.errors import FilesThere, InvalidInput
+from theorex_lab.exchange.problems import merged
+from theorex_lab.journal.foreign import check_inside
 
 _DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 _NAMED_FILES = 5  # of those that are in the way
@@ -36,6 +38,28 @@ class FileReport:
     imported: int = 0
     skipped: int = 0
     problems: list[str] = field(default_factory=list)
+
+
+def each_file(
+    path: Path, files: Iterable[Path], take: Callable[[Path, list[str]], tuple[int, int]]
+) -> list[FileReport]:
+    """What became of these files, which lie below a folder or are the path itself.
+
+    take: imports one file and returns how many records were new and how many known; what it could not read it notes from
+    the place on: ":12: reason". A file that it refuses is reported, and so is a link to what lies outside.
+    """
+    reports = []
+    for file in files:
+        report = FileReport(str(file.relative_to(path)) if path.is_dir() else file.name)
+        try:
+            if path.is_dir():
+                check_inside(path, file)
+            report.imported, report.skipped = take(file, report.problems)
+        except InvalidInput as error:
+            report.problems.append(f": {error}")
+        report.problems = merged(report.file + problem for problem in report.problems)
+        reports.append(report)
+    return reports
 
 
 def refuse_to_replace(files: Iterable[Path]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.exchange.problems import each_noted
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import sync_folder
@@ -20,6 +21,7 @@ from theorex_lab.journal.foreign import open_file, read_column, read_file
 from theorex_lab.journal.private import make_file, make_folder, open_private
 
 Record = dict[str, Any]
+Lines = Iterator[tuple[int | str, Record]]  # the number of each line and its object
 _LOOKED_UP_AT_ONCE = 500
 _LOOKED_INTO = 100  # lines of a file under another name
 
@@ -72,9 +74,9 @@ def write_graph(path: Path, attributes: Record, nodes: Iterable[Record], edges: 
 
     def lines() -> Iterator[str]:
         yield f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
-        yield from _joined(nodes)
+        yield from ("," * (number > 0) + encode(node) for number, node in enumerate(nodes))
         yield '],"edges":['
-        yield from _joined(edges)
+        yield from ("," * (number > 0) + encode(edge) for number, edge in enumerate(edges))
         yield "]}"
 
     return write_lines(path, lines()) - 3
@@ -92,24 +94,23 @@ def read_graph(path: Path) -> Record:
     return {"attributes": attributes, "nodes": nodes, "edges": edges}
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
-    """Yield the number of each line that is not blank, from 1, and its object, or what is wrong with it.
+def read_lines(path: Path, problems: list[str]) -> Lines:
+    """Yield the number of each line that is not blank, from 1, and its object; what is wrong with others is noted.
 
     Raises InvalidInput for what is no file, StorageError for a file that cannot be read.
     """
     with open_file(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    yield number, parse_object(line.strip())
-                except InvalidInput as error:
-                    yield number, error
+        lines = ((number, line.strip()) for number, line in enumerate(file, 1) if line.strip())
+        yield from each_noted(problems, lines, parse_object)
 
 
 def first_record(path: Path) -> Record:
     """The first object among the lines of a file, by which it is known; empty where the beginning holds none."""
-    lines = () if path.suffix in (".json", ".db") else islice(read_lines(path), _LOOKED_INTO)
-    return next((record for _, record in lines if not isinstance(record, InvalidInput)), {})
+    if path.suffix in (".json", ".db"):
+        return {}
+    with open_file(path) as file:
+        lines = enumerate(islice((line for line in file if line.strip()), _LOOKED_INTO))
+        return next((record for _, record in each_noted([], lines, parse_object)), {})
 
 
 def without_nulls(value: Any) -> Record:
@@ -135,16 +136,13 @@ def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
             raise StorageError(f"cannot write {path}: {error}; what was there is untouched: make room") from error
 
 
-def read_cold(path: Path) -> Iterator[tuple[int, Record | InvalidInput]]:
-    """Yield the number of each row of a cold store, from 1, and its object, or what is wrong with it.
+def read_cold(path: Path, problems: list[str]) -> Lines:
+    """Yield the number of each row of a cold store, from 1, and its object; what is wrong with others is noted.
 
     Raises InvalidInput for a file that is no cold store, StorageError for one that cannot be read.
     """
-    for number, data in enumerate(read_column(path, "cold_nodes", ("archive_id", "data"), "data"), 1):
-        try:
-            yield number, parse_object(data)
-        except InvalidInput as error:
-            yield number, error
+    rows = enumerate(read_column(path, "cold_nodes", ("archive_id", "data"), "data"), 1)
+    return each_noted(problems, rows, parse_object)
 
 
 def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appended:
@@ -167,17 +165,6 @@ def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appende
                     there.add(event.id)
                     new += records
     return Appended(new, known)
-
-
-def _joined(records: Iterable[Record]) -> Iterator[str]:
-    """JSON objects, each on its line, with commas between them."""
-    iterator = iter(records)
-    held = next(iterator, None)
-    for record in iterator:
-        yield encode(held) + ","
-        held = record
-    if held is not None:
-        yield encode(held)
 
 
 def parse_object(content: bytes) -> Record:

@@ -23,10 +23,10 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.exchange import event_records as records
 from theorex_lab.exchange.flat_files import without_nulls
-from theorex_lab.exchange.importing import Importing
+from theorex_lab.exchange.importing import Importing, heard_id
 from theorex_lab.exchange.schema import LARGEST, checked
-from theorex_lab.ids import concept_id, derived_event_id
-from theorex_lab.journal.event import Body, Event, encode, new_event
+from theorex_lab.ids import concept_id
+from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.observation import Entry, check_tags, check_text, new_observation
 from theorex_lab.text.doors import kept_text, kept_value
 
@@ -54,8 +54,7 @@ class Hearsay:
         made = make(self, event._replace(at=min(event.at, self.how.latest)), stated)
         if stated.project:
             made = made._replace(body={**made.body, "project": stated.project})
-        if len(encode(made.body).encode()) > 4 * self.how.settings.max_text_bytes:
-            raise InvalidInput(f"the body of {event.id} is larger than four texts may be (setting maxTextBytes)")
+        self.how.check_size(made)
         return made
 
     def noted(self, event: Event, made: Event) -> None:
@@ -161,8 +160,7 @@ class Hearsay:
         return made._replace(id=self._id(event.id), lineage=tuple(map(self._id, event.lineage)))
 
     def _id(self, event_id: str) -> str:
-        known = self.events.get(event_id)
-        return known or (event_id if event_id[14] == "7" else derived_event_id("heard", event_id))
+        return self.events.get(event_id) or heard_id(event_id)
 
     def _with_source(self, made: Event) -> Event:
         return made._replace(body={**made.body, **_IMPORTED})

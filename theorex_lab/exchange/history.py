@@ -24,15 +24,14 @@ from pathlib import Path
 from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.policy import numbered_events
-from theorex_lab.exchange.files import Exported, FileReport
+from theorex_lab.exchange.files import Exported, FileReport, each_file
 from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, write_lines
 from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.problems import each_noted
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.foreign import check_inside
 from theorex_lab.journal.view import ERASURE
 
 # Name of a file -> the kinds of its events. Tasks and policies first: a review names outcomes and sentences alone.
@@ -67,18 +66,11 @@ def import_history(
 ) -> list[FileReport]:
     """Import files of history; each is one transaction, and what is damaged is reported by line. Raises StorageError."""
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
-    reports = []
-    for file in history_files(path):
-        report = FileReport(file.name)
-        try:
-            if path.is_dir():
-                check_inside(path, file)
-            report.imported, report.skipped = append_new(home.journal, _events(home.journal, file, how, report))
-        except InvalidInput as error:
-            report.problems.append(f": {error}")
-        report.problems = merged(report.file + problem for problem in report.problems)
-        reports.append(report)
-    return reports
+    return each_file(
+        path,
+        history_files(path),
+        lambda file, problems: append_new(home.journal, _events(home.journal, file, how, problems)),
+    )
 
 
 def _line(event: Event) -> Record:
@@ -134,28 +126,24 @@ def _gone(journal: Journal) -> set[str]:
     return gone
 
 
-def _events(journal: Journal, file: Path, how: Importing, report: FileReport) -> Iterator[tuple[Event, int]]:
-    """What the lines of a file become; what is wrong with one is noted, each from the place on: ":12: reason"."""
+def _event(record: Record, how: Importing, journal: Journal) -> tuple[Event, bool]:
     from theorex_lab.exchange.history_records import event_of
 
+    event, own = event_of(record, how)
+    known = journal.read(ids=[event.id]) if own else []
+    if known and known[0].body != event.body:
+        raise InvalidInput(f"another {event.kind} is here under the id {event.id}; it stays")
+    return event, own
+
+
+def _events(journal: Journal, file: Path, how: Importing, problems: list[str]) -> Iterator[tuple[Event, int]]:
+    """What the lines of a file become; what is wrong with one is noted."""
     policies = len([*numbered_events(journal, "policy")])
-    for number, record in read_lines(file):
-        try:
-            if isinstance(record, InvalidInput):
-                raise record
-            event, own = event_of(record, how)
-            known = journal.read(ids=[event.id]) if own else []
-            if known and known[0].body != event.body:
-                raise InvalidInput(f"another {event.kind} is here under the id {event.id}; it stays")
-        except InvalidInput as error:
-            report.problems.append(f":{number}: {error}")
-            continue
+    for number, (event, own) in each_noted(problems, read_lines(file, problems), _event, how, journal):
         if own and event.kind == "policy":
             own = event.body["number"] <= policies + 1  # they are found by counting, none after a gap
             policies = max(policies, event.body["number"] if own else 0)
-        if event.at > how.latest:
-            report.problems.append(f":{number}: the time is ahead of the clock; the clock's is taken")
-        yield (event if own else _as_heard(event))._replace(at=min(event.at, how.latest)), 1
+        yield how.believed(event if own else _as_heard(event), problems, number), 1
 
 
 def _as_heard(event: Event) -> Event:

@@ -9,13 +9,13 @@ from pydantic import BeforeValidator, Field
 
 from theorex_lab.config import check_settings
 from theorex_lab.dispatch.tasks import check_json, check_type, check_worker
-from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import FIX_CHARACTERS, PROBLEM_CHARACTERS
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.flat_files import Record
-from theorex_lab.exchange.importing import Importing
+from theorex_lab.exchange.importing import Importing, upcast_of_file
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import VERSIONS, Event, upcast
+from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import kept_value
 
 _Number = Annotated[int, schema.whole(1, schema.LARGEST_STEP)]
@@ -122,21 +122,13 @@ _IDS: dict[str, Callable[[Record], str]] = {
 def event_of(record: Record, how: Importing) -> tuple[Event, bool]:
     """The event that a line states, at its own time, and whether it is taken as what it was: history otherwise.
 
-    Secrets in its texts are masked. Raises InvalidInput for a line that is none, and for one of a newer release.
+    Secrets in its texts are masked. Raises InvalidInput for a line that is none, NewerVersion for one of a newer release.
     """
     record = kept_value(record)
     head = schema.checked(_Head, record)
     body = {"v": head.v} | {name: value for name, value in record.items() if name not in _Head.model_fields}
     event = Event(0, head.id, head.timestamp, head.agent_id, head.session_id, head.kind, tuple(head.lineage), body)
-    try:
-        event = upcast(event)
-    except NewerVersion as error:
-        raise InvalidInput(str(error)) from error
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidInput(
-            f"got a {head.kind} of version {head.v} that cannot be read as version {VERSIONS[head.kind]} ({error!r:.80}); "
-            "export it once more with the release that wrote it"
-        ) from error
+    event = upcast_of_file(event)
     model = _MODELS[head.kind]
     schema.checked(model, event.body)
     _check_whole(event, how)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import Record
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Body, Event, encode, new_event
+from theorex_lab.journal.event import VERSIONS, Event, encode, upcast
 from theorex_lab.memory.observation import TRUST
 
 _AHEAD_MICROSECONDS = 300_000_000
@@ -39,21 +38,42 @@ class Importing:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
         return stated if self.trust_own else "import"
 
-    def event(self, kind: str, body: Body, agent: str) -> Event:
-        """An event whose id is derived from what it says."""
-        made = derived_event_id(kind, agent, encode(body))
-        return new_event(kind, _not_after(self.latest, body), agent=agent, at=self.now, event_id=made)
+    def believed(self, event: Event, problems: list[str], where: int | str) -> Event:
+        """The event not ahead of the clock; where it was, that is noted."""
+        if event.at > self.latest:
+            problems.append(f":{where}: the time is ahead of the clock; the clock's is taken")
+        return event._replace(at=min(event.at, self.latest))
+
+    def check_size(self, event: Event) -> None:
+        """Raise InvalidInput for a body that is larger than four texts may be."""
+        if len(encode(event.body).encode()) > 4 * self.settings.max_text_bytes:
+            raise InvalidInput(f"the body of {event.id} is larger than four texts may be (setting maxTextBytes)")
+
+    def heard(self, event: Event) -> Event:
+        """The event of a file that anybody may have made: not ahead of the clock, its ids as `heard_id` has them, from import.
+
+        Raises InvalidInput as `check_size`.
+        """
+        body = {**event.body, "source": "import"}
+        made = event._replace(id=heard_id(event.id), lineage=tuple(map(heard_id, event.lineage)), body=body)
+        self.check_size(made)
+        return made._replace(at=min(event.at, self.latest))
 
 
-def _not_after(latest: int, value: Any, key: str = "") -> Any:
-    """A body in which no time is later than `latest` (µs).
+def upcast_of_file(event: Event) -> Event:
+    """The event of a file with its body at this release's version. Raises InvalidInput and NewerVersion."""
+    try:
+        return upcast(event)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(
+            f"got a {event.kind} of version {event.body.get('v', 1)!r:.80} that cannot be read as version "
+            f"{VERSIONS[event.kind]} ({error!r:.80}); export it once more with the release that wrote it"
+        ) from error
 
-    Times stand under last_seen and first_seen, and at the end of links and of graduated concepts.
+
+def heard_id(event_id: str) -> str:
+    """The id that an event of a strange file gets: its own where that was drawn by chance, else one derived from it.
+
+    At an id that a step of this home will take, a stranger's event would keep that step from ever being noted.
     """
-    if isinstance(value, dict):
-        return {name: _not_after(latest, part, name) for name, part in value.items()}
-    if key in ("links", "graduated"):
-        return [[*row[:-1], min(row[-1], latest)] for row in value]
-    if key == "concepts":  # those of the shared web are objects, others hold no times
-        return [_not_after(latest, each) if isinstance(each, dict) else each for each in value]
-    return min(value, latest) if key in ("last_seen", "first_seen") else value
+    return event_id if event_id[14] == "7" else derived_event_id("heard", event_id)

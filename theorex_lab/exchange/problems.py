@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ParamSpec, TypeVar
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import InvalidInput, NewerVersion
 
 MOST_SHOWN = 100
 _PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
@@ -20,9 +20,20 @@ def noted(problems: list[str], where: int | str, read: Callable[P, T], *args: P.
     """What `read` returns, or None where it refuses; the reason is noted with its place."""
     try:
         return read(*args, **kwargs)
-    except InvalidInput as error:
-        problems.append(f":{where}: {error}" if isinstance(where, int) else f": {where}: {error}")
+    except (InvalidInput, NewerVersion) as error:
+        place = f":{where}" if isinstance(where, int) else where and f": {where}"
+        problems.append(f"{place}: {error}")
         return None
+
+
+def each_noted(
+    problems: list[str], numbered: Iterable[tuple[int | str, Any]], read: Callable[..., T | None], *args: Any
+) -> Iterator[tuple[int | str, T]]:
+    """The place of each thing with what `read(thing, *args)` makes of it; what it refuses is noted and passed over."""
+    for where, given in numbered:
+        found = noted(problems, where, read, given, *args)
+        if found is not None:
+            yield where, found
 
 
 def merged(problems: Iterable[str]) -> list[str]:

@@ -13,9 +13,11 @@ import hashlib
 import hmac
 import os
 import re
+from collections.abc import Container, Iterable
 from typing import Any
 
 from theorex_lab.config_record import to_camel
+from theorex_lab.design import Design
 from theorex_lab.evolution.policy import POLICY_SETTINGS
 from theorex_lab.ids import CONCEPT_BITS, SCANNER, UUID, derived_event_id
 from theorex_lab.journal.event import VERSIONS, Body, Event
@@ -29,12 +31,11 @@ _EVENT_ID = re.compile(UUID)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _TIERS = frozenset(Tier.__members__)
 # Values of closed lists, by kind and member; those of every kind under ''.
-_WORDS: dict[tuple[str, str], frozenset[str]] = {
-    **{("", name): frozenset(TRUST) for name in ("source", "affirmed", "refused", "heard")},
+_WORDS: dict[tuple[str, str], Container[str]] = {
+    **{("", name): frozenset(TRUST) for name in ("source", "heard")},
     ("", "decay_law"): frozenset(LAWS),
     ("", "tier"): _TIERS,
     ("observation", "type"): frozenset(TYPES),
-    ("imported", "type"): frozenset(TYPES),
     ("gated", "decision"): frozenset(("accept", "refuse", "hold")),
     ("gated", "part"): frozenset(("memory", "routing")),
     ("task_ended", "state"): frozenset(("completed", "failed")),
@@ -45,31 +46,30 @@ _WORDS: dict[tuple[str, str], frozenset[str]] = {
     ("heard", "kind"): frozenset(VERSIONS),
 }
 # Members that hold ids of concepts: alone, or as the first so many of a row.
-_CONCEPTS = {"concepts": 1, "links": 2, "graduated": 1, "dropped_links": 2, "refused": 0, "faded": 0, "tiers": 0} | dict.fromkeys(_TIERS, 0)  # fmt: skip
-_MEMBERS = (
-    frozenset(
-        (
-            "v erased text type source tags extractor sentiment weight refs counted tool input response paths trace_id project ok "
-            "score upto kept let_go concept_id label surface times counts days policy count fix_count first_seen last_seen trust "
-            "source_weight sentiment_sum decayed said affirmed heard tier ids first_seqs events lost before segments name sha256 "
-            "task query_type model reasons context_pct query_tokens outcome_id owner lock lost_after_seconds success unavailable "
-            "tokens latency_ms cost error attempts task_id step to payload result attempt worker lease_until state decision "
-            "explicit thumbs judge answer at decided_at reason fix_description decisive_step failure_class model_used "
-            "from tag n rate low high trend observation_id problem reply reviewer agent since until top weak observations number settings metrics parent part "
-            "after n proposed margin evidence against calls fired written checks fired_seq steps seconds detail decay_law "
-            "decay_params half_life_days fix_half_life_days active_threshold mild_threshold sleep_after_days prune_threshold_days "
-            "read edited command message subagent turn how query items trigger kind id"
-        ).split()
-    )
-    | _CONCEPTS.keys()
-    | {*map(to_camel, POLICY_SETTINGS)}
-)
+_CONCEPTS = {"concepts": 1, "refused": 0} | dict.fromkeys(_TIERS, 0)
+_MEMBERS = frozenset(
+    (
+        "v erased text type source tags extractor sentiment weight refs counted tool input response paths trace_id project ok "
+        "score policy count trust said tier ids first_seqs events lost before segments name sha256 "
+        "task query_type model reasons context_pct query_tokens outcome_id owner lock lost_after_seconds success unavailable "
+        "tokens latency_ms cost error attempts task_id step to payload result attempt worker lease_until state decision "
+        "explicit thumbs judge answer at decided_at reason fix_description decisive_step failure_class model_used "
+        "from n observation_id problem reply reviewer agent number settings metrics parent part "
+        "after proposed margin evidence against steps seconds detail decay_law "
+        "decay_params half_life_days fix_half_life_days active_threshold mild_threshold "
+        "read edited command message subagent turn how query items trigger kind id"
+    ).split()
+) | {*map(to_camel, POLICY_SETTINGS)}
 
 
 class Redactor:
     """Replaces what events tell by tokens; with the same seed by the same ones, which then whoever knows it can try out."""
 
-    def __init__(self, seed: str | None = None) -> None:
+    def __init__(self, seed: str | None = None, designs: Iterable[Design] = ()) -> None:
+        parts = [design.events for design in designs]
+        self._words = _WORDS | {key: words for part in parts for key, words in part.words.items()}
+        self._concepts = _CONCEPTS | {name: count for part in parts for name, count in part.concepts.items()}
+        self._members = _MEMBERS.union(self._concepts, *(part.members for part in parts))
         self._key = os.urandom(32) if seed is None else hashlib.sha256(seed.encode()).digest()
 
     def event(self, event: Event) -> Event:
@@ -116,14 +116,14 @@ class Redactor:
         if isinstance(value, str):
             return self._text(kind, name, value)
         if isinstance(value, dict):
-            return {self._member(key): self._value(kind, _below(name, key), each) for key, each in value.items()}
+            return {self._member(key): self._value(kind, self._below(name, key), each) for key, each in value.items()}
         if isinstance(value, list):
             return [self._item(kind, name, each) for each in value]
         return self._concept(value) if name == "concept_id" and type(value) is int else value
 
     def _item(self, kind: str, name: str, value: Any) -> Any:
         """What stands in the place of a value in a list."""
-        ids = _CONCEPTS.get(name)
+        ids = self._concepts.get(name)
         if ids is not None and type(value) is int:
             return self._concept(value)
         if ids is not None and isinstance(value, list):
@@ -134,7 +134,7 @@ class Redactor:
         return self._value(kind, name, value)
 
     def _text(self, kind: str, name: str, text: str) -> str:
-        if text in _WORDS.get((kind, name), _WORDS.get(("", name), ())):
+        if text in self._words.get((kind, name), self._words.get(("", name), ())):
             return text
         if (kind, name) == ("recalled", "items") and _DIGITS.fullmatch(text):
             return str(self._concept(int(text)))
@@ -143,9 +143,8 @@ class Redactor:
         return self.event_id(text) if _EVENT_ID.fullmatch(text) and text[14] in "78" else self.token(text)
 
     def _member(self, key: str) -> str:
-        return key if key in _MEMBERS or key in VERSIONS or key == SCANNER else self.token(key)
+        return key if key in self._members or key in VERSIONS or key == SCANNER else self.token(key)
 
-
-def _below(name: str, key: str) -> str:
-    """What a member of an object counts as: objects by agent or tier below a list of concepts hold such lists too."""
-    return key if name not in _CONCEPTS or key == "concept_id" or key in _CONCEPTS else name
+    def _below(self, name: str, key: str) -> str:
+        """What a member of an object counts as: objects by agent or tier below a list of concepts hold such lists too."""
+        return key if name not in self._concepts or key == "concept_id" or key in self._concepts else name

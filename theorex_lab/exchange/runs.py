@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,11 +27,11 @@ from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
 from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, without_nulls, write_lines
 from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.problems import each_noted, merged
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.journal.view import Views
 from theorex_lab.text.doors import kept_value
@@ -174,7 +174,7 @@ def import_runs(
     # A call names its outcome at its start; so the outcomes are read first, and first the lines, which have an order.
     links: dict[str, str] = {}
     takers = {OUTCOME_LINES: _import_outcomes, OUTCOMES: _import_outcomes, TRACES: _import_traces}
-    return [take(home.journal, by_kind[kind], how, links, path) for kind, take in takers.items() if by_kind.get(kind)]
+    return [take(home, by_kind[kind], how, links, path) for kind, take in takers.items() if by_kind.get(kind)]
 
 
 def _kind(file: Path) -> str | None:
@@ -192,9 +192,7 @@ def _kind(file: Path) -> str | None:
     return next((kind for key, kind in kinds.items() if isinstance(record, dict) and key in record), None)
 
 
-def _import_outcomes(
-    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
-) -> FileReport:
+def _import_outcomes(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
     from theorex_lab.exchange.run_records import outcome_of
 
     report = FileReport(_place(files))
@@ -203,14 +201,12 @@ def _import_outcomes(
         events.append((event, 1))
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
-    report.imported, report.skipped = append_new(journal, events)
+    report.imported, report.skipped = append_new(home.journal, events)
     report.problems = merged(report.problems)
     return report
 
 
-def _import_traces(
-    journal: Journal, files: list[Path], how: Importing, links: dict[str, str], path: Path
-) -> FileReport:
+def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
     from theorex_lab.exchange.run_records import trace_of
 
     report = FileReport(_place(files))
@@ -218,9 +214,9 @@ def _import_traces(
     # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
     read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
     events = [
-        (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_flushed(journal, steps)]
+        (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_settled(home, steps)]
     ]
-    report.imported, report.skipped = append_new(journal, events)
+    report.imported, report.skipped = append_new(home.journal, events)
     report.problems = merged(report.problems)
     return report
 
@@ -236,28 +232,26 @@ def _named(file: Path) -> str:
 def _read(files: list[Path], read: Callable[[Record], T], report: FileReport, path: Path) -> Iterator[tuple[Record, T]]:
     """Each record of the files and what `read` makes of it; what is refused is noted with its place."""
     for file in files:
-        for place, document in _documents(file, path):
-            try:
-                if isinstance(document, InvalidInput):
-                    raise document
-                encode(document)  # refuses numbers and texts that no event can hold
-                record = without_nulls(kept_value(document))
-                yield record, read(record)
-            except InvalidInput as error:
-                report.problems.append(f"{place}: {error}")
+        problems: list[str] = []
+        try:
+            for _, found in each_noted(problems, _documents(file, path, problems), _record, read):
+                yield found
+        except InvalidInput as error:
+            problems.append(f": {error}")
+        report.problems += [_named(file) + problem for problem in problems]
 
 
-def _documents(file: Path, path: Path) -> Iterator[tuple[str, Any]]:
-    """Each JSON value of a file with its place, or what is wrong with it."""
-    try:
-        if path.is_dir() and (path != file.parent or file.name == OUTCOME_LINES):
-            check_inside(path, file)
-        if file.suffix == ".json":
-            yield _named(file), _document(file)
-        else:
-            yield from ((f"{file.name}:{number}", record) for number, record in read_lines(file))
-    except InvalidInput as error:
-        yield _named(file), error
+def _record(document: Any, read: Callable[[Record], T]) -> tuple[Record, T]:
+    encode(document)  # refuses numbers and texts that no event can hold
+    record = without_nulls(kept_value(document))
+    return record, read(record)
+
+
+def _documents(file: Path, path: Path, problems: list[str]) -> Iterable[tuple[int | str, Any]]:
+    """Each JSON value of a file with its place."""
+    if path.is_dir() and (path != file.parent or file.name == OUTCOME_LINES):
+        check_inside(path, file)
+    return [("", _document(file))] if file.suffix == ".json" else read_lines(file, problems)
 
 
 def _document(file: Path) -> Any:
@@ -270,12 +264,10 @@ def _document(file: Path) -> Any:
         raise InvalidInput(f"not JSON: {error}") from error
 
 
-def _flushed(journal: Journal, steps: list[Event]) -> list[Event]:
-    """The mark that new tool events wait for no flush: what one kept of them is in the short-term files."""
-    tools = [event.id for event in steps if event.kind == "tool_used"]
-    if len(journal.read(ids=tools, erased=True)) == len(set(tools)):
+def _settled(home: Home, steps: list[Event]) -> list[Event]:
+    """What the designs append that wait for tool events, where some of these are new."""
+    tools = [event for event in steps if event.kind == "tool_used"]
+    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len({event.id for event in tools}):
         return []
-    start = steps[0]
-    made = derived_event_id("flushed", start.id, *tools)
-    body = {"upto": 2**62}
-    return [new_event("flushed", body, agent=start.agent, session=TOOL_SESSION, at=start.at, event_id=made)]
+    asked = (design.events.settled for design in home.designs)
+    return [event for settled in asked if settled is not None for event in settled(tools)]

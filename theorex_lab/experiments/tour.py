@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import io
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -16,12 +16,14 @@ from theorex_lab.clock import FixedClock, to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import describe_source, load, packaged
 from theorex_lab.experiments.draw import plots
+from theorex_lab.experiments.draw.explorer import to_png
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.fitting import calibration, occupancy
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
 from theorex_lab.memory.observation import Entry
+from theorex_lab.memory.rows import Rows
 
 MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
@@ -40,8 +42,8 @@ class History:
 
 
 @dataclass(frozen=True)
-class Tour:
-    """What a tour found. `frame` is the table of laws; `html` a page that stands alone."""
+class Tour(Rows[dict[str, Any]]):
+    """What a tour found: a row a law with its scores, best first; `html` is a page that stands alone."""
 
     source: str
     tuning: Tuning
@@ -53,10 +55,8 @@ class Tour:
     seconds: float
     html: str
 
-    @property
-    def frame(self) -> Any:
-        """The laws with their scores and intervals, best first."""
-        return self.tuning.frame
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return self.tuning[:]
 
     def result(self) -> dict[str, Any]:
         """source, law, params, scores, concepts, tiers, context_tokens, seconds; for JSON."""
@@ -70,8 +70,8 @@ class Tour:
             "seconds": round(self.seconds, 2),
         }
 
-    def _repr_html_(self) -> str:
-        return str(self.frame.to_html(index=False, float_format="{:.3f}".format))
+    def __repr__(self) -> str:
+        return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
 
 
 def history_of(repository: Path) -> History:
@@ -179,9 +179,7 @@ def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
 def _picture(draw: Any) -> str:
     figure = Figure(figsize=(8, 4.8), layout="constrained")
     draw(ax=figure.add_subplot())
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return base64.b64encode(buffer.getvalue()).decode()
+    return base64.b64encode(to_png(figure, dpi=110)).decode()
 
 
 def _page(tour: Tour, figures: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 
 from theorex_lab.clock import EARLIEST, LATEST, to_iso
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import AlreadyThere, InvalidInput
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
@@ -119,6 +119,23 @@ class Journal(ABC):
 
         sizes = [len(encode(event.body).encode()) for event in self.tail(after, kinds=kinds, upto=upto, erased=True)]
         return len(sizes), sum(sizes)
+
+
+def append_once(journal: Journal, events: Sequence[Event]) -> bool:
+    """Append the events of one step; False, and none of them, where it was taken meanwhile or a source of it was erased.
+
+    It was taken where an id is there already; its sources are the lineages.
+    """
+    sources = sorted({each for event in events for each in event.lineage})
+    try:
+        with journal.exclusive() as append:
+            if any(event.erased for event in journal.read(ids=sources, erased=True)):
+                return False
+            for event in events:
+                append(event)
+    except AlreadyThere:
+        return False
+    return True
 
 
 def is_wanted(

@@ -25,7 +25,7 @@ from theorex_lab.memory.decay import (
 )
 
 Integers = NDArray[np.int64]
-Rows = Any  # an array of rows, or a slice of them
+Positions = Any  # an array of rows, or a slice of them
 
 _HALF_LIVES_DAYS = np.array(COUNT_HALF_LIVES_DAYS)
 _LINK_HALF_LIVES = math.log2(LINK_CAP / LINK_DROP_BELOW)  # after so many even the strongest link is gone
@@ -58,8 +58,10 @@ class Counts:
         none = np.zeros((n, len(_HALF_LIVES_DAYS)))
         return cls(np.zeros(n, np.int64), np.full(n, LATEST), np.full(n, -LATEST), none)
 
-    def take_in(self, rows: Integers, times: ArrayLike, at: Integers) -> Integers:
+    def take_in(self, rows: Integers, times: ArrayLike, at: Integers, *, fade: bool = True) -> Integers:
         """Count `times` uses of each of these rows (in any order, also repeated) at its time, µs; the rows touched.
+
+        Without `fade` the decayed counts stay as they are, for laws that do not read them.
 
         >>> counts = Counts.empty(2)
         >>> counts.take_in(np.array([1, 1]), 1, np.array([0, 2 * MICROSECONDS_PER_DAY])).tolist()
@@ -67,11 +69,14 @@ class Counts:
         >>> counts.count.tolist(), counts.decayed[1, 2].item()
         ([0, 2], 1.5)
         """
-        touched = np.unique(rows)
+        # Sorting a whole log costs more than all the rest.
+        touched = np.unique(rows) if len(rows) < len(self.count) else np.flatnonzero(np.bincount(rows))
         before = self.last[touched]
         np.add.at(self.count, rows, times)
         np.minimum.at(self.first, rows, at)
         np.maximum.at(self.last, rows, at)
+        if not fade:
+            return touched
         # Decayed counts stand at `last`: bring the old ones there, then add each use at its own age.
         self.decayed[touched] *= remaining((self.last[touched] - before) / MICROSECONDS_PER_DAY)
         age = (self.last[rows] - at) / MICROSECONDS_PER_DAY
@@ -79,15 +84,15 @@ class Counts:
             np.add.at(self.decayed[:, column], rows, times * np.exp2(-age / half_life))
         return touched
 
-    def age_days(self, now: int, rows: Rows = slice(None)) -> Floats:
+    def age_days(self, now: int, rows: Positions = slice(None)) -> Floats:
         """Days since the last use; below 0 for one in the future."""
         return np.asarray((now - self.last[rows]) / MICROSECONDS_PER_DAY)
 
-    def first_age_days(self, now: int, rows: Rows = slice(None)) -> Floats:
+    def first_age_days(self, now: int, rows: Positions = slice(None)) -> Floats:
         """Days since the first use."""
         return np.asarray((now - self.first[rows]) / MICROSECONDS_PER_DAY)
 
-    def columns(self, now: int, rows: Rows = slice(None)) -> dict[str, Any]:
+    def columns(self, now: int, rows: Positions = slice(None)) -> dict[str, Any]:
         """What the laws read of these items by themselves, by the names of `Items.of`."""
         age = self.age_days(now, rows)
         return {
@@ -118,7 +123,7 @@ class Links:
     def strengths(self, now: int, half_life_days: float) -> Floats:
         """The effective strength of every link, 0..1; 0 for one that is gone, or too weak to be kept."""
         # Of a year's links most are too old to be there, whatever their count: then only the others are computed.
-        rows: Rows = self.last >= now - (_LINK_HALF_LIVES * half_life_days + 1.0) * MICROSECONDS_PER_DAY
+        rows: Positions = self.last >= now - (_LINK_HALF_LIVES * half_life_days + 1.0) * MICROSECONDS_PER_DAY
         if 2 * np.count_nonzero(rows) > len(rows):
             rows = slice(None)
         strengths = np.zeros(len(self.count))

@@ -238,6 +238,10 @@ class Law(ABC):
     parameters: ClassVar[dict[str, Parameter]] = {}
     unreadable_raw: ClassVar[float] = 0.0
 
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            cls.parameters = LAW_PARAMETERS[cls.name]
+
     def __init__(self, **params: float) -> None:
         check_params(self.name, self.parameters, params)
         self.params = {name: float(params.get(name, spec.default)) for name, spec in self.parameters.items()}
@@ -260,9 +264,7 @@ class Law(ABC):
 
 
 def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
-    half_life = np.minimum(half_life_days, items.half_life_cap_days)
-    elapsed: Floats = np.maximum(items.age_days, 0.0) / half_life
-    return elapsed
+    return np.asarray(np.maximum(items.age_days, 0.0) / np.minimum(half_life_days, items.half_life_cap_days))
 
 
 def _scale_columns(items: Items) -> tuple[Floats, Floats]:
@@ -288,14 +290,12 @@ class Product(Law):
     """
 
     name = "product"
-    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["product"]
 
     def _raw(self, items: Items) -> Floats:
         recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
         amplifier = np.where(items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0)))
         boost = 1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)
-        scores: Floats = recency * amplifier * boost
-        return scores
+        return np.asarray(recency * amplifier * boost)
 
 
 class WeightedSum(Law):
@@ -307,7 +307,6 @@ class WeightedSum(Law):
     """
 
     name = "weighted_sum"
-    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["weighted_sum"]
 
     def _raw(self, items: Items) -> Floats:
         params = self.params
@@ -327,7 +326,6 @@ class Recency(Law):
     """
 
     name = "recency"
-    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["recency"]
     unreadable_raw = UNREADABLE_RAW
 
     def _raw(self, items: Items) -> Floats:
@@ -342,18 +340,15 @@ class Frequency(Law):
     """Count alone: ln(1 + count) / ln(1 + saturation_count), importance cut at 1."""
 
     name = "frequency"
-    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["frequency"]
 
     def _raw(self, items: Items) -> Floats:
-        scores: Floats = np.log1p(np.maximum(items.count, 0.0)) / np.log1p(self.params["saturation_count"])
-        return scores
+        return np.asarray(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(self.params["saturation_count"]))
 
 
 class Constant(Law):
     """The same importance for every item: nothing decays, and ties are left to what orders them next."""
 
     name = "constant"
-    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["constant"]
 
     def _raw(self, items: Items) -> Floats:
         return np.full(len(items), self.params["level"])
@@ -368,11 +363,10 @@ class LogisticLaw(Law):
         """Importance in 0..1 through the logistic of `logistic_midpoint` and `logistic_slope`."""
         offset = np.asarray(raw, dtype=np.float64) - self.params["logistic_midpoint"]
         # tanh neither overflows nor leaves a remainder at the lowest score.
-        importance: Floats = 0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset))
-        return importance
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset)))
 
 
-class Power(LogisticLaw):
+class PowerLaw(LogisticLaw):
     """ACT-R base-level activation, ln Σ age^−d over mentions, from decayed counts instead of event times.
 
     age^−d is replaced by a non-negative mixture of the exponentials of COUNT_HALF_LIVES_DAYS and a constant,
@@ -382,7 +376,6 @@ class Power(LogisticLaw):
     """
 
     name = "power"
-    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["power"]
 
     def __init__(self, **params: float) -> None:
         super().__init__(**params)
@@ -391,8 +384,7 @@ class Power(LogisticLaw):
     def _raw(self, items: Items) -> Floats:
         counts, count = _scale_columns(items)
         activation = counts @ self._weights[:-1] + count * self._weights[-1]
-        scores: Floats = np.log(np.maximum(activation, TINY))
-        return scores
+        return np.asarray(np.log(np.maximum(activation, TINY)))
 
 
 @lru_cache(maxsize=64)
@@ -423,8 +415,9 @@ class MultiScale(LogisticLaw):
     """
 
     name = "multi_scale"
-    parameters: ClassVar[dict[str, Parameter]] = LAW_PARAMETERS["multi_scale"]
-    weight_names: ClassVar[tuple[str, ...]] = tuple(name for name in parameters if name.startswith("weight_"))
+    weight_names: ClassVar[tuple[str, ...]] = tuple(
+        name for name in LAW_PARAMETERS["multi_scale"] if name.startswith("weight_")
+    )
 
     def _raw(self, items: Items) -> Floats:
         scores = np.zeros(len(items))
@@ -448,7 +441,7 @@ def multi_scale_features(items: Items) -> Floats:
 
 
 LAWS: dict[str, type[Law]] = {
-    law.name: law for law in (Product, WeightedSum, Power, Constant, Recency, Frequency, MultiScale)
+    law.name: law for law in (Product, WeightedSum, PowerLaw, Constant, Recency, Frequency, MultiScale)
 }
 
 

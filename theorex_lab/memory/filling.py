@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -21,11 +20,8 @@ HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lin
 SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one agent and kind of source.
 HEARSAY_PART, HEARSAY_LINES = 4, 5
-LINE_CHARACTERS = 300
-_READ_CHARACTERS = 20 * LINE_CHARACTERS  # much of it may be white space
 BYTES_PER_TOKEN = 4
 _LIST_BYTES = len("- \n")
-_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def count_tokens(text: str) -> int:
@@ -59,16 +55,6 @@ def age_in_words(days: float) -> str:
     if days < 14:
         return f"{int(days)} days"
     return f"{int(days // 7)} weeks" if days < 60 else f"{int(days // 30)} months"
-
-
-def shortened(text: str) -> str:
-    """A stored text as a line shows it: white space and control characters folded, at most 300 characters.
-
-    >>> shortened("two\\nlines"), len(shortened("long " * 1_000))
-    ('two lines', 300)
-    """
-    line = _SPACE.sub(" ", text[:_READ_CHARACTERS]).strip()
-    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"
 
 
 def trusted_first(lines: Sequence[Line]) -> list[Line]:

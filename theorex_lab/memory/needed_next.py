@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from theorex_lab.memory.context import escape
 from theorex_lab.memory.counts import Integers
 from theorex_lab.memory.decay import Floats
-from theorex_lab.memory.filling import HEADING_TOKENS, Size, price_of, shortened
+from theorex_lab.memory.filling import HEADING_TOKENS, Size, price_of
+from theorex_lab.text.line import one_line
 
 MOST_AT_ONCE = 20
 _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
@@ -31,7 +32,7 @@ _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
 
 def name_bytes(name: str) -> int:
     """Bytes in UTF-8 of a name as a context's line shows it."""
-    return len(escape(shortened(name)).encode())
+    return len(escape(one_line(name)).encode())
 
 
 def line_tokens(bytes_of_name: Size) -> Size:

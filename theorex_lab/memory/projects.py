@@ -18,13 +18,12 @@ _HASH_CHARACTERS = 9  # a dash and eight digits
 
 
 class Projects(View):
-    """Projects with what was captured in them: count of events, last_at (µs) and last_seq; '' for what is of none."""
+    """Projects with what happened in them: count of events, last_at (µs) and last_seq; '' for what is of none."""
 
     name = "projects"
     code = 1
     kinds = (
-        "observation", "outcome", "trace_started", "task_submitted", "context_checked", "tool_used", "prompt",
-        "turn_ended", "session_ended",
+        "observation", "outcome", "trace_started", "task_submitted", "tool_used", "prompt", "turn_ended", "session_ended",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,8 +46,9 @@ class Projects(View):
 
 
 def projects_view(home: Home) -> type[Projects]:
-    """The view of a home's projects, which also counts the events that texts of its designs' items come in."""
-    return _with_kinds(tuple(dict.fromkeys([*Projects.kinds, *home.item_view.kinds])))
+    """The view of a home's projects, which also counts the events of its designs."""
+    kinds = sorted({kind for design in home.designs for kind in design.kinds})
+    return _with_kinds((*Projects.kinds, *kinds))
 
 
 @cache

@@ -43,7 +43,7 @@ class Hit(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hits(Rows[Hit]):
     """Results, best first; `notes` says what was left out and why (an embedder that did not answer, for instance).
 
@@ -57,11 +57,11 @@ class Hits(Rows[Hit]):
 
     row_class = Hit
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_rows", self.hits)
+    def _records(self) -> Sequence[Hit]:
+        return self.hits
 
-    def _repr_html_(self) -> str:
-        return str(self.frame.to_html(escape=True, index=False, float_format="{:.3f}".format))
+    def __repr__(self) -> str:
+        return "; ".join([f"Hits({len(self)} for {self.query!r})", *self.notes])
 
 
 class Searcher:

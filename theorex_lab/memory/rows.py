@@ -1,16 +1,25 @@
-"""Results that are rows: a sequence of named tuples, which is also a DataFrame, JSON and a table in a notebook."""
+"""Results that are tables: a sequence of rows, which is also a DataFrame, JSON and a table in a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from html import escape
-from typing import Any, ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-Row = TypeVar("Row", bound=tuple[Any, ...])
+if TYPE_CHECKING:
+    import pandas as pd
+
+R = TypeVar("R", bound="tuple[Any, ...] | dict[str, Any]")
+
+MOST_SHOWN = 60  # rows in a notebook; the middle of a longer table is left out
 
 
-class Rows(Sequence[Row]):
-    """Rows of one named tuple class, in their order.
+class Rows(Sequence[R]):
+    """Rows in their order: named tuples of one class, which is `row_class`, or dicts with the same keys.
+
+    A subclass that computes its rows overrides `_records`, which is called once; one whose columns need types of their
+    own overrides `frame`. pandas is imported where a frame is asked for.
 
     >>> from typing import NamedTuple
     >>> class Sum(NamedTuple):
@@ -18,42 +27,65 @@ class Rows(Sequence[Row]):
     ...     total: float
     >>> class Sums(Rows[Sum]):
     ...     row_class = Sum
-    >>> Sums([Sum("cost", float("nan"))]).rows()
-    [{'name': 'cost', 'total': None}]
+    >>> sums = Sums([Sum("cost", float("nan")), Sum("gain", 2.0)])
+    >>> sums, sums[1].total, sums.to_dict()[0]
+    (Sums(2 rows), 2.0, {'name': 'cost', 'total': None})
+    >>> sums.frame["total"].sum(), Sums([]).frame.columns.tolist()
+    (np.float64(2.0), ['name', 'total'])
     """
 
-    row_class: ClassVar[Any]
+    row_class: ClassVar[Any] = None
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = tuple(rows)
+    def __init__(self, rows: Sequence[R] | None = None) -> None:
+        if rows is not None:
+            self._rows = tuple(rows)
+
+    @cached_property
+    def _rows(self) -> Sequence[R]:
+        return self._records()
+
+    def _records(self) -> Sequence[R]:
+        return ()
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[R]:
         return iter(self._rows)
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> R: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+    def __getitem__(self, index: slice) -> Sequence[R]: ...
+    def __getitem__(self, index: int | slice) -> R | Sequence[R]:
         return self._rows[index]
 
     @property
-    def frame(self) -> Any:
-        """A pandas DataFrame with the fields of a row as columns."""
+    def frame(self) -> pd.DataFrame:
+        """A pandas DataFrame: a row a row, and the fields of a row as columns."""
         import pandas as pd
 
-        return pd.DataFrame(list(self._rows), columns=list(self.row_class._fields))
+        columns = None if self.row_class is None else list(self.row_class._fields)
+        return pd.DataFrame(list(self._rows), columns=columns)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[dict[str, Any]]:
         """The rows as dicts that JSON can hold: None in place of NaN."""
-        return [
-            {name: None if value != value else value for name, value in zip(self.row_class._fields, row, strict=True)}
-            for row in self._rows
-        ]
+        rows = (row if isinstance(row, dict) else dict(zip(self.row_class._fields, row, strict=True)) for row in self)
+        return [{name: None if value != value else value for name, value in row.items()} for row in rows]
+
+    def _shown(self) -> pd.DataFrame:
+        """What a notebook shows, where it is not the frame."""
+        return self.frame
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} rows)"
 
     def _repr_html_(self) -> str:
-        table = self.frame.to_html(index=False, escape=True, na_rep="–", float_format="{:.3f}".format)
-        return f"<p>{escape(repr(self))}</p>{table}"
+        return f"<p>{escape(repr(self))}</p>{table_html(self._shown())}"
+
+
+def table_html(frame: pd.DataFrame) -> str:
+    """The table of a frame for a notebook: numbers with four significant digits, the middle of a long one left out."""
+    return frame.to_html(
+        index=False, escape=True, na_rep="–", max_rows=MOST_SHOWN, float_format=lambda value: f"{value:,.4g}"
+    )

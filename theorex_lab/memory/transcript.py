@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.errors import AlreadyThere, TheorexError
+from theorex_lab.errors import TheorexError
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import MESSAGE_CHARACTERS
 from theorex_lab.text.preview import preview
@@ -42,7 +43,7 @@ def keep_messages(home: Home, transcript: Path, *, agent: str, session: str) -> 
         return 0
     messages = list(_messages(_tail(transcript), session))
     made = [_message_event(turn, text) for turn, text in _matched(turns, messages)]
-    return sum(_append_once(home, event) for event in made)
+    return sum(append_once(home.journal, [event]) for event in made)
 
 
 def _turns(home: Home, agent: str, session: str) -> list[Event]:
@@ -85,18 +86,6 @@ def _message_event(turn: Event, text: str) -> Event:
         lineage=[turn.id],
         event_id=derived_event_id("turn_message", turn.id),
     )
-
-
-def _append_once(home: Home, event: Event) -> bool:
-    """Append the event, unless it is there or its turn was erased meanwhile."""
-    try:
-        with home.journal.exclusive() as append:
-            if any(turn.erased for turn in home.journal.read(ids=event.lineage, erased=True)):
-                return False
-            append(event)
-    except AlreadyThere:
-        return False
-    return True
 
 
 def _tail(transcript: Path) -> bytes:

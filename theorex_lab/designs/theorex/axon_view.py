@@ -9,6 +9,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.home import Home
+from theorex_lab.memory.rows import table_html
 
 
 class AxonView:
@@ -40,4 +41,4 @@ class AxonView:
         return self._home.views.get(Axon), self._home.clock.now(), self._home.settings
 
     def _repr_html_(self) -> str:
-        return str(self.frame().to_html(escape=True, index=False, max_rows=20))
+        return table_html(self.frame())

@@ -17,8 +17,9 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
 from theorex_lab.memory.context import NOTICE, Context, escape, fence, items_of, listed, marked_up
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, shortened, trusted_first
+from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
 
 if TYPE_CHECKING:
@@ -170,12 +171,12 @@ def render_flash(
 
 
 def _heard_label(agent: str, label: str, trust: int) -> tuple[str, tuple[str, int] | None]:
-    return shortened(label), None if trust >= TRUST["agent"] else (agent, trust)
+    return one_line(label), None if trust >= TRUST["agent"] else (agent, trust)
 
 
 def _moment_line(agent: str, moment: Moment, now: int) -> Line:
     """`story [refs] _(age)_`, the story cut, at most five references: those to places of the project alone."""
-    story = shortened(moment.story)
+    story = one_line(moment.story)
     shown = [ref for ref in moment.refs if shown_path(ref)]
     more = ["…"] if len(shown) > _REFS_SHOWN else []
     text = f"{story} [{', '.join([*shown[:_REFS_SHOWN], *more])}]" if shown else story

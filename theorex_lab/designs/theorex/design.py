@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, FileLayout, PolicyPart, SearchPart, Section, Step, later
+from theorex_lab.design import AuditPart, Design, EventsPart, FileLayout, PolicyPart, SearchPart, Section, Step, later
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
-from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, TYPES
 
 if TYPE_CHECKING:
     from theorex_lab.journal.view import View
@@ -27,6 +27,19 @@ MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
 )  # fmt: skip
 
+EVENTS = EventsPart(
+    members=frozenset(
+        "upto kept let_go concept_id label surface times counts days fix_count first_seen last_seen source_weight "
+        "sentiment_sum decayed said affirmed heard calls fired fired_seq written checks observations since until top weak "
+        "tag rate low high trend sleep_after_days prune_threshold_days".split()
+    ),
+    words={("imported", "type"): TYPES, **{("imported", name): TRUST for name in ("affirmed", "refused", "heard")}},
+    concepts={"links": 2, "graduated": 1, "dropped_links": 2, "faded": 0, "tiers": 0},
+    seqs={"flushed": ("upto",), "context_checked": ("fired_seq",)},
+    named_by_seq=frozenset(("flushed", "refined", "promoted")),
+    settled=later(f"{_HERE}.imported:settled"),
+)
+
 
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.theorex.axon import Axon
@@ -43,6 +56,7 @@ DESIGN = Design(
     tools=later(f"{_HERE}.tools:tools"),
     kinds=KINDS,
     upcasters=UPCASTERS,
+    events=EVENTS,
     views=_views,
     items=(OBSERVATION, CONCEPT),
     search=SearchPart(

@@ -18,8 +18,9 @@ whose axon.json lies beside them therefore count nothing anew; alone, they count
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,13 @@ from numpy.typing import NDArray
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.exchange_write import Memory
 from theorex_lab.designs.theorex.moments import MOMENT_TYPE
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
-from theorex_lab.exchange.files import Exported, FileReport, portable
+from theorex_lab.exchange.files import Exported, FileReport, each_file, portable
 from theorex_lab.exchange.flat_files import (
     Appended,
     Record,
@@ -46,12 +48,10 @@ from theorex_lab.exchange.flat_files import (
     write_lines,
 )
 from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.problems import each_noted
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import encode
-from theorex_lab.journal.foreign import check_inside
-from theorex_lab.journal.view import Views
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.vectors import KEY_BYTES
@@ -71,23 +71,21 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
     Vectors are left out, with a note, where their embedder does not answer. Raises InvalidInput for a name outside
     the rule, StorageError where a file cannot be written.
     """
-    axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
-    now, done = home.clock.now(), Exported(folder)
-    with ExitStack() as locks:
-        for view in (axon, shared, short_term):
-            locks.enter_context(view.lock)
-        agents = _agents(axon, shared, short_term, agent)
-        for name in _with_axon(axon, agents):
-            path = folder / "agents" / portable(name) / AXON
-            done.files[f"agents/{portable(name)}/{AXON}"] = _write_axon(
-                axon, short_term, home.settings, now, name, path
-            )
-        done.files[SHARED] = _write_shared(axon, shared, home.settings, now, agents, folder / SHARED)
-        for file, only in ((OBSERVATIONS, None), (MOMENTS, MOMENT_TYPE)):
-            sentences = writing.observation_records(axon, home.journal, axon.seq, agents, only)
-            done.files[file] = write_lines(folder / file, map(encode, sentences))
-        _export_short_term(home.views, short_term, now, agents, done)
-    _export_vectors(searcher, agents, done)
+    done = Exported(folder)
+    with _memory(home, agent) as memory:
+        for owner in memory.owners:
+            name = f"agents/{portable(owner)}/{AXON}"
+            done.files[name] = _write_axon(memory, owner, folder / name)
+        done.files[SHARED] = _write_shared(memory, folder / SHARED)
+        for name, only in ((OBSERVATIONS, None), (MOMENTS, MOMENT_TYPE)):
+            done.files[name] = write_lines(folder / name, map(encode, writing.observation_records(memory, only)))
+        days = writing.short_term_days(memory)
+        for day, seqs in days.items():
+            name = f"{SHORT_TERM}/{day}.jsonl"
+            done.files[name] = write_lines(folder / name, map(encode, writing.short_term_records(memory, seqs)))
+        recent = (record for seqs in days.values() for record in writing.short_term_records(memory, seqs, recent=True))
+        done.files[STM] = write_lines(folder / STM, map(encode, recent))
+    _export_vectors(searcher, memory.agents, done)
     if agent is None:
         text = boot_context(home).text
         done.files[CONTEXT_FILE] = write_lines(folder / CONTEXT_FILE, text.splitlines())
@@ -100,29 +98,23 @@ def export_places(home: Home, *, agent: str | None = None) -> Exported:
     The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Each file is replaced; raises StorageError
     where one cannot be written.
     """
-    axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
-    folder, web, cold = places(home.settings)
-    now, done = home.clock.now(), Exported(folder)
-    with axon.lock, shared.lock, short_term.lock:
-        agents = _agents(axon, shared, short_term, agent)
-        axons = {name: _place(folder, name) for name in _with_axon(axon, agents)}
-        for name, path in axons.items():
-            done.files[str(path)] = _write_axon(axon, short_term, home.settings, now, name, path)
-        done.files[str(web)] = _write_shared(axon, shared, home.settings, now, agents, web)
-        done.files[str(cold)] = write_cold(cold, writing.cold_nodes(axon, now, home.settings, axons))
+    done = Exported(places(home.settings)[0])
+    with _memory(home, agent) as memory:
+        done.files = {str(path): write(path) for path, write in _placed(memory).items()}
     return done
 
 
 def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     """The files that `export_places` writes."""
-    axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
-    folder, *others = places(home.settings)
-    with axon.lock, shared.lock, short_term.lock:
-        return [*(_place(folder, each) for each in _with_axon(axon, _agents(axon, shared, short_term, agent))), *others]
+    with _memory(home, agent) as memory:
+        return [*_placed(memory)]
 
 
-def _place(folder: Path, agent: str) -> Path:
-    return folder / agent / "theorex" / AXON
+def _placed(memory: Memory) -> dict[Path, Callable[[Path], int]]:
+    """Each file where the original system looks for it, with what writes it."""
+    folder, web, cold = places(memory.settings)
+    axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
+    return {**axons, web: partial(_write_shared, memory), cold: partial(_write_cold, memory)}
 
 
 def places(settings: Settings) -> list[Path]:
@@ -130,41 +122,27 @@ def places(settings: Settings) -> list[Path]:
     return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path", "cold_store_path")]
 
 
-def _agents(axon: Axon, shared: SharedWeb, short_term: ShortTerm, agent: str | None) -> list[str]:
-    """All agents of the memory, or the one that is named."""
-    if agent is not None:
-        return [check_agent(agent)]
-    return list(dict.fromkeys([*axon.agents, *shared.agents, *short_term.agents]))
+@contextmanager
+def _memory(home: Home, agent: str | None) -> Iterator[Memory]:
+    """The memory of all agents, or of one, which stays as it is meanwhile."""
+    axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
+    with axon.lock, shared.lock, short_term.lock:
+        agents = [*axon.agents, *shared.agents, *short_term.agents] if agent is None else [check_agent(agent)]
+        now, known = home.clock.now(), list(dict.fromkeys(agents))
+        yield Memory(axon, shared, short_term, home.journal, home.settings, now, known)
 
 
-def _with_axon(axon: Axon, agents: list[str]) -> list[str]:
-    return [name for name in agents if axon.agents.find(name) is not None]
+def _write_axon(memory: Memory, agent: str, path: Path) -> int:
+    nodes, edges = writing.axon_nodes(memory, agent), writing.axon_edges(memory.axon, agent)
+    return write_graph(path, writing.axon_attributes(agent, memory.short_term), nodes, edges)
 
 
-def _write_axon(axon: Axon, short_term: ShortTerm, settings: Settings, now: int, agent: str, path: Path) -> int:
-    return write_graph(
-        path,
-        writing.axon_attributes(agent, short_term),
-        writing.axon_nodes(axon, now, settings, agent),
-        writing.axon_edges(axon, agent),
-    )
+def _write_shared(memory: Memory, path: Path) -> int:
+    return write_graph(path, {}, writing.shared_nodes(memory), writing.shared_edges(memory))
 
 
-def _write_shared(axon: Axon, shared: SharedWeb, settings: Settings, now: int, agents: list[str], path: Path) -> int:
-    return write_graph(
-        path, {}, writing.shared_nodes(axon, shared, now, settings, agents), writing.shared_edges(shared, agents)
-    )
-
-
-def _export_short_term(views: Views, short_term: ShortTerm, now: int, agents: list[str], done: Exported) -> None:
-    days = writing.short_term_days(short_term, agents)
-    for day, seqs in days.items():
-        name = f"{SHORT_TERM}/{day}.jsonl"
-        done.files[name] = write_lines(done.folder / name, map(encode, writing.short_term_records(views.journal, seqs)))
-    recent = (
-        encode(record) for seqs in days.values() for record in writing.short_term_records(views.journal, seqs, now)
-    )
-    done.files[STM] = write_lines(done.folder / STM, recent)
+def _write_cold(memory: Memory, path: Path) -> int:
+    return write_cold(path, writing.cold_nodes(memory))
 
 
 def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> None:
@@ -186,19 +164,7 @@ def import_files(
     """
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     stated: set[str] = set()  # agents whose axon came along
-    reports = []
-    for file in files_of(path):
-        report = FileReport(str(file.relative_to(path)) if path.is_dir() else file.name)
-        try:
-            if path.is_dir():
-                check_inside(path, file)
-            done = _import_file(file, path, how, stated, home.views, searcher, report.problems)
-            report.imported, report.skipped = done
-        except InvalidInput as error:
-            report.problems.append(f": {error}")
-        report.problems = merged(report.file + problem for problem in report.problems)
-        reports.append(report)
-    return reports
+    return each_file(path, files_of(path), partial(_import_file, home, searcher, how, stated))
 
 
 def files_of(path: Path) -> list[Path]:
@@ -215,35 +181,34 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _import_file(
-    file: Path,
-    path: Path,
+    home: Home,
+    searcher: Callable[[], Searcher],
     how: Importing,
     stated: set[str],
-    views: Views,
-    searcher: Callable[[], Searcher],
+    file: Path,
     problems: list[str],
 ) -> Appended:
-    """Import one file. What cannot be read is noted in `problems`, each from the place on: ":12: reason"."""
+    """Import one file; what cannot be read is noted."""
     from theorex_lab.designs.theorex import exchange_read as reading
 
     kind = _kind(file)
     if kind == EMBEDDINGS:
         return _import_vectors(file, searcher(), problems)
-    if kind in (AXON, SHARED):
+    if kind == AXON:
         graph = read_graph(file)
-        if kind == SHARED:
-            return append_new(views.journal, reading.shared_events(graph, _holder(views), how, problems))
         owner = check_agent(_folder_agent(file) or graph["attributes"].get("agent_id", how.agent))
-        done = append_new(views.journal, reading.axon_events(graph, owner, how, problems))
-        if path.is_dir():
-            stated.add(owner)
+        done = append_new(home.journal, reading.axon_events(graph, owner, how, problems))
+        stated.add(owner)
         return done
-    if kind == COLD:
-        return append_new(views.journal, reading.cold_events(read_cold(file), _holder(views), how, problems))
-    lines = read_lines(file)
+    if kind in (SHARED, COLD):
+        held = partial(_holds, home.views.get(Axon))
+        if kind == SHARED:
+            return append_new(home.journal, reading.shared_events(read_graph(file), held, how, problems))
+        return append_new(home.journal, reading.cold_events(read_cold(file, problems), held, how, problems))
+    lines = read_lines(file, problems)
     if kind == OBSERVATIONS:
-        return append_new(views.journal, reading.observation_events(lines, stated, how, problems))
-    return append_new(views.journal, reading.short_term_events(lines, how, problems))
+        return append_new(home.journal, reading.observation_events(lines, stated, how, problems))
+    return append_new(home.journal, reading.short_term_events(lines, how, problems))
 
 
 def _kind(file: Path) -> str:
@@ -256,9 +221,7 @@ def _kind(file: Path) -> str:
         return COLD
     if file.suffix == ".json":
         return SHARED if "shared" in file.name else AXON
-    for _, record in read_lines(file):
-        if isinstance(record, InvalidInput):
-            continue
+    for _, record in read_lines(file, []):
         kinds = {"vector": EMBEDDINGS, "text": OBSERVATIONS, "composite_score": STM}
         for key, kind in kinds.items():
             if key in record:
@@ -277,13 +240,8 @@ def _folder_agent(file: Path) -> str | None:
     return parts[-1].removeprefix("_").removesuffix("_") if len(parts) > 1 and parts[-2] == "agents" else None
 
 
-def _holder(views: Views) -> Callable[[str, int], bool]:
-    """Tells whether an agent's axon has a concept."""
-    axon = views.get(Axon)
-    return partial(_holds, axon)
-
-
 def _holds(axon: Axon, agent: str, concept: int) -> bool:
+    """Whether an agent's axon has a concept."""
     with axon.lock:
         return axon.row(agent, concept) is not None
 
@@ -291,52 +249,33 @@ def _holds(axon: Axon, agent: str, concept: int) -> bool:
 def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> Appended:
     """Vectors of the embedder in use enter the cache; those of another are passed over, they cannot be compared."""
     new = known = foreign = 0
-    for batch in _batches(file, problems):
-        sound: dict[bytes, Vector] = {}
-        for number, record in batch:
-            if record.get("embedder") != searcher.embedder.id:
-                foreign += 1
-                continue
-            found = _vector(record, searcher.cache.dimensions)
-            if isinstance(found, str):
-                problems.append(f":{number}: {found}")
-                continue
-            known += found[0] in sound
-            sound[found[0]] = found[1]
+    lines = each_noted(problems, read_lines(file, problems), _vector, searcher.embedder.id, searcher.cache.dimensions)
+    while batch := [found for _, found in islice(lines, _VECTORS_AT_ONCE)]:
+        own = [pair for pairs in batch for pair in pairs]
+        sound = dict(own)
+        foreign += len(batch) - len(own)
         if sound:
             held = int(searcher.cache.get(list(sound))[0].sum())
             searcher.cache.add(list(sound), np.stack(list(sound.values())))
-            known, new = known + held, new + len(sound) - held
+            known, new = known + held + len(own) - len(sound), new + len(sound) - held
     if foreign:
         problems.append(f": {foreign} vectors are not of {searcher.embedder.id}, the embedder in use; passed over")
     return Appended(new, known)
 
 
-def _batches(file: Path, problems: list[str]) -> Iterator[list[tuple[int, Record]]]:
-    """The sound lines of a file with their numbers, a thousand at once."""
-    batch: list[tuple[int, Record]] = []
-    for number, record in read_lines(file):
-        if isinstance(record, InvalidInput):
-            problems.append(f":{number}: {record}")
-            continue
-        batch.append((number, record))
-        if len(batch) == _VECTORS_AT_ONCE:
-            yield batch
-            batch = []
-    yield batch
-
-
-def _vector(record: Record, dimensions: int) -> tuple[bytes, Vector] | str:
-    """The key and the vector of a line, or what is wrong with it."""
+def _vector(record: Record, embedder: str, dimensions: int) -> list[tuple[bytes, Vector]]:
+    """The key and the vector of a line; nothing of another embedder's. Raises InvalidInput."""
+    if record.get("embedder") != embedder:
+        return []
     try:
         key = bytes.fromhex(record["text_hash"])
         vector = np.array(record["vector"], np.float32)
     except (KeyError, TypeError, ValueError) as error:
-        return f"got no text_hash of hexadecimal digits with a vector of numbers ({error})"
+        raise InvalidInput(f"got no text_hash of hexadecimal digits with a vector of numbers ({error})") from error
     length = float(np.linalg.norm(vector))
     if len(key) != KEY_BYTES or vector.shape != (dimensions,) or not (abs(length - 1) < 1e-3 or length == 0):
-        return (
+        raise InvalidInput(
             f"got a hash of {len(key)} bytes and a vector {vector.shape} of length {length:.3g}; allowed are {KEY_BYTES} "
             f"bytes, {dimensions} numbers, length 1 or 0"
         )
-    return key, vector
+    return [(key, vector)]

@@ -8,7 +8,7 @@ twice imports it once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -18,12 +18,13 @@ from pydantic import AfterValidator, Field
 
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.imported import imported
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
-from theorex_lab.exchange.flat_files import Record, without_nulls
+from theorex_lab.exchange.flat_files import Lines, Record, without_nulls
 from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import noted
+from theorex_lab.exchange.problems import each_noted, noted
 from theorex_lab.ids import UUID, check_agent, concept_id, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
@@ -35,9 +36,7 @@ LABEL_CHARACTERS = 128
 AT_ONCE = 1_000  # links, or contributions, of one event
 
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
-_MENTIONS = "a list of [id, canonical form, surface form, count]"
 Read = Iterator[tuple[Event, int]]
-Lines = Iterable[tuple[int, Record | InvalidInput]]
 
 
 class _Concept(NamedTuple):
@@ -57,6 +56,7 @@ _Tone = Annotated[int | float, schema.within(-1, 1)]
 _Decayed = Annotated[int | float, schema.within(0, schema.LARGEST)]
 _SUM = Field(ge=-schema.LARGEST, le=schema.LARGEST, description="a number from -frequency_count to frequency_count")
 _HALF_LIVES = len(COUNT_HALF_LIVES_DAYS)
+_Row = Annotated[list[Any], Field(min_length=4, max_length=4)]
 
 
 class _Named(schema.FileRecord):
@@ -68,14 +68,6 @@ class _Named(schema.FileRecord):
 
 class _Numbered(schema.FileRecord):
     concept_id: schema.ConceptId
-
-
-class _Refused(schema.FileRecord):
-    refused: schema.ConceptIds
-
-
-class _Faded(schema.FileRecord):
-    faded: schema.ConceptIds = Field(default=[])
 
 
 class _Stated(schema.FileRecord):
@@ -128,12 +120,10 @@ class _Sentence(schema.FileRecord):
     session_id: schema.Text = ""
     source_weight: schema.Share = 0
     lineage: schema.EventIds = Field(default=[])
-
-
-class _Extracted(schema.FileRecord):
-    """What was found in a sentence, where its concepts come along."""
-
-    concepts: Annotated[list[Annotated[list[Any], Field(min_length=4, max_length=4)]], Field(description=_MENTIONS)]
+    refused: schema.ConceptIds = Field(default=[])
+    faded: schema.ConceptIds = Field(default=[])
+    # What was found in the text, where its concepts come along.
+    concepts: list[_Row] = Field(default=[], description="a list of [id, canonical form, surface form, count]")
     sentiment: _Tone = 0.0
     extractor: _Count = 1
 
@@ -162,34 +152,32 @@ def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) 
     how = replace(how, agent=agent)
     concepts: dict[str, int] = {}
     seen: set[int] = set()
-    for number, node in enumerate(graph["nodes"]):
-        body = noted(problems, f"node {number}", _node_stated, node, how)
-        if body is None:
-            continue
+    for where, (key, body) in each_noted(problems, _placed("node", graph["nodes"]), _node_stated, how):
         concept = body["concepts"][0]
         if concept[0] in seen:
-            problems.append(f": node {number}: the concept {concept[1]!r} is that of an earlier node")
+            problems.append(f": {where}: the concept {concept[1]!r} is that of an earlier node")
         elif body["last_seen"] == EARLIEST:
-            problems.append(f": node {number}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
+            problems.append(f": {where}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0")
         elif body["last_seen"] > how.latest:
-            problems.append(f": node {number}: the time of {concept[1]!r} is ahead of the clock; the clock's is taken")
+            problems.append(f": {where}: the time of {concept[1]!r} is ahead of the clock; the clock's is taken")
         seen.add(concept[0])
-        concepts[str(node.get("key"))] = concept[0]
-        yield how.event("imported", body, agent), 1
-    found = [noted(problems, f"edge {number}", _link, edge, concepts) for number, edge in enumerate(graph["edges"])]
-    links = [link for link in found if link is not None]
+        concepts[key] = concept[0]
+        yield imported(how, "imported", body, agent), 1
+    links = [link for _, link in each_noted(problems, _placed("edge", graph["edges"]), _link, concepts)]
     graduated = noted(problems, "graduated", _graduated, graph["attributes"]) or []
     for start in range(0, max(len(links), 1), AT_ONCE):
         part = links[start : start + AT_ONCE]
-        yield how.event("imported_links", {"links": part, "graduated": [] if start else graduated}, agent), len(part)
+        yield (
+            imported(how, "imported_links", {"links": part, "graduated": [] if start else graduated}, agent),
+            len(part),
+        )
 
 
 def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
     """What sleeps in a cold store, concepts that their agent's axon lacks; those that it `held` stay as they are."""
-    for number, record in lines:
-        found = noted(problems, number, _cold, record, how)
-        if found is not None and not held(found[0], found[1]["concepts"][0][0]):
-            yield how.event("imported", found[1], found[0]), 1
+    for _, (agent, body) in each_noted(problems, lines, _cold, how):
+        if not held(agent, body["concepts"][0][0]):
+            yield imported(how, "imported", body, agent), 1
 
 
 def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
@@ -201,44 +189,33 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
     ids: dict[str, int] = {}
     concepts: dict[str, list[Body]] = {}
     links: dict[str, list[list[int]]] = {}
-    for number, node in enumerate(graph["nodes"]):
-        for agent, given, body in noted(problems, f"node {number}", _given, node, how) or []:
-            ids[str(node.get("key"))] = given["concept_id"]
+    for _, (key, contributions) in each_noted(problems, _placed("node", graph["nodes"]), _given, how):
+        for agent, given, body in contributions:
+            ids[key] = given["concept_id"]
             concepts.setdefault(agent, []).append(given)
             if body is not None and not held(agent, given["concept_id"]):
-                yield how.event("imported", body, agent), 0
-    for number, edge in enumerate(graph["edges"]):
-        for agent, link in noted(problems, f"edge {number}", _given_links, edge, ids, how) or []:
+                yield imported(how, "imported", body, agent), 0
+    for _, given_links in each_noted(problems, _placed("edge", graph["edges"]), _given_links, ids, how):
+        for agent, link in given_links:
             links.setdefault(agent, []).append(link)
     for agent in {**concepts, **links}:
         for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
             for start in range(0, len(rows), AT_ONCE):
                 part = rows[start : start + AT_ONCE]
-                yield how.event("imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
+                yield imported(how, "imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
 
 
 def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
     """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
-    for number, record in lines:
-        event = noted(problems, number, _observation, record, stated, how)
-        if event is not None and event.at > how.latest:
-            problems.append(f":{number}: the time is ahead of the clock; the clock's is taken")
-            event = event._replace(at=how.latest)
-        if event is not None:
-            yield event, 1
+    for number, event in each_noted(problems, lines, _observation, stated, how):
+        yield how.believed(event, problems, number), 1
 
 
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
     """What flushes kept. Records of one event, which follow one another, become that event again."""
-
-    def kept() -> Iterator[tuple[str, Body, str, str, int]]:
-        for number, record in lines:
-            found = noted(problems, number, _kept, record, how)
-            if found is not None:
-                yield found
-
+    kept = (found for _, found in each_noted(problems, lines, _kept, how))
     for (event_id, shared, agent, session, at), group in groupby(
-        kept(), key=lambda each: (each[0], {**each[1], "concepts": None}, *each[2:])
+        kept, key=lambda each: (each[0], {**each[1], "concepts": None}, *each[2:])
     ):
         concepts = [concept for each in group for concept in each[1]["concepts"]]
         body = {**shared, "concepts": concepts}
@@ -247,14 +224,14 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
         yield new_event("short_term", body, agent=agent, session=session, at=believed, event_id=made), len(concepts)
 
 
-def _sound(record: Record | InvalidInput) -> Record:
-    if isinstance(record, InvalidInput):
-        raise record
-    return record
+def _placed(what: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"{what} {number}", item) for number, item in enumerate(items))
 
 
-def _node_stated(node: Any, how: Importing) -> Body:
-    return _stated(_attributes(node), how)
+def _node_stated(node: Any, how: Importing) -> tuple[str, Body]:
+    """The key of a node, and the body of its concept."""
+    body = _stated(_attributes(node), how)
+    return str(node.get("key")), body
 
 
 def _stated(attributes: Record, how: Importing) -> Body:
@@ -295,8 +272,7 @@ def _said(stated: Any, count: int) -> Body:
     return {"said": {**levels, **numbers, "first_seen": own.first_seen, "last_seen": own.last_seen}}
 
 
-def _cold(record: Record | InvalidInput, how: Importing) -> tuple[str, Body]:
-    attributes = _sound(record)
+def _cold(attributes: Record, how: Importing) -> tuple[str, Body]:
     agent = check_agent(attributes.get("agent_id", how.agent))
     return agent, _stated({**attributes, "scanned_tier": Tier.SLEEPING.name}, replace(how, agent=agent))
 
@@ -367,8 +343,8 @@ def _graduated(attributes: Record) -> list[list[int]]:
     return [[concept, at] for concept, at in schema.checked(_Attributes, attributes).graduated.items()]
 
 
-def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
-    """Per contribution of a node: its agent, its numbers, and the concept's body where the agent still holds it."""
+def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body | None]]]:
+    """The key of a node; per contribution its agent, its numbers, and the concept's body where the agent still holds it."""
     attributes = _attributes(node)
     named = "canonical_form" in attributes or "surface_form" in attributes
     number = _concept(attributes, how).id if named else schema.checked(_Numbered, attributes).concept_id
@@ -386,7 +362,7 @@ def _given(node: Any, how: Importing) -> list[tuple[str, Body, Body | None]]:
             **{name: numbers[name] for name in names},
         }
         found.append((agent, given, None if each.get("forgotten") else body))
-    return found
+    return str(node.get("key")), found
 
 
 def _given_links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[str, list[int]]]:
@@ -405,8 +381,7 @@ def _contributions(attributes: Record) -> list[Record]:
     return stated
 
 
-def _observation(line: Record | InvalidInput, counted: Collection[str], how: Importing) -> Event:
-    record = _sound(line)
+def _observation(record: Record, counted: Collection[str], how: Importing) -> Event:
     given = check_text(record.get("text", ""), how.settings.max_text_bytes)
     text = kept_text(given)
     if text != given:  # what was found in the text may be of its secrets
@@ -427,16 +402,15 @@ def _observation(line: Record | InvalidInput, counted: Collection[str], how: Imp
     body = {**made.body, "text": text}
     body["weight"] = stated.given("source_weight", body["weight"])
     if "concepts" in record:
-        found = schema.checked(_Extracted, record)
-        body["concepts"] = _mentions(found.concepts, how)
-        body["sentiment"] = found.sentiment
-        body["extractor"] = found.given("extractor", body["extractor"])
-    if record.get("refused"):
-        body["refused"] = schema.checked(_Refused, record).refused
+        body["concepts"] = _mentions(stated.concepts, how)
+        body["sentiment"] = stated.sentiment
+        body["extractor"] = stated.given("extractor", body["extractor"])
+    if stated.refused:
+        body["refused"] = stated.refused
     if "refs" in record:
         body["refs"] = [kept_text(ref) for ref in check_refs(record["refs"])]
     if agent in counted:
-        body |= {"counted": False, "faded": schema.checked(_Faded, record).faded}
+        body |= {"counted": False, "faded": stated.faded}
     event_id = schema.event_id_of(stated.id, "observation", agent, at, encode(body))
     return made._replace(body=body, id=event_id, lineage=tuple(stated.lineage))
 
@@ -452,9 +426,8 @@ def _mentions(concepts: list[list[Any]], how: Importing) -> list[list[Any]]:
     return list(found.values())
 
 
-def _kept(line: Record | InvalidInput, how: Importing) -> tuple[str, Body, str, str, int]:
+def _kept(record: Record, how: Importing) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
-    record = _sound(line)
     concept, stated = _concept(record, how), schema.checked(_Kept, record)
     agent = stated.given("agent_id", how.agent)
     body = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,23 @@ _VECTORS_AT_ONCE = 1_000
 SOURCES = {number: name for name, number in reversed(TRUST.items())}
 
 
+class Memory(NamedTuple):
+    """What an export reads: views whose locks are held, journal and settings, the present (µs), and whose memory it is."""
+
+    axon: Axon
+    shared: SharedWeb
+    short_term: ShortTerm
+    journal: Journal
+    settings: Settings
+    now: int
+    agents: list[str]
+
+    @property
+    def owners(self) -> list[str]:
+        """Those of the agents who have an axon."""
+        return [name for name in self.agents if self.axon.agents.find(name) is not None]
+
+
 def axon_attributes(agent: str, short_term: ShortTerm) -> Record:
     """Attributes of an agent's graph: whose it is, and up to when each graduated concept's records were counted."""
     table = short_term.graduated
@@ -40,13 +57,13 @@ def axon_attributes(agent: str, short_term: ShortTerm) -> Record:
     return {"agent_id": agent, "graduated": {concept: to_iso(at) for concept, at in sorted(upto.items())}}
 
 
-def axon_nodes(axon: Axon, now: int, settings: Settings, agent: str) -> Iterator[Record]:
-    """A node a living concept of the agent, in the axon's order; weight and tier are those of `now` (µs).
+def axon_nodes(memory: Memory, agent: str) -> Iterator[Record]:
+    """A node a living concept of the agent, in the axon's order; weight and tier are those of the present.
 
     `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at `last_seen`.
     """
-    current = scores_of(axon, now, settings, agents=[agent])
-    table = axon.concepts
+    axon = memory.axon
+    current, table = scores_of(axon, memory.now, memory.settings, agents=[agent]), axon.concepts
     for position, row in enumerate(current.rows.tolist()):
         count, total = int(table["count"][row]), float(table["sentiment_sum"][row])
         number = int(table["concept_id"][row])
@@ -86,13 +103,11 @@ def _said(axon: Axon, row: int) -> Record:
     return {"said": own}
 
 
-def cold_nodes(axon: Axon, now: int, settings: Settings, agents: Iterable[str]) -> Iterator[tuple[str, Record]]:
-    """An archive id and the attributes of each concept of these agents that sleeps at `now` (µs)."""
-    for agent in agents:
-        for node in axon_nodes(axon, now, settings, agent):
-            attributes = node["attributes"]
-            if attributes["relevance_tier"] == Tier.SLEEPING.name:
-                yield f"{node['key']}_{now // 1_000}", attributes
+def cold_nodes(memory: Memory) -> Iterator[tuple[str, Record]]:
+    """An archive id and the attributes of each concept that sleeps."""
+    for node in (node for owner in memory.owners for node in axon_nodes(memory, owner)):
+        if node["attributes"]["relevance_tier"] == Tier.SLEEPING.name:
+            yield f"{node['key']}_{memory.now // 1_000}", node["attributes"]
 
 
 def axon_edges(axon: Axon, agent: str) -> Iterator[Record]:
@@ -114,17 +129,17 @@ def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> 
     return {"key": f"{source}-{target}", "source": str(source), "target": str(target), "attributes": attributes}
 
 
-def shared_nodes(axon: Axon, shared: SharedWeb, now: int, settings: Settings, agents: Iterable[str]) -> list[Record]:
-    """A node a concept of the shared web with what each of these agents contributed.
+def shared_nodes(memory: Memory) -> list[Record]:
+    """A node a concept of the shared web with what each agent contributed.
 
     A contribution is `forgotten` where its agent's axon holds the concept no more; a concept that all have forgotten
     has no text. In order of concept_id. Of several contributions the one of the highest source weight speaks, of equal ones the latest.
     """
-    table = shared.concepts
-    summed = {each.concept_id: each for each in shared_concepts(axon, shared, now, settings)}
+    axon, shared, table = memory.axon, memory.shared, memory.shared.concepts
+    summed = {each.concept_id: each for each in shared_concepts(axon, shared, memory.now, memory.settings)}
     given: dict[int, list[Record]] = {}
     spoken: dict[int, tuple[Any, ...]] = {}
-    for row in _rows_of_agents(shared, table["agent"], agents):
+    for row in _rows_of_agents(memory.shared, table["agent"], memory.agents):
         agent, concept = shared.agents[int(table["agent"][row])], int(table["concept_id"][row])
         known = axon.row(agent, concept)
         given.setdefault(concept, []).append(_contribution(shared, row, agent, forgotten=known is None))
@@ -166,12 +181,12 @@ def _contribution(shared: SharedWeb, row: int, agent: str, *, forgotten: bool) -
     return contribution | ({"forgotten": True} if forgotten else {})
 
 
-def shared_edges(shared: SharedWeb, agents: Iterable[str]) -> list[Record]:
-    """An edge a link of the shared web with what each of these agents contributed, in order of its ends."""
-    table = shared.links
+def shared_edges(memory: Memory) -> list[Record]:
+    """An edge a link of the shared web with what each agent contributed, in order of its ends."""
+    shared, table = memory.shared, memory.shared.links
     given: dict[tuple[int, int], list[Record]] = {}
     numbers: dict[tuple[int, int], tuple[int, int]] = {}
-    for row in _rows_of_agents(shared, table["agent"], agents):
+    for row in _rows_of_agents(memory.shared, table["agent"], memory.agents):
         ends = int(table["a"][row]), int(table["b"][row])
         count, last_seen = int(table["count"][row]), int(table["last_seen"][row])
         agent = shared.agents[int(table["agent"][row])]
@@ -185,29 +200,28 @@ def shared_edges(shared: SharedWeb, agents: Iterable[str]) -> list[Record]:
     ]
 
 
-def _rows_of_agents(shared: SharedWeb, column: NDArray[Any], agents: Iterable[str]) -> list[int]:
-    numbers = [number for name in agents if (number := shared.agents.find(name)) is not None]
+def _rows_of_agents(view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]) -> list[int]:
+    numbers = [number for name in agents if (number := view.agents.find(name)) is not None]
     rows: list[int] = np.flatnonzero(np.isin(column, numbers)).tolist()
     return rows
 
 
-def short_term_days(view: ShortTerm, agents: Iterable[str]) -> dict[str, list[int]]:
-    """day (YYYY-MM-DD) -> seqs of the events of these agents that were kept on it, both in order."""
-    table = view.records
-    numbers = [number for name in agents if (number := view.agents.find(name)) is not None]
-    mine = np.isin(table["agent"], numbers)
-    days = table["at"] // MICROSECONDS_PER_DAY
+def short_term_days(memory: Memory) -> dict[str, list[int]]:
+    """day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in order."""
+    table = memory.short_term.records
+    mine = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
+    days, seqs = table["at"][mine] // MICROSECONDS_PER_DAY, table["seq"][mine]
     return {
-        to_iso(int(day) * MICROSECONDS_PER_DAY)[:10]: np.unique(table["seq"][mine & (days == day)]).tolist()
-        for day in np.unique(days[mine])
+        to_iso(int(day) * MICROSECONDS_PER_DAY)[:10]: np.unique(seqs[days == day]).tolist() for day in np.unique(days)
     }
 
 
-def short_term_records(journal: Journal, seqs: list[int], now: int | None = None) -> Iterator[Record]:
-    """A record a concept of each event; with `now` (µs) only of the fourteen days before it."""
+def short_term_records(memory: Memory, seqs: list[int], *, recent: bool = False) -> Iterator[Record]:
+    """A record a concept of each event; where `recent`, only of the last fourteen days."""
+    oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
     for start in range(0, len(seqs), _VECTORS_AT_ONCE):
-        for event in journal.read(seqs=seqs[start : start + _VECTORS_AT_ONCE]):
-            if now is None or now - RETENTION_DAYS * MICROSECONDS_PER_DAY <= event.at <= now:
+        for event in memory.journal.read(seqs=seqs[start : start + _VECTORS_AT_ONCE]):
+            if not recent or oldest <= event.at <= memory.now:
                 yield from _short_term_of(event)
 
 
@@ -230,17 +244,15 @@ def _short_term_of(event: Event) -> Iterator[Record]:
         }
 
 
-def observation_records(
-    axon: Axon, journal: Journal, upto: int, agents: Iterable[str], only: str | None = None
-) -> Iterator[Record]:
-    """Whole sentences, of one type or of all, in journal order up to this seq. `faded` are those of its concepts that were pruned."""
-    names = set(agents)
+def observation_records(memory: Memory, only: str | None = None) -> Iterator[Record]:
+    """Whole sentences, of one type or of all, in journal order. `faded` are those of its concepts that were pruned."""
+    axon, names = memory.axon, set(memory.agents)
     gone = ~axon.concepts["alive"][axon.mentions["concept"]]
     seqs = axon.observations["seq"][axon.mentions["observation"][gone]].tolist()
     faded: dict[int, list[int]] = {}
     for seq, row in zip(seqs, axon.mentions["concept"][gone].tolist(), strict=True):
         faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
-    for event in journal.tail(0, kinds=["observation"], upto=upto):
+    for event in memory.journal.tail(0, kinds=["observation"], upto=axon.seq):
         if event.agent in names and only in (None, event.body["type"]):
             yield _observation_of(event, faded.get(event.seq, []))
 
@@ -266,13 +278,13 @@ def _observation_of(event: Event, faded: list[int]) -> Record:
     }
 
 
-def vector_lines(searcher: Searcher, agents: Iterable[str]) -> Iterator[str]:
+def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
     """A line a text of these agents that has a vector of the embedder in use: texts first, then concepts, by id.
 
     Of concepts only those that an axon holds: what was pruned is in no other file either.
     """
     index, axon = searcher.home.views.get(searcher.home.item_view), searcher.home.views.get(Axon)
-    living = axon.concepts["concept_id"][axon.rows_of(agents := list(agents))]
+    living = axon.concepts["concept_id"][axon.rows_of(agents)]
     with index.lock:
         wanted = index.allowed(agents=agents)
         texts = np.flatnonzero(wanted & index.of_kinds([OBSERVATION.name]))

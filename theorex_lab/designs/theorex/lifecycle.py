@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from theorex_lab.errors import AlreadyThere
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.observation import project_in
 
@@ -64,7 +64,7 @@ def flush(home: Home, *, agent: str, session: str) -> Flushed:
     marker = derived_event_id("flushed", seqs[-1])
     body = {"upto": seqs[-1], "kept": len(kept), "let_go": len(seqs) - len(kept)}
     events.append(new_event("flushed", body, agent=agent, session=session, at=home.clock.now(), event_id=marker))
-    done = _append_once(home.views, events)
+    done = append_once(home.journal, events)
     return Flushed(len(kept), len(seqs) - len(kept)) if done else Flushed(0, 0)
 
 
@@ -97,25 +97,11 @@ def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
     with axon.lock, shared.lock:
         among = axon.within(home.projects, alone=True)
         event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force, among=among)
-    done = event is not None and _append_once(home.views, [event])
+    done = event is not None and append_once(home.journal, [event])
     home.views.snapshot_after_step(SharedWeb)
     if event is None or not done:
         return Promoted(0, 0)
     return Promoted(len(event.body["concepts"]), len(event.body["links"]))
-
-
-def _append_once(views: Views, events: Sequence[Event]) -> bool:
-    """Append the events unless another process has taken this very step meanwhile, or erased what they are made from."""
-    sources = sorted({each for event in events for each in event.lineage})
-    try:
-        with views.journal.exclusive() as append:
-            if any(event.erased for event in views.journal.read(ids=sources, erased=True)):
-                return False
-            for event in events:
-                append(event)
-    except AlreadyThere:
-        return False
-    return True
 
 
 def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:

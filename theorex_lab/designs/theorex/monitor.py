@@ -14,13 +14,13 @@ from typing import Any
 
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution.cases import one_line
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.observation import Entry, new_observation
 from theorex_lab.text.extract import extract
+from theorex_lab.text.line import one_line
 
 SUMMARY_TYPE = "summary"
 _MOST_EVENTS = 200  # the newest, of which a summary is made

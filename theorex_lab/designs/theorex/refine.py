@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution.cases import one_line
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.observation import AVOID_TYPE, TRUST, Entry, new_observation, project_in
+from theorex_lab.text.line import one_line
 
 WON_TYPE = "feature"
 WORDS_CHARACTERS = 300  # of a decision, and of a result, as they are quoted

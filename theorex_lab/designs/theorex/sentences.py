@@ -17,8 +17,9 @@ from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Items, Tier, tiers
-from theorex_lab.memory.filling import age_in_words, shortened
+from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
+from theorex_lab.text.line import one_line
 
 
 def sentences(
@@ -62,7 +63,7 @@ def _line(event: Event, now: int, is_confirmed: bool) -> Line:
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     told = f"{age}, id {short_id(event.id)}" if heard else age
     heard_from = (event.agent, TRUST[event.body["source"]]) if heard else None
-    return Line(event.body["type"], owner, f"{shortened(event.body['text'])} ({told})", heard_from, (event.id,))
+    return Line(event.body["type"], owner, f"{one_line(event.body['text'])} ({told})", heard_from, (event.id,))
 
 
 def is_heard(event: Event) -> bool:

@@ -24,25 +24,21 @@ RAW_ADDRESS = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
 _CHUNK_BYTES = 65_536
 
-_checked: set[tuple[str, int, int, str]] = set()
-
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """One file of a data set.
 
-    name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are members;
-    empty where the file is derived.  sha256: of the uncompressed bytes.
+    name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are members.
+    sha256: of the uncompressed bytes.
     members: paths below `path` of what a .tar holds; its sha256 is that of the list of its members in the order of their
     names, a line each, as the program sha256sum writes them, so that the way of packing does not matter.
-    derived_by: the command that makes the file in a clone, for a file that the repository does not hold.
     """
 
     name: str
     path: str
     sha256: str
     members: tuple[str, ...] = ()
-    derived_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +46,13 @@ class DatasetInfo:
     """What is known of a public data set before it is there.
 
     name: also of its folder.  repository: owner/name.  commit: 40 hexadecimal digits.  licence: in words.
-    commercial_use: whether the licence allows it.  counts: what a complete set holds.  base_url: the host of the raw files.
+    counts: what a complete set holds.  base_url: the host of the raw files.
     """
 
     name: str
     repository: str
     commit: str
     licence: str
-    commercial_use: bool
     files: tuple[DataFile, ...]
     counts: Mapping[str, float] = field(default_factory=dict)
     base_url: str = RAW_ADDRESS
@@ -66,7 +61,7 @@ class DatasetInfo:
         """Where the file, or one member of it, is downloaded from.
 
         >>> file = DataFile("a.json", "data/A&B/a.json", "0" * 64)
-        >>> DatasetInfo("demo", "owner/repo", "c0ffee", "MIT", True, (file,)).address(file)
+        >>> DatasetInfo("demo", "owner/repo", "c0ffee", "MIT", (file,)).address(file)
         'https://raw.githubusercontent.com/owner/repo/c0ffee/data/A%26B/a.json'
         """
         path = f"{file.path}/{member}" if member else file.path
@@ -114,19 +109,16 @@ def _read(info: DatasetInfo, file: DataFile) -> Content:
 
 def _present(path: Path) -> Path | None:
     """The file itself, or the same with a further .gz."""
-    return next((each for each in (path, path.with_name(path.name + ".gz")) if each.is_file()), None)
+    return next((file for file in (path, path.with_name(path.name + ".gz")) if file.is_file()), None)
 
 
 def _checked_content(path: Path, file: DataFile) -> Content:
     try:
-        status, data = path.stat(), path.read_bytes()
+        data = path.read_bytes()
         content = Content(str(path), gzip.decompress(data) if path.suffix == ".gz" else data)
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{path} cannot be read: {error}; replace it, or remove it to have it downloaded") from error
-    key = (str(path.resolve()), status.st_size, status.st_mtime_ns, file.sha256)
-    if key not in _checked:
-        _check(content, file)
-        _checked.add(key)
+    _check(content, file)
     return content
 
 
@@ -142,7 +134,8 @@ def _check(content: Content, file: DataFile) -> None:
 
 
 def _member_digest(archive: Content) -> str:
-    listed = [f"{hashlib.sha256(each.data).hexdigest()}  {name}\n" for name, each in members_of(archive).items()]
+    members = members_of(archive).items()
+    listed = [f"{hashlib.sha256(member.data).hexdigest()}  {name}\n" for name, member in members]
     return hashlib.sha256("".join(listed).encode()).hexdigest()
 
 
@@ -154,10 +147,10 @@ def members_of(archive: Content) -> dict[str, Content]:
     members = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as opened:
-            for each in opened.getmembers():
-                taken = opened.extractfile(each) if each.isfile() else None
+            for member in opened.getmembers():
+                taken = opened.extractfile(member) if member.isfile() else None
                 if taken:
-                    members[each.name] = Content(f"{archive.place}:{each.name}", taken.read())
+                    members[member.name] = Content(f"{archive.place}:{member.name}", taken.read())
     except (tarfile.TarError, EOFError) as error:
         raise InvalidInput(f"{archive.place} is no readable tar: {error}; replace it by the unchanged file") from error
     return dict(sorted(members.items()))
@@ -166,12 +159,6 @@ def members_of(archive: Content) -> dict[str, Content]:
 def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
     """Downloads, checks, then keeps: a file that is not the right one never enters the cache."""
     ways = f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or {file.name}.gz)"
-    if file.derived_by:
-        raise StorageError(
-            f"{info.name}/{file.name} was not found, and it is no file of a repository that could be downloaded: "
-            f"clone https://github.com/{info.repository}, check out {info.commit}, run there {file.derived_by}, "
-            f"save the output as {info.name}/{file.name} in a folder of your choice, and {ways}"
-        )
     if file.members:
         place = f"{info.address(file)}/"
         data = _packed({name: _get(info.address(file, name), ways) for name in file.members})

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from theorex_lab.lab import Lab
 
 NOTE_CHARACTERS = 300
-_COLUMNS = (
-    "outcome_id", "trace_id", "agent_id", "at", "decision", "result", "found_class", "found_step", "label_class",
-    "label_step", "note", "labelled_at",
-)  # fmt: skip
+_OF_OUTCOME = ("outcome_id", "trace_id", "agent_id", "at", "decision", "result")
+_OF_LABEL = {"label_class": "failure_class", "label_step": "decisive_step", "note": "note", "labelled_at": "at"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class FailureQueue:
         if not isinstance(limit, int) or limit < 1:
             raise InvalidInput(f"got the limit {limit!r}; allowed is 1 or more")
         self._lab = lab
-        self._outcomes = {each.outcome_id: each for each in lab.outcomes.queue(agent=agent, again=True)[-limit:]}
+        self._outcomes = {failed.outcome_id: failed for failed in lab.outcomes.queue(agent=agent, again=True)[-limit:]}
         self.case = cache(self._case)
         self.verdict = cache(self._verdict)
 
@@ -75,16 +73,16 @@ class FailureQueue:
         return list(self._outcomes)
 
     def labels(self) -> dict[str, Label]:
-        """The labels that stand, by outcome; of several for one outcome the newest."""
-        return {each.outcome_id: each for each in self._standing() if each.outcome_id in self._outcomes}
+        """The labels that stand, by outcome; the newest where an outcome has several."""
+        return {label.outcome_id: label for label in self._standing()}
 
     def label(self, outcome_id: str, failure_class: str, *, decisive_step: int | None = None, note: str = "") -> Label:
-        """Label a failure; an earlier label of it is outdone, not lost.
+        """Label a failure; an earlier label of it is hidden, not lost.
 
         Raises InvalidInput for an outcome that is not in the queue, a class that is none, a step that the run does not
         have, or a note past 300 characters.
         """
-        steps = [each.index for each in self.case(outcome_id).steps]
+        steps = [step.index for step in self.case(outcome_id).steps]
         if failure_class not in set(FailureClass):
             raise InvalidInput(f"got the failure class {failure_class!r}; allowed are {', '.join(FailureClass)}")
         if decisive_step is not None and decisive_step not in steps:
@@ -99,10 +97,9 @@ class FailureQueue:
 
     def undo(self) -> Label | None:
         """Take back the newest label that stands; an earlier one of the same outcome then stands again. None without one."""
-        standing = [each for each in self._standing() if each.outcome_id in self._outcomes]
-        if not standing:
+        last = next(reversed(self._standing()), None)
+        if last is None:
             return None
-        last = standing[-1]
         taken_back = {"reason": "the label was taken back", "label": None, "undoes": last.event_id}
         self._append(last.outcome_id, taken_back, [last.outcome_id, last.event_id])
         return last
@@ -113,8 +110,9 @@ class FailureQueue:
         import pandas as pd
 
         labels = self.labels()
-        rows = [self._row(each, labels.get(each)) for each in self.ids]
-        return pd.DataFrame(rows, columns=list(_COLUMNS)).astype({"found_step": "Int64", "label_step": "Int64"})
+        columns = [*_OF_OUTCOME, "found_class", "found_step", *_OF_LABEL]
+        table = pd.DataFrame([self._row(failure, labels.get(failure)) for failure in self.ids], columns=columns)
+        return table.astype({"found_step": "Int64", "label_step": "Int64"})
 
     def export(self, file: str | Path) -> int:
         """Write the labelled failures, one JSON object a line with the members of `frame`; returns their number.
@@ -122,7 +120,7 @@ class FailureQueue:
         The file is replaced as a whole. Raises StorageError where it cannot be written.
         """
         labels = self.labels()
-        rows = [self._row(each, labels[each]) for each in self.ids if each in labels]
+        rows = [self._row(failure, labels[failure]) for failure in self.ids if failure in labels]
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         try:
             write_atomically(Path(file).expanduser(), text.encode())
@@ -158,23 +156,23 @@ class FailureQueue:
         return event
 
     def _standing(self) -> list[Label]:
-        """The labels that were not taken back, in the order in which they were given."""
+        """This queue's labels that were not taken back, in the order in which they were given."""
         given: dict[str, Label] = {}
         for event in self._lab.journal.tail(0, kinds=["outcome_scored"]):
             if event.body.get("label"):
                 given[event.id] = _label_of(event)
             elif event.body.get("undoes"):
                 given.pop(event.body["undoes"], None)
-        return list(given.values())
+        return [label for label in given.values() if label.outcome_id in self._outcomes]
 
     def _row(self, outcome_id: str, label: Label | None) -> dict[str, Any]:
         outcome, verdict = self._outcomes[outcome_id], self.verdict(outcome_id)
-        values = (
-            outcome_id, outcome.trace_id, outcome.agent_id, outcome.at, outcome.decision, outcome.result,
-            verdict.failure_class, verdict.decisive_step,
-        )  # fmt: skip
-        said = (None,) * 4 if label is None else (label.failure_class, label.decisive_step, label.note, label.at)
-        return dict(zip(_COLUMNS, (*values, *said), strict=True))
+        return {
+            **{column: getattr(outcome, column) for column in _OF_OUTCOME},
+            "found_class": verdict.failure_class,
+            "found_step": verdict.decisive_step,
+            **{column: getattr(label, name, None) for column, name in _OF_LABEL.items()},
+        }
 
 
 def _label_of(event: Event) -> Label:

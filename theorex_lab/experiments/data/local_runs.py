@@ -6,32 +6,30 @@ so that every verdict can be checked again from the file alone.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import os
 import platform
-import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
-from html import escape
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from theorex_lab.clock import to_iso
-from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
+from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.experiments.data import recorded_lines
 from theorex_lab.experiments.data.run_tasks import all_tasks
 from theorex_lab.experiments.data.run_tasks.solvers import Solver
 from theorex_lab.experiments.data.run_tasks.task import Task
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE_VERSION = 1
+_MARK, _FILE_VERSION = {"recording": "local runs"}, 1
 MAX_RESPONSE = 300
 LICENCE = "MIT, as the project"
 _COMMAND = "theorex record-runs --output {output} --repeat {repeat}"
@@ -50,32 +48,29 @@ class Run:
     none were counted.  response: at most 300 characters, which are what was checked.  seed: the number of the repetition.
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     task_id: str
     query_type: str
     level: int
     model: str
     success: bool
-    latency_ms: float | None
-    tokens: int | None
+    latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    tokens: Annotated[int, Field(ge=0)] | None
     response: str
     error: str | None
     seed: int
 
 
 @dataclass(frozen=True)
-class LocalRuns:
-    """EventLog runs with the header that says when, where and how they were made."""
+class LocalRuns(Rows[dict[str, Any]]):
+    """Recorded runs with the header that says when, where and how they were made."""
 
     header: dict[str, Any]
     runs: tuple[Run, ...]
 
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """A row a run; the columns are the fields of `Run`."""
-        import pandas as pd
-
-        names = [field.name for field in fields(Run)]
-        return pd.DataFrame([asdict(run) for run in self.runs], columns=names)
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [asdict(run) for run in self.runs]
 
     def success_rates(self) -> pd.DataFrame:
         """Share of right answers, 0 to 1: a row a query type and one for all, a column a model."""
@@ -94,8 +89,8 @@ class LocalRuns:
         models = {run.model for run in self.runs}
         return f"LocalRuns({len(self.runs)} runs of {len({run.task_id for run in self.runs})} tasks by {len(models)} solvers, {self.header['date'][:10]})"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.success_rates().to_html(float_format='{:.2f}'.format)}"
+    def _shown(self) -> pd.DataFrame:
+        return self.success_rates().reset_index()
 
 
 def record_runs(
@@ -144,12 +139,7 @@ def record_runs(
 
 def save_runs(recorded: LocalRuns, path: str | Path) -> None:
     """Write runs as gzipped JSON Lines without a time stamp. Raises StorageError where that fails."""
-    lines = [recorded.header, *(asdict(run) for run in recorded.runs)]
-    text = "".join(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n" for line in lines)
-    try:
-        write_atomically(Path(path), gzip.compress(text.encode("ascii"), mtime=0))
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error}; allowed is a file in a folder that exists") from error
+    recorded_lines.write_lines(path, recorded.header, recorded.runs)
 
 
 def load_runs(path: str | Path) -> LocalRuns:
@@ -158,29 +148,7 @@ def load_runs(path: str | Path) -> LocalRuns:
     Raises InvalidInput for a file that cannot be read or holds something else, and for damaged lines, each with its
     number and the reason; NewerVersion for a file of a newer release.
     """
-    try:
-        lines = gzip.decompress(Path(path).read_bytes()).decode("utf-8").removesuffix("\n").split("\n")
-        header = json.loads(lines[0])
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} cannot be read as recorded runs: {error}; restore it or record again") from error
-    if (
-        not isinstance(header, dict)
-        or header.get("recording") != "local runs"
-        or type(header.get("version")) is not int
-    ):
-        raise InvalidInput(f"{path}: line 1 is not the header of recorded runs; restore it or record again")
-    if header["version"] > FILE_VERSION:
-        raise NewerVersion(
-            f"{path} has version {header['version']}; this release reads up to {FILE_VERSION}: upgrade it"
-        )
-    runs, wrong = [], []
-    for number, line in enumerate(lines[1:], start=2):
-        try:
-            runs.append(_run(json.loads(line)))
-        except (ValueError, RecursionError) as error:
-            wrong.append(f"line {number}: {error}")
-    if wrong:
-        raise InvalidInput(f"{path} has {len(wrong)} damaged lines; restore it or record again: {'; '.join(wrong[:5])}")
+    header, runs = recorded_lines.read_lines(path, Run, _MARK, _FILE_VERSION)
     return LocalRuns(header, tuple(runs))
 
 
@@ -222,7 +190,7 @@ def _resumed(part: Path, header: dict[str, Any]) -> tuple[dict[str, Any], dict[t
     other = [name for name in header if name not in _OF_THE_MOMENT and before.header.get(name) != header[name]]
     if other:
         raise InvalidInput(
-            f"{part} was recorded with other {', '.join(other)}; delete it to begin anew, or choose another --output"
+            f"{part} was recorded with other {', '.join(other)}; delete it to begin again, or choose another --output"
         )
     checks = {task.id: task.check for task in all_tasks()}
     # A check may have been mended since; what it says now is what the file is to hold.
@@ -238,8 +206,8 @@ def _key(run: Run) -> tuple[str, str, int]:
 
 def _header(output: str, solvers: Sequence[Solver], *, now: int, repeat: int) -> dict[str, Any]:
     return {
-        "recording": "local runs",
-        "version": FILE_VERSION,
+        **_MARK,
+        "version": _FILE_VERSION,
         "date": to_iso(now),
         "machine": machine(),
         "command": _COMMAND.format(output=output, repeat=repeat),
@@ -290,29 +258,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _run(line: Any) -> Run:
-    """One line as a run. Raises ValueError naming what is wrong."""
-    names = [field.name for field in fields(Run)]
-    if not isinstance(line, dict) or sorted(line) != sorted(names):
-        raise ValueError(f"allowed is an object with exactly {', '.join(names)}")
-    rules = {
-        "task_id, query_type, model and response (text)": all(
-            isinstance(line[name], str) for name in ("task_id", "query_type", "model", "response")
-        ),
-        "success (true or false)": isinstance(line["success"], bool),
-        "level and seed (whole numbers)": type(line["level"]) is int and type(line["seed"]) is int,
-        "latency_ms (0 or more, or null)": line["latency_ms"] is None or _is_amount(line["latency_ms"]),
-        "tokens (a whole number of 0 or more, or null)": line["tokens"] is None
-        or (type(line["tokens"]) is int and line["tokens"] >= 0),
-        "error (text or null)": line["error"] is None or isinstance(line["error"], str),
-    }
-    wrong = [rule for rule, holds in rules.items() if not holds]
-    if wrong:
-        raise ValueError(f"wrong are {'; '.join(wrong)}")
-    return Run(**line)
-
-
-def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < float("inf")

@@ -15,67 +15,41 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY, to_datetime, to_microseconds
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.experiments.data.simulation_words import Aspect, Failure, facts, lines, own, topics
-from theorex_lab.experiments.data.sources import Activity, Kind, load, save
-from theorex_lab.ids import check_agent
-
-__all__ = ["AGENTS", "TEAM_TOPIC", "Activity", "load", "main", "save", "simulate"]
+from theorex_lab.experiments.data.sources import Activity, Kind, save
 
 AGENTS = ("main", "qwen-sage", "secretarius")
 MAX_DAYS = 3_650
-MAX_AGENTS = 50
 MAX_COMMIT_FILES = 20
 TEAM_TOPIC = "team"  # facts about people, places and tools that belong to no piece of the software
+_START = to_microseconds("2026-01-05T00:00:00Z")  # a Monday
 _SECOND = 1_000_000
 _HOUR = 3_600 * _SECOND
 _T = TypeVar("_T")
 
 
-def simulate(
-    *,
-    seed: int,
-    days: int = 180,
-    agents: Sequence[str] = AGENTS,
-    start: str = "2026-01-05T00:00:00Z",
-    commits_per_day: float = 5.0,
-) -> list[Activity]:
+def simulate(*, seed: int, days: int = 180, commits_per_day: float = 5.0) -> list[Activity]:
     """The activities of a simulated team in the order of time; the same for the same arguments on every machine.
 
-    seed: 0 or more.  days: 1 to 3650.  agents: 1 to 50 different agent ids; the first is the busiest, and the roles
-    builder, reviewer and secretary are given in turn.  start: ISO 8601 with an offset; days are counted in UTC from
-    its midnight, and nothing happens before it.  commits_per_day: about how many on a working day of the whole team,
-    above 0 and up to 100. Raises InvalidInput for anything else.
+    seed: 0 or more.  days: 1 to 3650, counted in UTC from 5 January 2026.  commits_per_day: about how many on a working
+    day of the whole team, above 0 and up to 100. Raises InvalidInput for anything else.
 
     >>> team = simulate(seed=7, days=30)
     >>> team == simulate(seed=7, days=30), sorted({activity.agent for activity in team})
     (True, ['main', 'qwen-sage', 'secretarius'])
     """
-    first = _check(seed, days, agents, start, commits_per_day)
-    dice = _Dice(seed)
-    moments = _calendar(dice, days, agents, first, round(commits_per_day * 1000))
-    team = _Team(dice)
-    return [team.act(moment) for moment in moments]
-
-
-def _check(seed: int, days: int, agents: Sequence[str], start: str, commits_per_day: float) -> int:
-    """The start in microseconds UTC, once every argument was found allowed."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if type(seed) is not int or seed < 0:
         raise InvalidInput(f"got the seed {seed!r}; allowed is a whole number from 0")
-    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MAX_DAYS:
+    if type(days) is not int or not 1 <= days <= MAX_DAYS:
         raise InvalidInput(f"got days {days!r}; allowed is a whole number from 1 to {MAX_DAYS}")
-    if not isinstance(agents, list | tuple) or not 1 <= len(agents) <= MAX_AGENTS:
-        raise InvalidInput(f"got the agents {agents!r}; allowed is a list of 1 to {MAX_AGENTS} agent ids")
-    for agent in agents:
-        if agents.count(check_agent(agent)) > 1:
-            raise InvalidInput(f"got the agent {agent!r} more than once; allowed are different agent ids")
     if not isinstance(commits_per_day, int | float) or not 0 < commits_per_day <= 100:
         raise InvalidInput(f"got commits_per_day {commits_per_day!r}; allowed is a number above 0 and up to 100")
-    first = to_microseconds(start)
-    if not 0 <= first <= LATEST - (days + 1) * MICROSECONDS_PER_DAY:
-        raise InvalidInput(f"got the start {start!r}; allowed is 1970 to the year 9999 less {days} days")
-    return first
+    dice = _Dice(seed)
+    moments = _calendar(dice, days, round(commits_per_day * 1000))
+    team = _Team(dice)
+    return [team.act(moment) for moment in moments]
 
 
 class _Dice:
@@ -123,8 +97,7 @@ class _Dice:
 
 class _Moment(NamedTuple):
     at: int
-    agent: int  # position among the agents
-    name: str
+    role: int  # position among the agents: builder, reviewer, secretary
     session: str
     topic: int  # position among the topics
 
@@ -137,26 +110,21 @@ _PACE_PERCENT = (35, 55, 75, 90, 100, 110, 140, 210)  # some weeks are slow, som
 _ACTIVITIES_PER_COMMIT_PERCENT = 345  # measured over the roles
 
 
-def _calendar(dice: _Dice, days: int, agents: Sequence[str], first: int, thousandth_commits: int) -> list[_Moment]:
+def _calendar(dice: _Dice, days: int, thousandth_commits: int) -> list[_Moment]:
     plan = [_weights(topic.rhythm, days, dice) for topic in topics()]
     holiday = _holiday(dice, days)
-    midnight = first - first % MICROSECONDS_PER_DAY
-    sessions = sum(_SESSIONS_PERCENT[agent % 3] for agent in range(len(agents)))
-    size = thousandth_commits * _ACTIVITIES_PER_COMMIT_PERCENT // sessions  # of a session, in thousandths
+    # Of a session, in thousandths.
+    size = thousandth_commits * _ACTIVITIES_PER_COMMIT_PERCENT // sum(_SESSIONS_PERCENT)
     moments: list[_Moment] = []
     paces: list[int] = []
     for day in range(days):
-        start_of_day = midnight + day * MICROSECONDS_PER_DAY
-        weekday = (start_of_day // MICROSECONDS_PER_DAY + 3) % 7  # 1970-01-01 was a Thursday
-        if weekday == 0 or day == 0:
+        if day % 7 == 0:
             # Each pace once in eight weeks, so that no seed gives a team that does next to nothing.
             paces = paces[1:] or dice.several(_PACE_PERCENT, len(_PACE_PERCENT))
-        if day in holiday:
-            continue
-        weights = [plan_of_topic[day] for plan_of_topic in plan]
-        for agent, name in enumerate(agents):
-            moments += _day_of_agent(dice, agent, name, start_of_day, weekday >= 5, weights, size * paces[0] // 100)
-    moments = [moment for moment in moments if moment.at >= first]
+        if day not in holiday:
+            weights = [plan_of_topic[day] for plan_of_topic in plan]
+            for role in range(len(AGENTS)):
+                moments += _day_of_agent(dice, role, day, weights, size * paces[0] // 100)
     return sorted(moments)
 
 
@@ -168,25 +136,23 @@ def _holiday(dice: _Dice, days: int) -> range:
     return range(first, first + 8 + dice.below(5))
 
 
-def _day_of_agent(
-    dice: _Dice, agent: int, name: str, midnight: int, weekend: bool, weights: Sequence[int], size: int
-) -> Iterator[_Moment]:
-    role = agent % 3
+def _day_of_agent(dice: _Dice, role: int, day: int, weights: Sequence[int], size: int) -> Iterator[_Moment]:
     percent = _SESSIONS_PERCENT[role]
     count = percent // 100 + dice.chance(10 * (percent % 100))
-    if weekend:
+    if day % 7 >= 5:
         count = int(dice.chance(_WEEKEND_PER_THOUSAND))
-    date = to_datetime(midnight).date().isoformat().replace("-", "")
+    midnight = _START + day * MICROSECONDS_PER_DAY
     topic = 0
     opening_hour = 18 if dice.chance(25) else _START_HOURS[role]
     for number in range(count):
+        session = f"{AGENTS[role]}-{to_datetime(midnight):%Y%m%d}-{number + 1}"
         at = midnight + (opening_hour + 4 * number) * _HOUR + dice.below(3 * _HOUR)
         if number == 0 or dice.chance(400):
             topic = dice.weighted(weights)
         for _ in range(max(1, size * dice.pick((20, 50, 70, 90, 110, 140, 220)) // 100_000)):
             if at >= midnight + MICROSECONDS_PER_DAY:
                 return
-            yield _Moment(at, agent, name, f"{name}-{date}-{number + 1}", topic)
+            yield _Moment(at, role, session, topic)
             at += dice.heavy_tail(40 * _SECOND, 7)
             if dice.chance(60):
                 topic = dice.weighted(weights)
@@ -261,20 +227,18 @@ class _Team:
 
     def act(self, moment: _Moment) -> Activity:
         acts: dict[Kind, Callable[[int], _Done]] = {
-            "commit": self._commit,
-            "tool": self._tool,
-            "failure": self._fail,
-            "decision": self._decide,
-            "fact": self._note_fact,
-            "fix": self._fix,
-        }
+            "commit": self._commit, "tool": self._tool, "failure": self._fail, "decision": self._decide,
+            "fact": self._note_fact, "fix": self._fix,
+        }  # fmt: skip
         kind: Kind = "fix"
         if not (moment.topic in self.fix_to_note and self.dice.chance(350)):
-            kind = list(acts)[self.dice.weighted(_KIND_WEIGHTS[moment.agent % 3])]
+            kind = list(acts)[self.dice.weighted(_KIND_WEIGHTS[moment.role])]
         done = acts[kind](moment.topic)
         text = done.text if kind == "tool" else done.text[0].upper() + done.text[1:]
         topic = done.topic or topics()[moment.topic].name
-        return Activity(moment.at, moment.name, moment.session, kind, text, done.files, done.success, topic, done.tags)
+        return Activity(
+            moment.at, AGENTS[moment.role], moment.session, kind, text, done.files, done.success, topic, done.tags
+        )
 
     def _focus(self, topic: int) -> Aspect:
         """Often the aspect that the topic's work was on last, else one of them, the first ones more often."""
@@ -286,15 +250,23 @@ class _Team:
     def _words(self, topic: int, aspect: Aspect) -> dict[str, str | int]:
         """What the templates may ask for."""
         dice = self.dice
-        others = [each.phrase for each in self.aspects[topic] if each != aspect]
+        others = [other.phrase for other in self.aspects[topic] if other != aspect]
         existing = [path for path in aspect.files if path in self.existing]
-        words: dict[str, str | int] = {"case": dice.pick(own(lines("cases"), topic))}
-        words |= {"purpose": dice.pick(lines("purposes"))}
-        words |= {"technique": dice.pick(own(lines("techniques"), topic)), "person": dice.pick(lines("people"))}
-        words |= {"aspect": aspect.phrase, "stem": aspect.stem, "other": dice.pick(others)}
-        words |= {"folder": topics()[topic].folder, "topic": topics()[topic].name.replace("-", " ")}
-        words |= {"path": dice.pick(existing or ["README.md"]), "n": 2 + dice.below(58), "m": 60 + dice.below(900)}
-        return words
+        place = topics()[topic]
+        return {  # drawn in this order
+            "case": dice.pick(own(lines("cases"), topic)),
+            "purpose": dice.pick(lines("purposes")),
+            "technique": dice.pick(own(lines("techniques"), topic)),
+            "person": dice.pick(lines("people")),
+            "other": dice.pick(others),
+            "path": dice.pick(existing or ["README.md"]),
+            "n": 2 + dice.below(58),
+            "m": 60 + dice.below(900),
+            "aspect": aspect.phrase,
+            "stem": aspect.stem,
+            "folder": place.folder,
+            "topic": place.name.replace("-", " "),
+        }
 
     def _commit(self, topic: int) -> _Done:
         dice = self.dice
@@ -309,7 +281,9 @@ class _Team:
         if roll < 9 and there:
             return self._sweep(topic)
         aspect = self._focus(topic)
-        others = dice.several([each for each in self.aspects[topic] if each != aspect], dice.pick((0, 0, 0, 1, 1, 2)))
+        others = dice.several(
+            [other for other in self.aspects[topic] if other != aspect], dice.pick((0, 0, 0, 1, 1, 2))
+        )
         text = dice.pick(lines("commits")).format(**self._words(topic, aspect))
         return _Done(text, files=self._change(topic, [aspect, *others]))
 
@@ -373,9 +347,9 @@ class _Team:
         known = self.failures[topic]
         if dice.chance(450):
             failure = self._new_failure(topic)
-            if failure.name not in [each.name for each in known]:
+            if failure.name not in [other.name for other in known]:
                 known.append(failure)
-        failure = known[dice.weighted([self._likelihood(each) for each in known])]
+        failure = known[dice.weighted([self._likelihood(other) for other in known])]
         seen = self.times_seen[failure.name] = self.times_seen.get(failure.name, 0) + 1
         if dice.chance(720):
             self.fix_to_note[topic] = failure

@@ -10,6 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
+from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
 
@@ -23,6 +27,10 @@ TIER_COLOURS = {
 }
 LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00", "#56B4E9")
 SHAPES = ("o", "s", "^", "D", "v", "P")
+LEGEND_DROP_INCHES = 0.5
+_LEGEND_LETTERS = 48  # abreast
+
+Floats = NDArray[np.float64]
 
 
 def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
@@ -67,22 +75,84 @@ def draw_interval(
 
 
 def note(
-    ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False, **look: Any
+    ax: Axes,
+    text: str,
+    at: tuple[float, float],
+    points: float = 0.0,
+    *,
+    in_width: bool = False,
+    above: float = 0.0,
+    **look: Any,
 ) -> None:
     """A text so many points to the right of a place, or below 0 to its left; it may stand outside of the axes.
 
-    in_width: the first number of `at` is a share of the width of the axes.
-    """
-    settings = {"fontsize": 9, "va": "center", "ha": "right" if points < 0 else "left", **look}
+    in_width: the first number of `at` is a share of the width of the axes.  above: points over the place, centred.
+    """  # fmt: skip
+    across, upright = ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
+    settings = {"fontsize": 9, "va": upright, "ha": across, **look}
     ax.annotate(
-        text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, 0),
+        text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, above),
         textcoords="offset points", parse_math=False, annotation_clip=False, **settings,
     )  # fmt: skip
 
 
-def legend_below(ax: Axes, handles: Sequence[Any] | None = None, *, columns: int) -> None:
-    """A legend under the axes, where it covers nothing; without `handles`, of all that has a label."""
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
+def bars(ax: Axes, names: Sequence[str], numbers: Sequence[int], texts: Sequence[str], colours: Any) -> None:
+    """Level bars from top to bottom, each with its name before and its text behind."""
+    ax.bar_label(ax.barh(names, numbers, color=colours), texts, padding=4)
+    ax.invert_yaxis()
+
+
+def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
+    """Rows 0, 1, … from top to bottom, each with its name before."""
+    ax.set_yticks(range(len(names)), list(names), parse_math=False, **look)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+
+
+def heat_map(
+    ax: Axes,
+    values: Floats,
+    texts: Any,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    size: float = 8.5,
+    drop: float = 0.0,
+    **colours: Any,
+) -> AxesImage:
+    """Values as coloured cells, shape (rows, columns); NaN stays blank. `texts` of the same shape stand in the cells.
+
+    drop: how far below the middle of its cell a text stands, in cells.  colours: as for `Axes.imshow`.
+    """  # fmt: skip
+    picture = ax.imshow(values, aspect="auto", **colours)
+    ax.set_xticks(range(len(columns)), list(columns), parse_math=False)
+    name_rows(ax, rows)
+    # The light that a colour gives, as ITU-R BT.601 weighs it; what is blank is light.
+    light = picture.to_rgba(np.ma.masked_invalid(values)) @ (0.299, 0.587, 0.114, 0.0)
+    light[np.isnan(values)] = 1.0
+    for (row, column), text in np.ndenumerate(texts):
+        if text:
+            ink = "black" if light[row, column] > 0.5 else "white"
+            ax.text(column, row + drop, text, ha="center", va="center", fontsize=size, color=ink, zorder=3)
+    return picture
+
+
+def key(label: str, marker: str = "", **look: Any) -> Line2D:
+    """A mark of a legend; without `ls` no line."""
+    return Line2D([], [], marker=marker, **{"ls": "", "ms": 9, **look}, label=label)
+
+
+def legend_below(ax: Axes, handles: Sequence[Any] | None = None, *, columns: int | None = None) -> None:
+    """A legend under the axes and their labels, in as many columns as its words leave room for.
+
+    Without `handles`, of all that has a label.
+    """
+    shown = ax.get_legend_handles_labels()[0] if handles is None else handles
+    longest = max((len(str(handle.get_label())) for handle in shown), default=1)
+    drop = ScaledTranslation(0.0, -LEGEND_DROP_INCHES, figure_of(ax).dpi_scale_trans)
+    ax.legend(
+        handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + drop,
+        ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)), frameon=False, borderaxespad=0.0,
+    )  # fmt: skip
 
 
 def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:

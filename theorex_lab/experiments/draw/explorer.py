@@ -27,7 +27,7 @@ class Explorer(Generic[T]):
         if not sources:
             raise InvalidInput(f"got no source; give at least one name with a function that returns {gives}")
         self._read = cache(lambda name: sources[name]())
-        self.source = widgets.Dropdown(options=list(sources), description="Source", **look_of_controls())
+        self.source = control("Dropdown", "Source", options=list(sources))
         self.status, self.picture = widgets.HTML(), widgets.Image(format="png")
 
     def show(self, drawn: Callable[[T], tuple[str, Figure]]) -> None:
@@ -53,11 +53,14 @@ class Explorer(Generic[T]):
         return widgets.VBox([self.source, *controls, self.status, self.picture])
 
 
-def look_of_controls(width: str = "38em") -> dict[str, Any]:
-    """How a control of this width is laid out."""
+def control(kind: str, description: str, *, width: str = "38em", label_width: str = "13em", **settings: Any) -> Any:
+    """A control of ipywidgets by the name of its class, with its description before it; it acts when it is let go."""
     import ipywidgets as widgets
 
-    return {"style": {"description_width": "13em"}, "layout": widgets.Layout(width=width)}
+    if kind.endswith(("Slider", "Text")):
+        settings["continuous_update"] = False
+    look = {"style": {"description_width": label_width}, "layout": widgets.Layout(width=width)}
+    return getattr(widgets, kind)(description=description, **look, **settings)
 
 
 def paragraph(text: str) -> str:
@@ -65,8 +68,8 @@ def paragraph(text: str) -> str:
     return f'<p role="status">{escape(text)}</p>'
 
 
-def to_png(figure: Figure) -> bytes:
+def to_png(figure: Figure, dpi: int = 80) -> bytes:
     """The figure as a PNG file; it needs no window and leaves nothing open."""
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=80, pil_kwargs={"compress_level": 1})
+    figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
     return file.getvalue()

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.cases import one_line
 from theorex_lab.evolution.failure_signs import Step, read_run
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
-
-Floats = NDArray[np.float64]
+from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS, Floats
+from theorex_lab.text.line import one_line
 
 TIMELINE_STEPS = 24  # of a longer run the beginning, the end and what is around the marks are drawn
 HEAT_AGENTS = 10
@@ -46,20 +42,21 @@ def plot_timeline(
     Answers of tools are squares, steps that failed are crosses. Of more than 24 steps the beginning, the end and those
     around the marks are drawn, and the axis says so. Raises InvalidInput for a mark that is no step of the run.
     """
-    known = {each.index for each in steps}
-    wrong = [mark for mark in (found, labelled) if mark is not None and mark not in known]
+    marks = [mark for mark in (found, labelled) if mark is not None]
+    wrong = set(marks) - {step.index for step in steps}
     if wrong:
-        raise InvalidInput(f"got the decisive step {wrong[0]!r} of a run of {len(steps)} steps; name one of its steps")
+        raise InvalidInput(
+            f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps; name one of its steps"
+        )
     width, height = timeline_size(len(steps))
     ax = axes.new_axes(ax, width=width, height=height)
     if not steps:
         return axes.say(ax, "No steps yet: no run was recorded")
-    rows = _rows(steps, [mark for mark in (found, labelled) if mark is not None])
+    rows = _rows(steps, marks)
     lanes = _lanes([steps[k].agent for k in rows])
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
-    ax.set_xticks(
-        range(len(lanes)), [_short(each) for each in lanes], rotation=20, ha="left", fontsize=8, parse_math=False
-    )
+    names = [_short(lane) for lane in lanes]
+    ax.set_xticks(range(len(lanes)), names, rotation=20, ha="left", fontsize=8, parse_math=False)
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", length=0)
     ax.set_yticks(range(len(rows)), [str(steps[k].index) for k in rows], fontsize=8)
@@ -82,17 +79,16 @@ def plot_pareto(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     wrong = {name: count for name, count in counts.items() if count < 0}
     if wrong:
         raise InvalidInput(f"got the counts {wrong}; allowed are counts from 0")
-    kept = sorted(((name, count) for name, count in counts.items() if count), key=lambda each: (-each[1], each[0]))
+    kept = dict(sorted(((name, count) for name, count in counts.items() if count), key=lambda row: (-row[1], row[0])))
     ax = axes.new_axes(ax, height=1.8 + 0.42 * max(len(kept), 2))
     if not kept:
         return axes.say(ax, "No failure was reviewed yet")
-    names, numbers = [name for name, _ in kept], np.array([count for _, count in kept])
-    together = numbers.cumsum()
+    together = np.cumsum(list(kept.values()))
     total = int(together[-1])
-    ax.barh(names, numbers, color=LINE_COLOURS[0])
+    ax.barh(list(kept), list(kept.values()), color=LINE_COLOURS[0])
     ax.plot(together, range(len(kept)), "o-", color=LINE_COLOURS[4], markersize=4, linewidth=1.2)
-    for row, (number, sum_so_far) in enumerate(zip(numbers, together, strict=True)):
-        axes.note(ax, f"{number:,}, together {sum_so_far / total:.0%}", (float(sum_so_far), row), 8)
+    for row, (number, sum_so_far) in enumerate(zip(kept.values(), together.tolist(), strict=True)):
+        axes.note(ax, f"{number:,}, together {sum_so_far / total:.0%}", (sum_so_far, row), 8)
     ax.invert_yaxis()
     ax.set(xlim=(0, total * 1.3), xlabel="Failures (line: this class and those above it)")
     share = ax.secondary_xaxis(
@@ -113,30 +109,24 @@ def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
     if len(steps) and int(np.min(steps)) < 0:
         raise InvalidInput(f"got the step {int(np.min(steps))}; allowed are steps from 0")
     names, totals = np.unique(np.asarray(agents, dtype=str), return_counts=True)
-    order = np.lexsort((names, -totals))
-    own = [str(names[k]) for k in order[:HEAT_AGENTS]]
+    own = names[np.lexsort((names, -totals))][:HEAT_AGENTS].tolist()
     rows = own + ([f"{len(names) - len(own)} others"] if len(names) > len(own) else [])
     ax = axes.new_axes(ax, width=9.0, height=1.8 + 0.36 * max(len(rows), 2))
     if not rows:
         return axes.say(ax, "No failure was reviewed yet")
-    columns = min(int(np.max(steps)), HEAT_STEPS) + 1
-    counts = np.zeros((len(rows), columns), dtype=np.int64)
+    counts = np.zeros((len(rows), min(int(np.max(steps)), HEAT_STEPS) + 1))
     for agent, step in zip(agents, steps, strict=True):
         counts[rows.index(str(agent)) if str(agent) in own else len(own), min(int(step), HEAT_STEPS)] += 1
-    ax.imshow(counts, cmap="Blues", vmin=0, aspect="auto")
-    for row, column in zip(*np.nonzero(counts), strict=True):
-        dark = counts[row, column] > 0.55 * counts.max()
-        ax.text(column, row, f"{counts[row, column]}", ha="center", va="center", color="white" if dark else "black")
-    ticks = [f"{step}+" if step == HEAT_STEPS else str(step) for step in range(columns)]
-    ax.set_xticks(range(columns), ticks)
-    labels = [f"{_short(row)} ({counts[k].sum()})" for k, row in enumerate(rows)]
-    ax.set_yticks(range(len(rows)), labels, parse_math=False)
-    title = f"Who took the decisive step of {counts.sum():,} failures, and when"
+    columns = [f"{step}+" if step == HEAT_STEPS else str(step) for step in range(counts.shape[1])]
+    labels = [f"{_short(row)} ({total:.0f})" for row, total in zip(rows, counts.sum(axis=1), strict=True)]
+    texts = np.where(counts > 0, counts.astype(int).astype(str), "")
+    axes.heat_map(ax, counts, texts, rows=labels, columns=columns, size=10, cmap="Blues", vmin=0)
+    title = f"Who took the decisive step of {len(steps):,} failures, and when"
     return axes.finish(ax, hidden=list(ax.spines), xlabel="Decisive step (0 is the first)", title=title)
 
 
 def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
-    """Pairs of which one alone was solved: with the memory to the right, without it to the left, and the exact p.
+    """Pairs in which only one was solved: with the memory to the right, without it to the left, and the exact p.
 
     `table` (a `FixEffect`, or its frame) has the columns trial, only_with, only_without and p_value (McNemar's exact
     test). Raises InvalidInput where one is missing.
@@ -159,7 +149,7 @@ def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(rows, [str(trial) for trial in trials])
     ax.invert_yaxis()
     reach = max(int(np.max(only_without)), 0.3 * longest)
-    ax.set(xlim=(-1.25 * reach, 1.75 * longest), xlabel="Pairs of which one alone was solved", ylabel="Trial")
+    ax.set(xlim=(-1.25 * reach, 1.75 * longest), xlabel="Pairs in which only one was solved", ylabel="Trial")
     ax.xaxis.set_major_formatter(lambda number, _: f"{abs(number):g}")
     axes.legend_beside(ax, ax.containers)
     return axes.finish(ax, hidden=("top", "right", "left"), title="Does what was learned help the next trial?")
@@ -173,22 +163,21 @@ def plot_gate(table: Any, *, ax: Axes | None = None) -> Axes:
     one is missing, or for another decision.
     """
     decisions, *numbers = axes.columns_of(table, "decision", "before", "after", "n", "margin")
-    wrong = sorted({str(each) for each in decisions} - set(DECISIONS))
+    wrong = sorted(set(map(str, decisions)) - set(DECISIONS))
     if wrong:
         raise InvalidInput(f"got the decision {wrong[0]!r}; allowed are {', '.join(DECISIONS)}")
     ax = axes.new_axes(ax, width=8.5)
     if not len(decisions):
         return axes.say(ax, "The gate has decided nothing yet")
-    before, after, n, margin = (np.asarray(each, dtype=np.float64) for each in numbers)
+    before, after, n, margin = (np.asarray(column, dtype=np.float64) for column in numbers)
     _draw_gated(ax, decisions, before, after, before * (1 + margin))
     tops = np.nan_to_num(np.fmax(before * (1 + margin), after))
     for number, (top, samples) in enumerate(zip(tops, n, strict=True), 1):
-        above: dict[str, Any] = {"xytext": (0, 8), "textcoords": "offset points", "ha": "center", "fontsize": 8}
-        ax.annotate(f"n={samples:,.0f}", (number, top), **above)
+        axes.note(ax, f"n={samples:,.0f}", (number, top), above=8, fontsize=8)
     last = len(decisions)
     ax.set(xticks=range(1, last + 1), xlim=(0.4, last + 0.6), ylim=(-0.02, max(1.1, 1.1 * tops.max())))
-    label = "Score on held-back outcomes"
-    return axes.finish(ax, xlabel="Proposal, in order", ylabel=label, title="What the gate let through")
+    ax.set(xlabel="Proposal, in order", ylabel="Score on held-back outcomes")
+    return axes.finish(ax, title="What the gate let through")
 
 
 def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Floats) -> None:
@@ -198,14 +187,13 @@ def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Fl
     ax.plot(number, before, "o", mfc="white", mec=_GREY, ms=7)
     ax.hlines(bar, number - 0.3, number + 0.3, color=_GREY, linestyle=":", linewidth=1.5)
     keys = [
-        Line2D([], [], marker="o", ls="", mfc="white", mec=_GREY, label="before"),
-        Line2D([], [], ls=":", color=_GREY, label="before + margin"),
+        axes.key("before", "o", mfc="white", mec=_GREY, ms=7),
+        axes.key("before + margin", ls=":", color=_GREY),
     ]
     for name, (marker, colour) in DECISIONS.items():
         such = np.asarray(decisions) == name
-        look: dict[str, Any] = {"marker": marker, "ls": "", "color": colour, "ms": 9}
-        ax.plot(number[such], np.nan_to_num(after)[such], zorder=3, **look)
-        keys.append(Line2D([], [], **look, label=f"after: {name} ({int(such.sum())})"))
+        ax.plot(number[such], np.nan_to_num(after)[such], marker, color=colour, ms=9, zorder=3)
+        keys.append(axes.key(f"after: {name} ({int(such.sum())})", marker, color=colour))
     axes.legend_beside(ax, keys)
 
 
@@ -214,10 +202,10 @@ def _rows(steps: Sequence[Step], marks: Sequence[int]) -> list[int]:
     n = len(steps)
     if n <= TIMELINE_STEPS:
         return list(range(n))
-    centres = [k for k, each in enumerate(steps) if each.index in marks] or [0]
-    near = sorted(range(n), key=lambda k: (min(abs(k - centre) for centre in centres), k))
+    centres = [k for k, step in enumerate(steps) if step.index in marks] or [0]
     ends = {*range(_ENDS), *range(n - _ENDS, n)}
-    return sorted([*ends, *(k for k in near if k not in ends)][:TIMELINE_STEPS])
+    near = sorted(set(range(n)) - ends, key=lambda k: (min(abs(k - centre) for centre in centres), k))
+    return sorted([*ends, *near][:TIMELINE_STEPS])
 
 
 def _lanes(agents: Sequence[str]) -> list[str]:
@@ -234,10 +222,10 @@ def _draw_steps(
     columns = [lanes.index(steps[k].agent) if steps[k].agent in lanes else len(lanes) - 1 for k in rows]
     ax.plot(columns, range(len(rows)), "-", color="#D0D0D0", linewidth=1, zorder=1)
     for row, (k, column) in enumerate(zip(rows, columns, strict=True)):
-        each, index = readings[k], steps[k].index
-        marker = "X" if each.failed else "s" if each.is_result else "o"
-        ax.plot(column, row, marker, color=FOUND_COLOUR if each.failed else "#444444", ms=7, zorder=2)
-        rings = [colour for colour, mark in marks.items() if mark == index]
+        reading = readings[k]
+        marker = "X" if reading.failed else "s" if reading.is_result else "o"
+        ax.plot(column, row, marker, color=FOUND_COLOUR if reading.failed else "#444444", ms=7, zorder=2)
+        rings = [colour for colour, mark in marks.items() if mark == steps[k].index]
         for colour in rings:
             ax.plot(column, row, "o", mfc="none", mec=colour, mew=2, ms=_RINGS[colour], zorder=3)
         text = one_line(steps[k].text.replace("```", ""), _TEXT_CHARACTERS)
@@ -246,16 +234,14 @@ def _draw_steps(
 
 def _legend_of_steps(ax: Axes, found: int | None, labelled: int | None) -> None:
     keys = [
-        Line2D([], [], marker="o", ls="", color="#444444", label="an agent's step"),
-        Line2D([], [], marker="s", ls="", color="#444444", label="what came back"),
-        Line2D([], [], marker="X", ls="", color=FOUND_COLOUR, label="failed"),
+        axes.key("an agent's step", "o", color="#444444", ms=6),
+        axes.key("what came back", "s", color="#444444", ms=6),
+        axes.key("failed", "X", color=FOUND_COLOUR, ms=6),
     ]
-    for mark, colour, name in (
-        (found, FOUND_COLOUR, "decisive, found"),
-        (labelled, LABEL_COLOUR, "decisive, labelled"),
-    ):
-        if mark is not None:
-            keys.append(Line2D([], [], marker="o", ls="", mfc="none", mec=colour, mew=2, ms=11, label=name))
+    rings = (("decisive, found", found, FOUND_COLOUR), ("decisive, labelled", labelled, LABEL_COLOUR))
+    keys += [
+        axes.key(name, "o", mfc="none", mec=colour, mew=2, ms=11) for name, mark, colour in rings if mark is not None
+    ]
     ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=len(keys), frameon=False, fontsize=8)
 
 

@@ -9,13 +9,19 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.evolution.cases import Case, Verdict, one_line
+from theorex_lab.evolution.cases import Case, Verdict
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.experiments.data.failure_labels import NOTE_CHARACTERS, FailureQueue, Label
-from theorex_lab.experiments.draw.explorer import paragraph, to_png
+from theorex_lab.experiments.draw.explorer import control, paragraph, to_png
 from theorex_lab.experiments.draw.failure_plots import plot_timeline, timeline_size
+from theorex_lab.text.line import one_line
 
 _TITLE_CHARACTERS = 60
+_TIPS = {
+    "Label": "Write this label into the journal",
+    "Undo": "Take back the newest label",
+    "Export": "Write all labels into the file",
+}
 
 
 def draw_failure(case: Case, verdict: Verdict, label: Label | None = None) -> Figure:
@@ -56,22 +62,29 @@ class _Explorer:
     def __init__(self, queue: FailureQueue, export_file: str) -> None:
         import ipywidgets as widgets
 
+        look: dict[str, Any] = {"width": "48em", "label_width": "9em"}
         self.queue = queue
-        self.failure, self.kind, self.step, self.note, self.file, buttons = _controls(export_file)
+        self.failure = control("Dropdown", "Failure", **look)
+        self.kind = control("Dropdown", "Class", options=[str(kind) for kind in FailureClass], **look)
+        self.step = control("Dropdown", "Decisive step", **look)
+        self.note = control("Text", "Note", placeholder=f"up to {NOTE_CHARACTERS} characters", **look)
+        self.file = control("Text", "Export to", value=export_file, **look)
         self.status, self.fix, self.picture = widgets.HTML(), widgets.HTML(), widgets.Image(format="png")
-        for button, act in zip(buttons, (self.label, self.undo, self.export), strict=True):
-            button.on_click(act)
+        acts = {"Label": self.label, "Undo": self.undo, "Export": self.export}
+        buttons = [widgets.Button(description=name, tooltip=_TIPS[name]) for name in acts]
+        for button in buttons:
+            button.on_click(acts[button.description])
         self.failure.observe(self.show, names="value")
         self.go_to(queue.ids[0])
         self.say("Choose a class, then Label.")
         shown = [self.failure, self.picture, self.fix, self.kind, self.step, self.note, self.file]
-        self.box = widgets.VBox([*shown, widgets.HBox(list(buttons)), self.status])
+        self.box = widgets.VBox([*shown, widgets.HBox(buttons), self.status])
 
     def show(self, _: Any = None) -> None:
         """The chosen failure: its run, and its label, or else what the rules find."""
         chosen = self.failure.value
         case, verdict, label = self.queue.case(chosen), self.queue.verdict(chosen), self.queue.labels().get(chosen)
-        self.step.options = [("not said", None), *((str(each.index), each.index) for each in case.steps)]
+        self.step.options = [("not said", None), *((str(step.index), step.index) for step in case.steps)]
         self.kind.value = verdict.failure_class if label is None else label.failure_class
         self.step.value = verdict.decisive_step if label is None else label.decisive_step
         self.note.value = "" if label is None else label.note
@@ -79,12 +92,12 @@ class _Explorer:
         self.picture.value = to_png(draw_failure(case, verdict, label))
 
     def go_to(self, outcome_id: str) -> None:
-        """Choose a failure, with the marks of those that are labelled set anew."""
+        """Choose a failure, and mark again those that are labelled."""
         labels = self.queue.labels()
         self.failure.unobserve(self.show, names="value")
         self.failure.options = [
-            (f"{'✓ ' if each in labels else ''}{number}. {_title(self.queue.case(each))}", each)
-            for number, each in enumerate(self.queue.ids, 1)
+            (f"{'✓ ' if failure in labels else ''}{number}. {_title(self.queue.case(failure))}", failure)
+            for number, failure in enumerate(self.queue.ids, 1)
         ]
         self.failure.value = outcome_id
         self.failure.observe(self.show, names="value")
@@ -123,33 +136,10 @@ class _Explorer:
             self.say(f"{error}.")
 
 
-def _controls(file: str) -> tuple[Any, Any, Any, Any, Any, tuple[Any, Any, Any]]:
-    """Failure, class, step, note, file, and the buttons Label, Undo and Export."""
-    import ipywidgets as widgets
-
-    look: dict[str, Any] = {"style": {"description_width": "9em"}, "layout": widgets.Layout(width="48em")}
-    buttons = tuple(
-        widgets.Button(description=name, tooltip=tip, button_style=style)
-        for name, tip, style in (
-            ("Label", "Write this label into the journal", "primary"),
-            ("Undo", "Take back the newest label", ""),
-            ("Export", "Write all labels into the file", ""),
-        )
-    )
-    return (
-        widgets.Dropdown(description="Failure", **look),
-        widgets.Dropdown(options=[each.value for each in FailureClass], description="Class", **look),
-        widgets.Dropdown(description="Decisive step", **look),
-        widgets.Text(description="Note", placeholder=f"up to {NOTE_CHARACTERS} characters", **look),
-        widgets.Text(value=file, description="Export to", **look),
-        (buttons[0], buttons[1], buttons[2]),
-    )
-
-
 def _next_unlabelled(queue: FailureQueue, outcome_id: str) -> str:
     """The first failure without a label from this one on, round the end; this one where all are labelled."""
     at, labels = queue.ids.index(outcome_id), queue.labels()
-    return next((each for each in [*queue.ids[at:], *queue.ids[:at]] if each not in labels), outcome_id)
+    return next((failure for failure in [*queue.ids[at:], *queue.ids[:at]] if failure not in labels), outcome_id)
 
 
 def _title(case: Case) -> str:

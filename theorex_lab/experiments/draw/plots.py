@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from theorex_lab.errors import InvalidInput
@@ -17,10 +16,9 @@ from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, I
 from theorex_lab.memory.intervals import wilson
 
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
-PROMOTED_CONCEPTS = 25  # each has a line of its own
+PROMOTED_CONCEPTS = 25  # a row each
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
-_NODE_DISTANCE = 0.2
 
 
 def plot_forgetting_curves(
@@ -49,11 +47,8 @@ def plot_forgetting_curves(
         ax.plot(ages, once, "-", color=colour, linewidth=width, label=law.name)
         ax.plot(ages, often, "--", color=colour, linewidth=width)
     _draw_bands(ax, active_threshold, mild_threshold)
-    mentions_key = [
-        Line2D([], [], ls=dashes, color="#444444", label=label)
-        for dashes, label in (("-", "1 mention"), ("--", "10 mentions"))
-    ]
-    axes.legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions_key], columns=4)
+    mentions = [axes.key("1 mention", ls="-", color="#444444"), axes.key("10 mentions", ls="--", color="#444444")]
+    axes.legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions], columns=4)
     ax.set(xlim=(0, longest_days), ylim=(0, 1.02), xlabel="Days since the last mention", ylabel="Importance (0 to 1)")
     ax.set_title("How a memory fades when it is not mentioned again")
     return ax
@@ -71,9 +66,8 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     names = [name for name in TIER_COLOURS if counts.get(name) or (name in counts and name != Tier.NEUTRAL.name)]
     numbers = [counts[name] for name in names]
     total = sum(numbers)
-    bars = ax.barh(names, numbers, color=[TIER_COLOURS[name] for name in names])
-    ax.bar_label(bars, [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers], padding=4)
-    ax.invert_yaxis()
+    texts = [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers]
+    axes.bars(ax, names, numbers, texts, [TIER_COLOURS[name] for name in names])
     title = f"{total:,} items by tier" if total else "Nothing is remembered yet"
     return axes.finish(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
 
@@ -86,59 +80,49 @@ def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in plot_funnel({"kept": 40, "graduated": 10}).texts]
     ['40', '10 (25.0%)']
     """
-    numbers = list(counts.values())
-    before = [None, *numbers[:-1]]
+    before = zip(counts.items(), [None, *counts.values()], strict=False)
+    steps = [(name, number, above) for (name, number), above in before]
     wrong = [
         f"{name!r}: {number} (allowed: 0 to {'any' if above is None else above})"
-        for (name, number), above in zip(counts.items(), before, strict=False)
+        for name, number, above in steps
         if number < 0 or (above is not None and number > above)
     ]
     if wrong:
         raise InvalidInput(f"got a funnel with the steps {', '.join(wrong)}; count parts of the step before")
     ax = axes.new_axes(ax, height=1.0 + 0.45 * max(len(counts), 2))
-    if not sum(numbers):
+    if not sum(counts.values()):
         return axes.say(ax, "Nothing has gone this way yet")
-    bars = ax.barh(list(counts), numbers, color=LINE_COLOURS[0])
-    shares = ["" if not above else f" ({number / above:.1%})" for number, above in zip(numbers, before, strict=True)]
-    ax.bar_label(bars, [f"{number:,}{share}" for number, share in zip(numbers, shares, strict=True)], padding=4)
-    ax.invert_yaxis()
+    texts = [f"{number:,} ({number / above:.1%})" if above else f"{number:,}" for _, number, above in steps]
+    axes.bars(ax, list(counts), list(counts.values()), texts, LINE_COLOURS[0])
     label = "Number (in brackets: share of the step before)"
-    return axes.finish(ax, xlabel=label, xlim=(0, 1.25 * numbers[0]), title="How many go on at each step")
+    return axes.finish(ax, xlabel=label, xlim=(0, 1.25 * steps[0][1]), title="How many go on at each step")
 
 
 def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
-    """Which agents gave which concepts to the shared web: agents left, concepts right, lines as wide as mentions.
+    """Which agents gave which concepts to the shared web: a bar a concept, as long as its mentions, by agent.
 
     `table` has the columns agent, concept and count (mentions, from 1); rows of one agent and concept add up. Shows
     the 25 concepts of most mentions, each with their sum, and says of how many. Raises InvalidInput where
     a column is missing.
     """
-    given = _given(*axes.columns_of(table, "agent", "concept", "count"))
-    totals = {concept: sum(by_agent.values()) for concept, by_agent in given.items()}
-    shown = sorted(totals, key=lambda concept: (-totals[concept], concept))[:PROMOTED_CONCEPTS]
-    ax = axes.new_axes(ax, width=9.0, height=1.2 + 0.25 * max(len(shown), 4))
-    ax.set_axis_off()
-    if not shown:
+    frame = axes.frame_of(table, "agent", "concept", "count")
+    ax = axes.new_axes(ax, width=9.0, height=1.8 + 0.25 * min(max(frame["concept"].nunique(), 4), PROMOTED_CONCEPTS))
+    if frame.empty:
         return axes.say(ax, "Nothing is shared yet: promote first")
-    agents = sorted({agent for concept in shown for agent in given[concept]})
-    height_of = dict(zip(agents, (np.arange(len(agents)) + 0.5) / len(agents), strict=True))
-
-    def pull(concept: str) -> tuple[float, int, str]:  # where its agents draw it, so that few lines cross
-        weights = given[concept]
-        mean = sum(height_of[agent] * count for agent, count in weights.items()) / totals[concept]
-        return mean, -totals[concept], concept
-
-    rows = sorted(shown, key=pull)
-    _draw_ribbons(ax, rows, given, height_of)
-    for number, agent in enumerate(agents):
-        ax.plot(0, height_of[agent], "o", color=axes.colour_of(number), markersize=12)
-        axes.note(ax, _shortened(agent), (0, height_of[agent]), -10)
-    for row, concept in enumerate(rows):
-        axes.note(ax, f"{_shortened(concept)} ({totals[concept]:,})", (1, (row + 0.5) / len(rows)), 6)
+    given = frame.pivot_table(index="concept", columns="agent", values="count", aggfunc="sum", fill_value=0)
+    totals = given.sum(axis=1).sort_values(ascending=False, kind="stable")
+    shown = given.loc[totals.index[:PROMOTED_CONCEPTS]]
+    ends = shown.cumsum(axis=1)
+    for number, agent in enumerate(shown):
+        ax.barh(
+            range(len(shown)), shown[agent], left=ends[agent] - shown[agent], color=axes.colour_of(number), label=agent
+        )
+    for row, total in enumerate(totals[: len(shown)]):
+        axes.note(ax, f"{total:,}", (total, row), 4)
+    axes.name_rows(ax, [_shortened(concept) for concept in shown.index])
+    axes.legend_below(ax)
     part = f"{len(shown)} of {len(totals):,} concepts, those of most mentions" if len(totals) > len(shown) else "all"
-    ax.set(xlim=(-0.03, 1.01), ylim=(1, 0))
-    ax.set_title(f"What agents gave to the shared web: {part}\nwidth: mentions by the agent, in brackets: by all")
-    return ax
+    return axes.finish(ax, xlabel="Mentions", title=f"What agents gave to the shared web: {part}")
 
 
 def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
@@ -164,8 +148,12 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     for first, second, strength in shown.edges(data="strength", default=0.1):
         ends = np.array([at[first], at[second]])
         ax.plot(*ends.T, color="#7F7F7F", alpha=0.55, linewidth=0.6 + 4 * min(strength, 1.0), zorder=1)
-    diameters = _draw_nodes(ax, list(shown.nodes.values()), places)
-    _place_labels(ax, places, diameters / 2, [_shortened(data["canonical_form"]) for data in shown.nodes.values()])
+    nodes = list(shown.nodes.values())
+    for data, (x, y), diameter in zip(nodes, places.tolist(), _draw_nodes(ax, nodes, places), strict=True):
+        outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
+        inward = -1 if x > 0 else 1
+        label = _shortened(data["canonical_form"])
+        axes.note(ax, label, (x, y), inward * (diameter / 2 + 2), fontsize=8.5, zorder=3, path_effects=outline)
     return ax
 
 
@@ -202,10 +190,8 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
     low, high = wilson(observed * n, n)
     axes.draw_interval(ax, predicted, observed, low, high, fmt="o-", color=LINE_COLOURS[0], linewidth=1.2)
     for x, y, views in zip(predicted, high, n, strict=True):
-        ax.annotate(
-            f"{views:,.0f}", (x, y), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=8,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
-        )  # fmt: skip
+        outline = [withStroke(linewidth=2.5, foreground="white")]
+        axes.note(ax, f"{views:,.0f}", (x, y), above=4, fontsize=8, path_effects=outline)
     title = "Is importance the chance of being used again?" if len(n) else "No forecasts to check yet"
     ax.set(xlabel="Importance when it was asked (0 to 1)", ylabel=f"Share used again{within}")
     return axes.finish(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
@@ -233,34 +219,6 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     return axes.finish(ax, title=title)
 
 
-def _given(agents: Any, concepts: Any, counts: Any) -> dict[str, dict[str, int]]:
-    """concept -> agent -> mentions."""
-    given: dict[str, dict[str, int]] = {}
-    for agent, concept, count in zip(agents.tolist(), concepts.tolist(), counts.tolist(), strict=True):
-        by_agent = given.setdefault(str(concept), {})
-        by_agent[str(agent)] = by_agent.get(str(agent), 0) + int(count)
-    return given
-
-
-def _draw_ribbons(
-    ax: Axes, rows: Sequence[str], given: Mapping[str, Mapping[str, int]], height_of: Mapping[str, float]
-) -> None:
-    """A curve from each agent to each of its concepts, level at both ends; the widest is 5 points."""
-    most = max(max(given[concept].values()) for concept in rows)
-    along = np.linspace(0.0, 1.0, 40)
-    rise = along**2 * (3 - 2 * along)
-    colours = {agent: axes.colour_of(number) for number, agent in enumerate(height_of)}
-    for row, concept in enumerate(rows):
-        givers = [agent for agent in height_of if agent in given[concept]]
-        for place, agent in enumerate(givers):
-            # The ends lie side by side, so that no line hides another.
-            end = (row + 0.5 + 0.22 * (place - (len(givers) - 1) / 2)) / len(rows)
-            ax.plot(
-                along, height_of[agent] + (end - height_of[agent]) * rise, color=colours[agent], alpha=0.65,
-                linewidth=0.6 + 4.4 * given[concept][agent] / most, solid_capstyle="butt",
-            )  # fmt: skip
-
-
 def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:
     """Markers and their legend; returns the diameters in points."""
     agents = sorted({data["agent_id"] for data in nodes})
@@ -272,22 +230,13 @@ def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) ->
             markeredgecolor="white", zorder=2,
         )  # fmt: skip
     found = {data["relevance_tier"] for data in nodes}
-    keys = [
-        Line2D([], [], marker="o", ls="", ms=9, color=TIER_COLOURS[name], label=name)
-        for name in TIER_COLOURS
-        if name in found
-    ]
+    keys = [axes.key(name, "o", color=colour) for name, colour in TIER_COLOURS.items() if name in found]
     if len(agents) > 1:
-        keys += [Line2D([], [], marker=shapes[name], ls="", ms=9, color="#444444", label=name) for name in agents]
+        keys += [axes.key(name, shapes[name], color="#444444") for name in agents]
     ax.legend(
-        handles=keys,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=min(len(keys), 8),
-        frameon=False,
-        title="size: importance, line: link strength",
-        title_fontsize="small",
-    )
+        handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(len(keys), 8), frameon=False,
+        title="size: importance, line: link strength", title_fontsize="small",
+    )  # fmt: skip
     return diameters
 
 
@@ -324,62 +273,18 @@ def _strongest(graph: Any) -> Any:
 
 
 def _layout(graph: Any, seed: int) -> Floats:
-    """Positions in −1..1, shape (n, 2): a spring layout, opened up where it is crowded."""
+    """Positions in −1..1, shape (n, 2): a spring layout in which each node has a height of its own, so that labels
+    at its side cover no other label."""
     import networkx as nx
 
     n = len(graph)
     points = nx.spring_layout(graph, seed=seed, k=2.2 / np.sqrt(n), iterations=150, weight="strength")
     places = np.array([points[node] for node in graph], dtype=np.float64)
-    extent = np.abs(places).max(axis=0)
-    # Half way to evenly spaced ranks: what is near stays near, but no corner is empty and none is full.
     ranks = places.argsort(axis=0).argsort(axis=0) / max(n - 1, 1) * 2 - 1
-    places = 0.5 * places / np.where(extent > 0, extent, 1.0) + 0.5 * ranks
-    for _ in range(60):
-        apart = places[:, None] - places[None]
-        distance = np.hypot(apart[..., 0], apart[..., 1]) + np.eye(n)
-        push = np.maximum(_NODE_DISTANCE - distance, 0.0) / distance
-        places = np.clip(places + 0.5 * (apart * push[..., None]).sum(axis=1), -1.0, 1.0)
-    return places
+    extent = np.abs(places[:, 0]).max() or 1.0
+    # Half way to evenly spaced ranks: what is near stays near, but no side is empty and none is full.
+    return np.column_stack([0.5 * places[:, 0] / extent + 0.5 * ranks[:, 0], ranks[:, 1]])
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"
-
-
-def _place_labels(ax: Axes, places: Floats, radii_points: Floats, labels: Sequence[str]) -> None:
-    """Write each label where it covers no node and no other label, as near to its node as that can be."""
-    figure = axes.figure_of(ax)
-    figure.draw_without_rendering()  # a constrained layout is settled by drawing
-    pixels_per_point = figure.dpi / 72
-    centres = ax.transData.transform(places)
-    radii = radii_points * pixels_per_point
-    taken = np.column_stack([centres - radii[:, None], centres + radii[:, None]])  # left, bottom, right, top
-    frame = np.array(ax.get_window_extent().extents)
-    for place, centre, radius, label in zip(places, centres, radii, labels, strict=True):
-        text = ax.annotate(
-            label, (float(place[0]), float(place[1])), xytext=(0, 0), textcoords="offset points",
-            ha="center", va="center", fontsize=8.5, zorder=3, parse_math=False,
-        )  # fmt: skip
-        text.set_path_effects([withStroke(linewidth=2.5, foreground="white", alpha=0.8)])
-        extent = text.get_window_extent()
-        box = _free_box(centre, radius, np.array([extent.width + 4, extent.height + 2]) / 2, taken, frame)
-        offset = ((box[:2] + box[2:]) / 2 - centre) / pixels_per_point
-        text.set_position((float(offset[0]), float(offset[1])))
-        taken = np.vstack([taken, box])
-
-
-def _free_box(centre: Floats, radius: float, half: Floats, taken: Floats, frame: Floats) -> Floats:
-    """The box around `centre` that covers least of what is taken or outside the frame, the nearest of equals.
-
-    `half` holds half a label's width and height; boxes are left, bottom, right, top, all in pixels.
-    """
-    angles = np.deg2rad([0, 180, 90, 270, 45, 135, 225, 315])
-    directions = np.column_stack([np.cos(angles), np.sin(angles)])
-    steps = [directions * (half + radius + gap) for gap in (1.0, 7.0)]
-    middles = centre + np.concatenate(steps)
-    boxes = np.column_stack([middles - half, middles + half])
-    shared = np.minimum(boxes[:, None, 2:], taken[None, :, 2:]) - np.maximum(boxes[:, None, :2], taken[None, :, :2])
-    covered = np.maximum(shared, 0.0).prod(axis=2).sum(axis=1)
-    outside = np.maximum(frame[:2] - boxes[:, :2], 0.0) + np.maximum(boxes[:, 2:] - frame[2:], 0.0)
-    best: Floats = boxes[int(np.argmin(covered + 1_000.0 * outside.sum(axis=1)))]
-    return best

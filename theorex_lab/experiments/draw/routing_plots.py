@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.transforms import ScaledTranslation
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
@@ -22,11 +19,9 @@ from theorex_lab.experiments.scores.routing_runs import query_types
 RATE_COLOURS = "viridis"
 CHOSEN_COLOUR = "#D55E00"
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
-_UNUSABLE_COLOUR = "#E3E3E3"
-_BRIGHT_FROM = 0.42  # of the colour scale, from which black is read better than white
+_UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
+_CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
-LEGEND_DROP_INCHES = 0.5
-_LEGEND_LETTERS = 48  # abreast
 _HOURS_PER_DAY, _MINUTES_PER_DAY = 24.0, 1_440.0
 
 Choices = Mapping[str, str | None]
@@ -41,23 +36,33 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     """
     frame = axes.frame_of(cells, "query_type", "model", "n", "success_rate", "low", "high", "usable")
     kinds, models = query_types(frame["query_type"]), sorted(set(frame["model"]))
-    ax = axes.new_axes(ax, width=2.4 + 1.7 * max(len(models), 2), height=1.6 + 0.58 * max(len(kinds), 2))
+    shape = len(kinds), len(models)
+    ax = axes.new_axes(ax, width=2.4 + 1.7 * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2))
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
-    colours = ScalarMappable(Normalize(0, 1), RATE_COLOURS)
+    rates, texts = np.full(shape, np.nan), np.full(shape, "", dtype=object)
     for row in frame.itertuples():
-        place = models.index(row.model), kinds.index(row.query_type)
-        _draw_cell(ax, row, place, colours)
+        place = kinds.index(row.query_type), models.index(row.model)
+        rate = "–" if np.isnan(row.success_rate) else f"{row.success_rate:.0%}"
+        texts[place] = f"{rate}\nn {_runs(row.n)}, {100 * row.low:.0f}–{row.high:.0%}"
+        if row.usable:
+            rates[place] = row.success_rate
+        else:
+            ax.add_patch(Rectangle((place[1] - 0.5, place[0] - 0.5), 1, 1, linewidth=0, **_UNUSABLE))
         if choices and choices.get(row.query_type) == row.model:
-            inset = (place[0] - 0.46, place[1] - 0.44)
-            ax.add_patch(Rectangle(inset, 0.92, 0.88, fill=False, edgecolor=CHOSEN_COLOUR, linewidth=3, zorder=3))
-    ax.set(xlim=(-0.5, len(models) - 0.5), ylim=(len(kinds) - 0.5, -0.5))
-    ax.set_xticks(range(len(models)), [_broken(model) for model in models], parse_math=False)
-    ax.set_yticks(range(len(kinds)), kinds)
+            ax.add_patch(Rectangle((place[1] - 0.46, place[0] - 0.44), 0.92, 0.88, zorder=3, **_CHOSEN))
+    broken = [model.replace(" ", "\n") for model in models]
+    picture = axes.heat_map(ax, rates, texts, rows=kinds, columns=broken, cmap=RATE_COLOURS, vmin=0, vmax=1)
+    beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
+    axes.figure_of(ax).colorbar(picture, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
+    axes.legend_below(
+        ax,
+        [Patch(**_UNUSABLE, label="too few runs"), *([Patch(**_CHOSEN, label="chosen")] if choices else [])],
+        columns=2,
+    )
     ax.tick_params(length=0, labelsize=9)
-    _matrix_key(ax, colours, framed=bool(choices))
     ax.set_title("Success by type of query and model\n(in each cell: runs n, 95 % interval)", fontsize=11)
-    return ax
+    return axes.finish(ax, hidden=list(ax.spines))
 
 
 def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None = None) -> Axes:
@@ -83,17 +88,16 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
             color=axes.colour_of(number), markersize=7, markeredgecolor="white", label=model,
         )  # fmt: skip
     for row, kind in enumerate(kinds):
-        was, now = (each[kind] or HEURISTIC for each in (before, after))
+        was, now = before[kind] or HEURISTIC, after[kind] or HEURISTIC
         text, colour, weight = (now, "black", "normal") if was == now else (f"{was} → {now}", CHOSEN_COLOUR, "bold")
         axes.note(ax, text, (1, row), 10, in_width=True, color=colour, fontweight=weight)
-    ax.set(xlim=(-0.03, 1.03), ylim=(len(kinds) - 0.5, -0.5), xlabel="Score (0 to 1)")
-    ax.set_xticks([0, 0.5, 1])
-    ax.set_yticks(range(len(kinds)), kinds)
+    axes.name_rows(ax, kinds)
+    ax.set(xlim=(-0.03, 1.03), xticks=[0, 0.5, 1], xlabel="Score (0 to 1)")
     ax.grid(axis="y", color="#E5E5E5")
     ax.set_axisbelow(True)
     flipped = sum(before[kind] != after[kind] for kind in kinds)
     ax.set_title(f"Which model is chosen: {flipped} of {len(kinds)} flipped", fontsize=11)
-    _legend_below(ax, ax.get_legend_handles_labels()[0])
+    axes.legend_below(ax)
     return axes.finish(ax)
 
 
@@ -123,7 +127,7 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
         ax.axvline(edge, color="#EEEEEE", linewidth=0.8, zorder=0)
     ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
     ax.set_title("Success over time (bars: 95 % intervals)")
-    _legend_below(ax, ax.get_legend_handles_labels()[0])
+    axes.legend_below(ax)
     return axes.finish(ax)
 
 
@@ -140,9 +144,7 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
         return axes.say(ax, "No runs yet: nothing to compare")
     real = frame[frame["policy"] != "oracle"]
     best = frontier(real.assign(failure_rate=1 - real["success_rate"]), "latency_ms", "failure_rate")
-    ax.step(
-        best["latency_ms"], best["success_rate"], "-", where="post", color="#444444", label="frontier", zorder=1
-    )  # fmt: skip
+    ax.step(best["latency_ms"], best["success_rate"], where="post", color="#444444", label="frontier", zorder=1)
     merged = frame.groupby([frame["latency_ms"].round(6), frame["success_rate"].round(9)], sort=True)
     drawn = dict.fromkeys(_KIND_MARKERS, 0)
     for _, rows in merged:
@@ -180,37 +182,11 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
             markerfacecolor=colour if row.usable else "white", markersize=8,
         )  # fmt: skip
         axes.note(ax, _facts(row), (1, place), 10, in_width=True, color=colour if is_chosen else "black")
-    ax.set(xlim=(-0.03, 1.03), ylim=(len(rows) - 0.5, -0.5), xlabel="Share of successes (bars: 95 % intervals)")
-    ax.set_yticks(range(len(rows)), list(rows["model"]), parse_math=False)
-    ax.set_title(
-        f"What is known of {query_type}" + (f"; the task goes to {chosen}" if chosen else ""), parse_math=False
-    )
+    axes.name_rows(ax, rows["model"])
+    ax.set(xlim=(-0.03, 1.03), xlabel="Share of successes (bars: 95 % intervals)")
+    goes = f"; the task goes to {chosen}" if chosen else ""
+    ax.set_title(f"What is known of {query_type}{goes}", parse_math=False)
     return axes.finish(ax)
-
-
-def _draw_cell(ax: Axes, row: Any, place: tuple[int, int], colours: ScalarMappable) -> None:
-    corner = place[0] - 0.5, place[1] - 0.5
-    rate = "–" if np.isnan(row.success_rate) else f"{row.success_rate:.0%}"
-    if row.usable:
-        face, ink = colours.to_rgba(row.success_rate), "black" if row.success_rate >= _BRIGHT_FROM else "white"
-        ax.add_patch(Rectangle(corner, 1, 1, facecolor=face, edgecolor="white", linewidth=1.5))
-    else:
-        ink = "#333333"
-        ax.add_patch(Rectangle(corner, 1, 1, facecolor=_UNUSABLE_COLOUR, edgecolor="#B5B5B5", hatch="///", linewidth=0))
-    # Hatching under letters makes them hard to read.
-    behind = None if row.usable else {"facecolor": _UNUSABLE_COLOUR, "edgecolor": "none", "pad": 1.5}
-    text = f"{rate}\nn {_runs(row.n)}, {100 * row.low:.0f}–{row.high:.0%}"
-    ax.text(*place, text, ha="center", va="center", fontsize=8.5, color=ink, bbox=behind, zorder=2)
-
-
-def _matrix_key(ax: Axes, colours: ScalarMappable, *, framed: bool) -> None:
-    beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
-    axes.figure_of(ax).colorbar(colours, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
-    key = [Patch(facecolor=_UNUSABLE_COLOUR, edgecolor="#B5B5B5", hatch="///", label="too few runs")]
-    if framed:
-        key.append(Patch(fill=False, edgecolor=CHOSEN_COLOUR, linewidth=3, label="chosen"))
-    ax.legend(handles=key, loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False, borderaxespad=0.0)
-    ax.spines[:].set_visible(False)
 
 
 def _facts(row: Any) -> str:
@@ -248,18 +224,3 @@ def _unit_of_time(days: float) -> tuple[str, float]:
 def _range(numbers: Any) -> str:
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low}" if low == high else f"{low}–{high}"
-
-
-def _broken(name: str) -> str:
-    """A name on several lines, broken at its spaces."""
-    return name.replace(" ", "\n")
-
-
-def _legend_below(ax: Axes, handles: Sequence[Any], *, columns: int | None = None) -> None:
-    """A legend under the axes and their labels, in as many columns as its words leave room for."""
-    longest = max((len(handle.get_label()) for handle in handles), default=1)
-    ax.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, borderaxespad=0.0,
-        bbox_transform=ax.transAxes + ScaledTranslation(0.0, -LEGEND_DROP_INCHES, axes.figure_of(ax).dpi_scale_trans),
-        ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)),
-    )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from theorex_lab.experiments.draw.explorer import Explorer, look_of_controls, paragraph
+from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.routing_plots import HEURISTIC, plot_choices, plot_evidence, plot_matrix
 from theorex_lab.experiments.scores.routing_runs import MatrixSettings, Runs
 from theorex_lab.routing.energy import Power
@@ -49,13 +49,10 @@ def draw_matrix(runs: Runs, chosen: MatrixSettings | None = None) -> Figure:
 def describe_choices(runs: Runs, chosen: MatrixSettings | None = None) -> str:
     """What these settings choose for each type, and what they change against the home's own, in one line."""
     before, after = runs.choices(), runs.choices(chosen)
-    flipped = [
-        f"{kind}: {before[kind] or HEURISTIC} → {model or HEURISTIC}"
-        for kind, model in after.items()
-        if model != before[kind]
-    ]
-    now = "; ".join(f"{kind}: {model or HEURISTIC}" for kind, model in after.items())
-    return f"chosen: {now or 'nothing'}. Flipped: {'; '.join(flipped) or 'nothing'}."
+    names = {kind: (before[kind] or HEURISTIC, model or HEURISTIC) for kind, model in after.items()}
+    flipped = "; ".join(f"{kind}: {was} → {now}" for kind, (was, now) in names.items() if was != now)
+    chosen_now = "; ".join(f"{kind}: {now}" for kind, (_, now) in names.items())
+    return f"chosen: {chosen_now or 'nothing'}. Flipped: {flipped or 'nothing'}."
 
 
 def decide(runs: Runs, task: str, *, urgent: bool = False, context_pct: float = 0.0) -> Decision:
@@ -88,7 +85,8 @@ def matrix_explorer(sources: Sources) -> Any:
 
     def drawn(runs: Runs) -> tuple[str, Figure]:
         half_life_days = None if half_life.value == math.inf else half_life.value
-        return _of_matrix(runs, MatrixSettings(success.value, samples.value, half_life_days))
+        chosen = MatrixSettings(success.value, samples.value, half_life_days)
+        return paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
 
     def redraw(change: Any) -> None:
         if change.owner in (success, speed):
@@ -114,15 +112,10 @@ def route_explorer(sources: Sources) -> Any:
 
     `sources` is as in `matrix_explorer`; below the reasons stands `draw_route`. Raises InvalidInput for no source.
     """
-    import ipywidgets as widgets
-
-    explorer, look = Explorer(sources, "Runs"), look_of_controls("56em")
-    task = widgets.Text(DEFAULT_TASK, description="Task", continuous_update=False, **look)
-    urgent = widgets.Checkbox(False, description="Urgent", **look)
-    context = widgets.FloatSlider(
-        0.0, min=0.0, max=100.0, step=5.0, description="Context in use (%)", readout_format=".0f",
-        continuous_update=False, **look_of_controls(),
-    )  # fmt: skip
+    explorer = Explorer(sources, "Runs")
+    task = control("Text", "Task", width="56em", value=DEFAULT_TASK)
+    urgent = control("Checkbox", "Urgent", width="56em", value=False)
+    context = control("FloatSlider", "Context in use (%)", min=0.0, max=100.0, step=5.0, readout_format=".0f")
 
     def redraw(_: Any = None) -> None:
         details = {"urgent": urgent.value, "context_pct": context.value}
@@ -133,15 +126,11 @@ def route_explorer(sources: Sources) -> Any:
 
 def _matrix_controls() -> tuple[Any, Any, Any, Any]:
     """Sliders for the weight of success, that of latency, the runs a cell needs, and the half-life of evidence."""
-    import ipywidgets as widgets
-
-    look = {**look_of_controls(), "continuous_update": False}
     success, speed = (
-        widgets.FloatSlider(min=0.0, max=1.0, step=0.05, description=f"Weight of {name}", **look)
-        for name in ("success", "latency")
+        control("FloatSlider", f"Weight of {name}", min=0.0, max=1.0, step=0.05) for name in ("success", "latency")
     )
-    samples = widgets.IntSlider(min=1, max=MOST_SAMPLES, description="Runs a cell needs", **look)
-    half_life = widgets.SelectionSlider(options=[_NEVER], description="Half-life (days)", **look)
+    samples = control("IntSlider", "Runs a cell needs", min=1, max=MOST_SAMPLES)
+    half_life = control("SelectionSlider", "Half-life (days)", options=[_NEVER])
     return success, speed, samples, half_life
 
 
@@ -154,10 +143,6 @@ def _set_controls(controls: tuple[Any, Any, Any, Any], own: MatrixSettings) -> N
     offered = sorted({*HALF_LIVES_DAYS, *([own.half_life_days] if own.half_life_days else [])})
     half_life.options = [*((f"{days:g}", days) for days in offered), _NEVER]
     half_life.value = own.half_life_days or math.inf
-
-
-def _of_matrix(runs: Runs, chosen: MatrixSettings) -> tuple[str, Figure]:
-    return paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
 
 
 def _of_route(runs: Runs, task: str, *, urgent: bool, context_pct: float) -> tuple[str, Figure]:

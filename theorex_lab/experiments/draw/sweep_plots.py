@@ -43,9 +43,8 @@ def draw_sweep(
 def _check_marks(marks: Mapping[str, Mapping[str, Any]], wanted: Sequence[str]) -> None:
     lacking = [name for name, mark in marks.items() if not set(wanted) <= set(mark)]
     if lacking:
-        raise InvalidInput(
-            f"got the marks {', '.join(lacking)} without {' and '.join(wanted)}; give a dictionary with each of them"
-        )
+        both = " and ".join(wanted)
+        raise InvalidInput(f"got the marks {', '.join(lacking)} without {both}; give a dictionary with each of them")
 
 
 def _words(name: str) -> str:
@@ -80,26 +79,23 @@ def _draw_map(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes |
     cells = table.pivot(index=y, columns=x, values=metric)
     ax = axes.new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
     values = cells.to_numpy(dtype=np.float64)
-    picture = ax.imshow(values, aspect="auto", origin="lower", cmap="viridis")
-    for axis, ticks in ((ax.xaxis, cells.columns), (ax.yaxis, cells.index)):
-        axis.set_ticks(
-            range(len(ticks)), [f"{tick:.4g}" if isinstance(tick, int | float) else str(tick) for tick in ticks]
-        )
-    if values.size <= _ANNOTATED_CELLS:
-        middle = (np.nanmin(values) + np.nanmax(values)) / 2
-        for (row, column), value in np.ndenumerate(values):
-            colour = "black" if value > middle else "white"
-            ax.text(column, row - 0.28, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
+    texts = [[f"{value:.3g}" if values.size <= _ANNOTATED_CELLS else "" for value in row] for row in values]
+    columns, rows = ([f"{tick:.4g}" if _is_real(tick) else str(tick) for tick in axis] for axis in cells.axes[::-1])
+    picture = axes.heat_map(ax, values, texts, rows=rows, columns=columns, size=7.5, drop=-0.28, cmap="viridis")
+    ax.invert_yaxis()
     for mark, marker, label in marks:
         place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
-        ax.plot(*place, marker, color="#D55E00", markersize=9, markeredgecolor="white", label=label)
-    _finish_map(ax, picture, x, y, metric)
-    return ax
+        ax.plot(*place, marker, color=LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
+    return _finish_map(ax, picture, x, y, metric)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, int | float)
 
 
 def _place(value: Any, ticks: Any) -> float:
     """Where a value lies among ticks that are spaced evenly."""
-    if _is_numeric(ticks) and isinstance(value, int | float):
+    if _is_numeric(ticks) and _is_real(value):
         return float(np.interp(value, np.asarray(ticks, np.float64), np.arange(len(ticks))))
     if value not in list(ticks):
         raise InvalidInput(f"got a mark at {value!r}; allowed are {', '.join(map(str, ticks))}")
@@ -110,18 +106,18 @@ def _draw_dots(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes 
     ax = axes.new_axes(ax, width=7.0, height=5.0)
     picture = ax.scatter(table[x], table[y], c=table[metric], cmap="viridis", s=42)
     for mark, marker, label in marks:
-        ax.plot(mark[x], mark[y], marker, color="#D55E00", markersize=12, fillstyle="none", mew=2, label=label)
+        ax.plot(mark[x], mark[y], marker, color=LINE_COLOURS[4], markersize=12, fillstyle="none", mew=2, label=label)
     for name, scale in ((x, ax.set_xscale), (y, ax.set_yscale)):
         if _is_geometric(table[name]):
             scale("log")
-    _finish_map(ax, picture, x, y, metric)
-    return ax
+    return _finish_map(ax, picture, x, y, metric)
 
 
-def _finish_map(ax: Axes, picture: Any, x: str, y: str, metric: str) -> None:
+def _finish_map(ax: Axes, picture: Any, x: str, y: str, metric: str) -> Axes:
     axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
     ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
     axes.legend_below(ax, columns=3)
+    return ax
 
 
 def plot_frontier(
@@ -139,10 +135,12 @@ def plot_frontier(
     ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
     ax.step(best[cost], best[loss], "o-", where="post", color=LINE_COLOURS[0], markersize=4, label="frontier")
     for number, (name, mark) in enumerate((marks or {}).items()):
-        ax.plot(
-            mark[cost], mark[loss], ("D", "^", "s", "P")[number % 4], color=LINE_COLOURS[(4, 1, 2, 3)[number % 4]],
-            markersize=9, markeredgecolor="white", label=name,
-        )  # fmt: skip
+        look: dict[str, Any] = {
+            "color": LINE_COLOURS[(4, 1, 2, 3)[number % 4]],
+            "markersize": 9,
+            "markeredgecolor": "white",
+        }
+        ax.plot(mark[cost], mark[loss], "D^sP"[number % 4], **look, label=name)
     ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
     ax.legend(frameon=False)
     return axes.finish(ax, title="What keeping costs against what forgetting costs")

@@ -9,30 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import data_folder
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
-from theorex_lab.experiments.draw.explorer import Explorer, look_of_controls, paragraph
+from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.explorer import to_png as to_png
 from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
 from theorex_lab.experiments.scores.access import from_git_touches, git_commits, log_of_commits
-from theorex_lab.experiments.scores.access_log import AccessLog, replay
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
-from theorex_lab.memory.decay import (
-    ACTIVE_THRESHOLD,
-    LAWS,
-    MILD_THRESHOLD,
-    Floats,
-    Items,
-    Law,
-    Tier,
-    make_law,
-    tiers,
-)
+from theorex_lab.memory.decay import ACTIVE_THRESHOLD, LAWS, MILD_THRESHOLD, Items, Law, Tier, make_law, tiers
 
 HALF_LIFE_RANGE_DAYS = (0.5, 120.0)
 RECORDED_LOGS = ("git_touches_pfr", "git_touches_helm")  # folders below the one that THEOREX_DATA names
@@ -52,7 +41,8 @@ def count_tiers(
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
     {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}
     """
-    _, codes = _scored(items, _law(law, half_life_days), active_threshold, mild_threshold)
+    chosen = _law(law, half_life_days)
+    codes = tiers(chosen.importance(chosen.raw(items)), active_threshold, mild_threshold)
     return {tier.name: int(np.count_nonzero(codes == tier)) for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)}
 
 
@@ -73,7 +63,7 @@ def draw_decay(
     ['product, half-life 14 days', '3 items by tier']
     """
     chosen = _law(law, half_life_days)
-    importance, codes = _scored(items, chosen, active_threshold, mild_threshold)
+    importance = chosen.importance(chosen.raw(items))
     figure = Figure(figsize=(10.5, 4.0))
     curves, bars = figure.subplots(1, 2, width_ratios=(3, 2))
     figure.subplots_adjust(left=0.06, right=0.97, top=0.91, bottom=0.24, wspace=0.45)
@@ -81,7 +71,12 @@ def draw_decay(
         chosen, active_threshold=active_threshold, mild_threshold=mild_threshold,
         longest_days=HALF_LIFE_RANGE_DAYS[1], ax=curves,
     )  # fmt: skip
-    _draw_items(curves, items, importance, codes)
+    # Each item as a dot at its age and importance; of many, evenly chosen ones.
+    shown = np.unique(np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp))
+    codes = tiers(importance[shown], active_threshold, mild_threshold)
+    for tier in Tier:
+        ages, heights = items.age_days[shown][codes == tier], importance[shown][codes == tier]
+        curves.plot(ages, heights, "o", color=TIER_COLOURS[tier.name], markersize=4, alpha=0.6, markeredgewidth=0)
     curves.set_title(f"{law}, half-life {half_life_days:.3g} days")
     plot_tiers(count_tiers(items, half_life_days, active_threshold, mild_threshold, law=law), ax=bars)
     # Ticks are what a redraw waits for; and on the bars the numbers stand in words.
@@ -92,7 +87,7 @@ def draw_decay(
 
 def items_at_end(log: AccessLog) -> Items:
     """The items of a log as they stood before its last event; none where nothing happened."""
-    return replay(log, [log.n_events - 1])[0].items if log.n_events else Items.of([])
+    return LogReplay(log).snapshots([log.n_events - 1])[0].items if log.n_events else Items.of([])
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
@@ -159,21 +154,20 @@ def _has_history(folder: Path) -> bool:
 
 def _controls() -> tuple[Any, Any, Any]:
     """The sliders for the half-life, the ACTIVE and the MILD threshold."""
-    import ipywidgets as widgets
-
-    look = look_of_controls()
     low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
-    half_life = widgets.FloatLogSlider(
-        DEFAULT_HALF_LIFE_DAYS, min=low, max=high, step=0.02, description="Half-life (days)", readout_format=".1f",
-        continuous_update=False, **look,
-    )  # fmt: skip
-    active, mild = (
-        widgets.FloatSlider(
-            value, min=0.0, max=1.0, step=0.01, description=f"{name} from importance", continuous_update=False, **look
-        )
-        for name, value in (("ACTIVE", ACTIVE_THRESHOLD), ("MILD", MILD_THRESHOLD))
+    days: dict[str, Any] = {
+        "value": DEFAULT_HALF_LIFE_DAYS,
+        "min": low,
+        "max": high,
+        "step": 0.02,
+        "readout_format": ".1f",
+    }
+    share: dict[str, Any] = {"min": 0.0, "max": 1.0, "step": 0.01}
+    return (
+        control("FloatLogSlider", "Half-life (days)", **days),
+        control("FloatSlider", "ACTIVE from importance", value=ACTIVE_THRESHOLD, **share),
+        control("FloatSlider", "MILD from importance", value=MILD_THRESHOLD, **share),
     )
-    return half_life, active, mild
 
 
 def _law(name: str, half_life_days: float) -> Law:
@@ -181,22 +175,6 @@ def _law(name: str, half_life_days: float) -> Law:
     if name not in having:
         raise InvalidInput(f"got the law {name!r}; allowed are those with a half-life: {', '.join(having)}")
     return make_law(name, half_life_days=half_life_days)
-
-
-def _scored(items: Items, law: Law, active_threshold: float, mild_threshold: float) -> tuple[Floats, Any]:
-    importance = law.importance(law.raw(items))
-    return importance, tiers(importance, active_threshold, mild_threshold)
-
-
-def _draw_items(ax: Axes, items: Items, importance: Floats, codes: Any) -> None:
-    """Each item as a dot at its age and importance; of many, evenly chosen ones."""
-    chosen = np.unique(np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp))
-    for tier in Tier:
-        dots = chosen[codes[chosen] == tier]
-        ax.plot(
-            items.age_days[dots], importance[dots], "o",
-            color=TIER_COLOURS[tier.name], markersize=4, alpha=0.6, markeredgewidth=0,
-        )  # fmt: skip
 
 
 def _counts_in_words(counts: dict[str, int], half_life_days: float) -> str:

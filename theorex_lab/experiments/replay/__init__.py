@@ -1,1 +1,1 @@
-"""EventLog events run again under other settings."""
+"""Recorded events run again under other settings."""

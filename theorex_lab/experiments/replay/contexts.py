@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of
-from theorex_lab.experiments.replay.event_log import EventLog, Moment, source_number
+from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, source_number
 from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import Floats, Items, Law, Tier, rank_order, tiers
 from theorex_lab.memory.filling import (
@@ -34,7 +34,7 @@ TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 _NOTE_BYTES, _HEARD_NOTE_BYTES = 5, 3
 
 
-class Lines:
+class LinePrices:
     """Prices in tokens of the lines that a context would hold, as `memory.context.render` counts them."""
 
     def __init__(self, recorded: EventLog, span_days: float) -> None:
@@ -48,7 +48,7 @@ class Lines:
         bytes_of: Integers = self.age_bytes[np.clip(age, 0, len(self.age_bytes) - 1).astype(np.int64)]
         return bytes_of
 
-    def concepts(self, moment: Moment) -> tuple[Integers, Integers]:
+    def concepts(self, moment: KnownItems) -> tuple[Integers, Integers]:
         """Price of every known item, and the number of who it was heard from, -1 for an agent's own."""
         recorded, rows = self.recorded, moment.rows
         trust = moment.memory.trust[rows].astype(np.int64)
@@ -83,7 +83,7 @@ class Lines:
 class _Filled:
     """A context while it is filled, as `memory.filling.Room` fills one."""
 
-    def __init__(self, lines: Lines, tokens: int) -> None:
+    def __init__(self, lines: LinePrices, tokens: int) -> None:
         self.lines, self.recorded = lines, lines.recorded
         self.left, self.for_hearsay, self.heard_from = (
             tokens - HEADING_TOKENS,
@@ -148,7 +148,7 @@ class ContextReplay:
         self.reasks.append((time[absent], item[absent], days_unseen[absent], asleep[absent]))
         self.asked.append([len(item), int(asleep.sum()), int(absent.sum())])
 
-    def scan(self, moment: Moment, links: Links, lines: Lines, prices: tuple[Integers, Integers]) -> None:
+    def scan(self, moment: KnownItems, links: Links, lines: LinePrices, prices: tuple[Integers, Integers]) -> None:
         """Set tiers anew and render the context."""
         settings, rows = self.settings, moment.rows
         raw = self.law.raw(moment.items(settings, self.law, links))
@@ -166,7 +166,7 @@ class ContextReplay:
         self.steps.append([*held[list(TIERS)].tolist(), len(items), len(sentences) - avoided, avoided, tokens])
 
     def _render(
-        self, moment: Moment, lines: Lines, prices: tuple[Integers, Integers], raw: Floats, awake: Integers
+        self, moment: KnownItems, lines: LinePrices, prices: tuple[Integers, Integers], raw: Floats, awake: Integers
     ) -> tuple[Integers, Integers, int]:
         """(items, sentences, tokens) of the context; `awake` are positions among the known items."""
         recorded, (price, source) = moment.recorded, prices
@@ -180,7 +180,7 @@ class ContextReplay:
         return moment.rows[items], told, self.settings.context_tokens - filled.left
 
     def _own(
-        self, moment: Moment, raw: Floats, awake: Integers, agent: Integers, price: Integers, filled: _Filled
+        self, moment: KnownItems, raw: Floats, awake: Integers, agent: Integers, price: Integers, filled: _Filled
     ) -> Integers:
         """The concepts of agents' own words that find room, hottest first."""
         cheapest = int(price.min())
@@ -196,6 +196,6 @@ class ContextReplay:
             filled.left = before
         return order[taken]
 
-    def _ordered(self, moment: Moment, raw: Floats, chosen: Integers) -> Integers:
+    def _ordered(self, moment: KnownItems, raw: Floats, chosen: Integers) -> Integers:
         ids = moment.recorded.item_id[moment.rows[chosen]]
         return chosen[rank_order(raw[chosen], moment.count[chosen], moment.last[chosen], ids)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
@@ -78,13 +77,11 @@ class Driven:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.lab.close()
 
 
-class Answer(NamedTuple):
+class ProbeAnswer(NamedTuple):
     """What a probe got: unasked, and for its query."""
 
     probe: Probe
@@ -92,7 +89,7 @@ class Answer(NamedTuple):
     retrieved: Sequence[Item]
 
 
-def drive(log: Log, memory: MemoryDesign, *, tokens: int, every_days: float = 1.0) -> list[Answer]:
+def drive(log: Log, memory: MemoryDesign, *, tokens: int, every_days: float = 1.0) -> list[ProbeAnswer]:
     """Let `memory` live through the log and ask it every probe at its time, with a budget of `tokens` each.
 
     It observes what happened before it is asked, and consolidates each `every_days` from the log's first event on.
@@ -106,7 +103,9 @@ def drive(log: Log, memory: MemoryDesign, *, tokens: int, every_days: float = 1.
             memory.consolidate(upto)
             last_night = upto
         taken = _observe(memory, events, taken, probe.at)
-        answers.append(Answer(probe, memory.inject(probe.at, tokens), memory.retrieve(probe.query, probe.at, tokens)))
+        answers.append(
+            ProbeAnswer(probe, memory.inject(probe.at, tokens), memory.retrieve(probe.query, probe.at, tokens))
+        )
     return answers
 
 

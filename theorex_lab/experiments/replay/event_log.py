@@ -1,4 +1,4 @@
-"""EventLog events as columns, read once, and the memory that they leave by any time, whatever the settings."""
+"""Recorded events as columns, read once, and the memory that they leave by any time, whatever the settings."""
 
 from __future__ import annotations
 
@@ -18,28 +18,25 @@ from theorex_lab.designs.theorex.sentences import dedup_key, is_heard
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.experiments.scores.fitting import Table
+from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.counts import Counts, Integers, Links
 from theorex_lab.memory.decay import Floats, Items, Law, link_columns
-from theorex_lab.memory.filling import shortened
 from theorex_lab.memory.needed_next import name_bytes
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
+from theorex_lab.text.line import one_line
 
 N = TypeVar("N", int, Integers)
 
 _LOG_AGENT = "log"
-_SENTENCE_COLUMNS = (
-    "sentence_time", "sentence_owner", "sentence_text", "sentence_bytes", "sentence_avoid", "sentence_same", "sentence_heard",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """EventLog events as columns, in the order of time; `EventLog.of` reads them.
+    """Recorded events as columns, in the order of time; `EventLog.of` reads them.
 
     names, item_id, item_agent (position in `agents`), item_bytes (escaped and plain)   of each item
     time (µs), item, count, fix_count (those in a trace_fix), trust, event (number of what mentions it, -1 for a file that
@@ -106,7 +103,7 @@ class EventLog:
                 "utf-8", "surrogatepass"
             )
         )
-        columns = {field.name: getattr(self, field.name) for field in fields(self)[4:-1]} | self.short_term
+        columns = {name: getattr(self, name) for name in _COLUMN_NAMES} | self.short_term
         for name, column in sorted(columns.items()):
             digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
             digest.update(np.ascontiguousarray(column).data)
@@ -114,6 +111,9 @@ class EventLog:
 
     def __repr__(self) -> str:
         return f"EventLog({len(self.time)} mentions of {len(self.names)} items by {len(self.agents)} agents)"
+
+
+_COLUMN_NAMES = tuple(field.name for field in fields(EventLog)[4:-1])
 
 
 class _Reader:
@@ -165,7 +165,7 @@ class _Reader:
             heard = is_heard(event) and event.id not in self.confirmed
             said = owner_of(event) + (",confirmed" if event.id in self.confirmed and is_heard(event) else "")
             same = self.same.setdefault((heard, dedup_key(event)), len(self.same))
-            text = shortened(body["text"])
+            text = one_line(body["text"])
             size = len(text.encode()) + (len(f", id {short_id(event.id)}".encode()) if heard else 0)
             numbers = self.owners.number(said), self.texts.number(text), size, int(not is_fix), same
             self.sentences.append((event.at, *numbers, source_number(agent, trust) if heard else -1))
@@ -194,34 +194,22 @@ class _Reader:
             self.together.append((time, self.links.setdefault(ends, len(self.links))))
 
     def recorded(self) -> EventLog:
+        agents, ids = np.array(list(self.items), np.int64).reshape(-1, 2).T
+        sizes = [(name_bytes(name), len(one_line(name).encode())) for name in self.names]
         mentions = np.concatenate([_columns(self.mentions, 6), self.mentions_of_log], axis=1)
-        time, item, count, fix_count, trust, number = _sorted_columns(mentions)
-        together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
-        together_time, together_link = _sorted_columns(together)
-        sentences = _sorted_columns(_columns(self.sentences, 7))
         links = np.array(list(self.links), np.int64).reshape(-1, 2)
-        sizes = [(name_bytes(name), len(shortened(name).encode())) for name in self.names]
-        keys = np.array(list(self.items), np.int64).reshape(-1, 2)
+        together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
+        columns = (  # as `_COLUMN_NAMES` has them
+            ids, agents, np.array(sizes, np.int64).reshape(-1, 2),
+            *_sorted_columns(mentions),
+            np.concatenate([links, self.links_of_log]), *_sorted_columns(together),
+            *_sorted_columns(_columns(self.sentences, 7)),
+        )  # fmt: skip
         return EventLog(
-            names=tuple(self.names),
-            agents=tuple(self.agents),
-            owners=tuple(self.owners),
-            sentence_texts=tuple(self.texts),
-            item_id=keys[:, 1].copy(),
-            item_agent=keys[:, 0].copy(),
-            item_bytes=np.array(sizes, np.int64).reshape(-1, 2),
-            time=time,
-            item=item,
-            count=count,
-            fix_count=fix_count,
-            trust=trust,
-            event=number,
-            link_ends=np.concatenate([links, self.links_of_log]),
-            together_time=together_time,
-            together_link=together_link,
-            **dict(zip(_SENTENCE_COLUMNS, sentences, strict=True)),
+            tuple(self.names), tuple(self.agents), tuple(self.owners), tuple(self.texts),
+            **dict(zip(_COLUMN_NAMES, map(np.ascontiguousarray, columns), strict=True)),
             short_term=self.short_term.columns(),
-        )
+        )  # fmt: skip
 
 
 def source_number(agent: N, trust: N) -> N:
@@ -272,11 +260,11 @@ class Memory:
         self.counts = Counts.empty(n)
         self.fix_count, self.trust = np.zeros(n, np.int64), np.zeros(n, np.int64)
 
-    def take_in(self, mentions: Columns) -> None:
-        """Count mentions: columns item, time, count, fix_count and trust."""
+    def take_in(self, mentions: Columns, *, fade: bool = True) -> None:
+        """Count mentions: columns item, time, count, fix_count and trust; `fade`: see `Counts.take_in`."""
         item = mentions["item"]
         if len(item):
-            self.counts.take_in(item, mentions["count"], mentions["time"])
+            self.counts.take_in(item, mentions["count"], mentions["time"], fade=fade)
             np.add.at(self.fix_count, item, mentions["fix_count"])
             np.maximum.at(self.trust, item, mentions["trust"])
 
@@ -287,7 +275,7 @@ def no_links(recorded: EventLog) -> Links:
     return Links(first, second, np.zeros(len(first), np.int64), np.full(len(first), -LATEST))
 
 
-class Moment:
+class KnownItems:
     """The known items at one time: what laws and context lines need of them, whatever the settings."""
 
     def __init__(self, recorded: EventLog, memory: Memory, now: int) -> None:
@@ -320,14 +308,17 @@ class Moment:
         )
 
 
-def memory_at(recorded: EventLog, at: int | None = None) -> tuple[Moment, Links]:
-    """The items and links that the mentions up to `at` (µs; default: all) left, graduations apart."""
+def memory_at(recorded: EventLog, at: int | None = None, *, fade: bool = True) -> tuple[KnownItems, Links]:
+    """The items and links that the mentions up to `at` (µs; default: all) left, graduations apart.
+
+    Without `fade` there are no decayed counts, which take most of the time.
+    """
     now = last_mention(recorded) if at is None else at
     memory, links = Memory(recorded), no_links(recorded)
-    memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))))
+    memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))), fade=fade)
     upto = int(np.searchsorted(recorded.together_time, now, "right"))
     links.take_in(recorded.together_link[:upto], recorded.together_time[:upto])
-    return Moment(recorded, memory, now), links
+    return KnownItems(recorded, memory, now), links
 
 
 def mentions_in(recorded: EventLog, where: slice) -> Columns:
@@ -342,7 +333,7 @@ def last_mention(recorded: EventLog) -> int:
     return int(recorded.time[-1])
 
 
-def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.0, now: int | None = None) -> Table:
+def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.0, now: int | None = None) -> Curve:
     """Kaplan-Meier estimate of the time until an item's next use (`reuse`), or from its first to its last (`last_use`).
 
     A mention that nothing followed by `now` (µs; default: the last mention) is cut off there. For `last_use` an item
@@ -365,7 +356,7 @@ def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.
     return kaplan_meier(last - days[starts], -last >= idle_days)
 
 
-def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Table:
+def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Curve:
     """The share that lasts longer than each time at which one ended, from durations of which some were cut off.
 
     days: 0 or more, shape (n,); ended: whether it ended then (True) or was cut off. Columns at_days (from 0), surviving
@@ -388,4 +379,4 @@ def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Table:
     spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * rest)))
     columns = {"at_days": at, "surviving": surviving, "low": np.maximum(surviving - spread, 0.0)}
     columns |= {"high": np.minimum(surviving + spread, 1.0), "at_risk": at_risk, "ended": deaths}
-    return Table(columns)
+    return Curve(columns)

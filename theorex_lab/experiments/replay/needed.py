@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of, needed_scores
-from theorex_lab.experiments.replay.event_log import EventLog, Memory, Moment, mentions_in, no_links
+from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, Memory, mentions_in, no_links
 from theorex_lab.experiments.scores.access_log import split_questions
 from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import Floats
@@ -39,7 +39,7 @@ def needed(recorded: EventLog, settings: Sequence[Settings]) -> list[dict[str, f
         together = int(np.searchsorted(recorded.together_time, now))
         links.take_in(recorded.together_link[linked:together], recorded.together_time[linked:together])
         done, linked = start, together
-        moment = Moment(recorded, memory, now)
+        moment = KnownItems(recorded, memory, now)
         wanted = recorded.item_id[recorded.item[start : bounds[event + 1]]]
         rows = np.flatnonzero(np.isin(recorded.item_id[moment.rows], wanted))
         scores.append(needed_scores(settings, partial(_ranked, moment, links, rows)))
@@ -61,7 +61,7 @@ def _asked(recorded: EventLog) -> tuple[Integers, Integers]:
     return starts, split_questions(asked, sizes)[1]
 
 
-def _ranked(moment: Moment, links: Links, rows: NDArray[np.intp], settings: Settings) -> tuple[Standing, Floats]:
+def _ranked(moment: KnownItems, links: Links, rows: NDArray[np.intp], settings: Settings) -> tuple[Standing, Floats]:
     recorded, law = moment.recorded, law_of(settings)
     raw = law.raw(moment.items(settings, law, links))
     tokens = line_tokens(recorded.item_bytes[moment.rows, 0])

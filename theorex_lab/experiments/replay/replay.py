@@ -7,37 +7,42 @@ times, renders a context there, and prunes nothing. Flash scores are taken as th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape as escape_html
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.contexts import ContextReplay, Lines
+from theorex_lab.experiments.replay.contexts import ContextReplay, LinePrices
 from theorex_lab.experiments.replay.event_log import (
     EventLog,
+    KnownItems,
     Memory,
-    Moment,
     last_mention,
     mentions_in,
     no_links,
 )
-from theorex_lab.experiments.scores.fitting import Table
+from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.columns import Columns
 from theorex_lab.memory.counts import Integers
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 MAX_STEPS = 100_000
+_SCAN_COLUMNS = [
+    "active", "mild", "less", "sleeping", "context_items", "context_fixes", "context_avoid", "context_tokens",
+    "asked_again", "asked_asleep", "asked_absent",
+]  # fmt: skip
 
 
 class Graduation(NamedTuple):
@@ -95,7 +100,7 @@ def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
 def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> list[Replay]:
     """The replays of settings that graduate alike."""
     graduated, entered = _graduations(recorded, times, settings[0])
-    memory, lines = Memory(recorded), Lines(recorded, (times[-1] - recorded.time[0]) / MICROSECONDS_PER_DAY)
+    memory, lines = Memory(recorded), LinePrices(recorded, (times[-1] - recorded.time[0]) / MICROSECONDS_PER_DAY)
     links = {each.half_life_days: no_links(recorded) for each in settings}
     policies = [ContextReplay(recorded, each) for each in settings]
     bounds = np.searchsorted(recorded.time, times, "right").tolist()
@@ -113,7 +118,7 @@ def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> l
             policy.ask(time, item, days_unseen)
             for mentions in arrived:
                 policy.asleep[mentions["item"]] = False
-        moment = Moment(recorded, memory, now)
+        moment = KnownItems(recorded, memory, now)
         prices = lines.concepts(moment)
         both = slice(together[step - 1] if step else 0, together[step])
         for each in links.values():
@@ -129,7 +134,7 @@ def _result(policy: ContextReplay, recorded: EventLog, times: Integers, graduate
     reasks = [np.concatenate(column) for column in zip(*policy.reasks, strict=True)]
     return Replay(
         recorded, policy.settings, times, np.array(policy.steps), np.array(policy.asked), tuple(policy.injected),
-        tuple(graduated), Table(dict(zip(("time", "item", "days_unseen", "asleep"), reasks, strict=True))),
+        tuple(graduated), dict(zip(("time", "item", "days_unseen", "asleep"), reasks, strict=True)),
     )  # fmt: skip
 
 
@@ -161,8 +166,12 @@ def _graduations(
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
-    """What a memory under `settings` would have done; `.frame` has a row a scan, `.summary()` the figures.
+class Replay(Rows[dict[str, Any]]):
+    """What a memory under `settings` would have done: a row a scan; `.summary()` has the figures.
+
+    A row holds at, at_days (since the first scan), the items by tier, context_items, context_fixes, context_avoid,
+    context_tokens (those charged against the budget: each line rounded up, headings included), asked_again,
+    asked_asleep and asked_absent.
 
     steps   by scan: items ACTIVE, MILD, LESS, SLEEPING; concepts, fixes, what to avoid and tokens in the context
     asked   by scan, for the time since the last: known items mentioned again, those of them asleep, those absent
@@ -177,33 +186,24 @@ class Replay:
     asked: Integers
     shown: tuple[tuple[Integers, Integers], ...]
     graduations: tuple[Graduation, ...]
-    absent: Table
+    absent: Mapping[str, NDArray[Any]]
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        days, figures = self.times - self.times[0], np.column_stack([self.steps, self.asked])
+        return [
+            {"at": to_iso(at), "at_days": since / MICROSECONDS_PER_DAY, **dict(zip(_SCAN_COLUMNS, row, strict=True))}
+            for at, since, row in zip(self.times.tolist(), days.tolist(), figures.tolist(), strict=True)
+        ]
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a scan: at, at_days (since the first scan), tiers, context_*, asked_again, asked_asleep, asked_absent.
-
-        Tokens are those charged against the budget: each line rounded up, headings included.
-        """
+        """The rows as a DataFrame, times as UTC timestamps."""
         import pandas as pd
 
-        names = (
-            "active",
-            "mild",
-            "less",
-            "sleeping",
-            "context_items",
-            "context_fixes",
-            "context_avoid",
-            "context_tokens",
-        )
-        columns: dict[str, Any] = {
-            "at": pd.to_datetime(self.times, unit="us", utc=True),
-            "at_days": (self.times - self.times[0]) / MICROSECONDS_PER_DAY,
-            **dict(zip(names, self.steps.T, strict=True)),
-            **dict(zip(("asked_again", "asked_asleep", "asked_absent"), self.asked.T, strict=True)),
-        }
-        return pd.DataFrame(columns)
+        table = pd.DataFrame(np.column_stack([self.steps, self.asked]), columns=_SCAN_COLUMNS)
+        table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
+        table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)
+        return table
 
     @property
     def injected(self) -> pd.DataFrame:
@@ -235,7 +235,7 @@ class Replay:
         """Items asked for again that were absent from the last context: at, item, agent, days_unseen, asleep."""
         import pandas as pd
 
-        columns = self.absent.columns
+        columns = self.absent
         item = columns["item"].tolist()
         return pd.DataFrame(
             {
@@ -246,14 +246,6 @@ class Replay:
                 "asleep": columns["asleep"],
             }
         )
-
-    @property
-    def graduated(self) -> pd.DataFrame:
-        """Who would have graduated: at, concept, agent, days (in a row)."""
-        import pandas as pd
-
-        table = pd.DataFrame(self.graduations, columns=list(Graduation._fields))
-        return table.assign(at=pd.to_datetime(table["at"].astype("int64"), unit="us", utc=True))
 
     def summary(self) -> dict[str, float]:
         """Plain numbers. At the last scan: items, active, mild, less, sleeping. Over all scans: means of what was awake
@@ -275,23 +267,6 @@ class Replay:
             "absent_rate": int(asked[2]) / again,
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Items by tier over time, and on the right axis how many were asked for again while asleep, so far."""
-        from theorex_lab.experiments.draw.plots import plot_occupancy
-
-        ax = plot_occupancy(self.frame.assign(at_days=self._days()), ax=ax)
-        right = ax.twinx()
-        right.step(self._days(), np.cumsum(self.asked[:, 1]), where="post", color="black", linewidth=1.5)
-        right.set_ylabel("Asked for again while asleep, so far (line)")
-        right.set_ylim(bottom=0)
-        right.spines["top"].set_visible(False)
-        legend = ax.get_legend()
-        if legend is not None:  # beside, it would cover the right axis
-            names = [text.get_text() for text in legend.get_texts()]
-            drawn = [handle for handle in legend.legend_handles if handle is not None]
-            ax.legend(drawn, names, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False)
-        return ax
-
     def _days(self) -> Floats:
         days: Floats = (self.times - self.recorded.time[0]) / MICROSECONDS_PER_DAY
         return days
@@ -303,27 +278,26 @@ class Replay:
             f"context; asked again {figures['asked_again']}, asleep then {figures['asleep_rate']:.1%})"
         )
 
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{name}</td><td>{value:,.4g}</td></tr>" for name, value in self.summary().items())
-        return f"<p>{escape_html(repr(self))}</p><table>{rows}</table>"
+    def _shown(self) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame(self.summary().items(), columns=["figure", "value"])
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """Two replays of the same recording side by side; `.frame` has a row a figure."""
+class Comparison(Rows[dict[str, Any]]):
+    """Two replays of the same recording side by side: a row a figure, with both values and second less first."""
 
     first: Replay
     second: Replay
     names: tuple[str, str] = ("first", "second")
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns figure, one for each replay, and difference (second less first)."""
-        import pandas as pd
-
-        one, other = self.first.summary(), self.second.summary()
-        rows = [(name, one[name], other[name], other[name] - one[name]) for name in one]
-        return pd.DataFrame(rows, columns=["figure", *self.names, "difference"])
+    def _records(self) -> Sequence[dict[str, Any]]:
+        first, second, one, other = *self.names, self.first.summary(), self.second.summary()
+        return [
+            {"figure": name, first: one[name], second: other[name], "difference": other[name] - one[name]}
+            for name in one
+        ]
 
     def changed(self) -> dict[str, tuple[Any, Any]]:
         """The settings in which the two differ, by name."""
@@ -361,12 +335,8 @@ class Comparison:
         return ax
 
     def __repr__(self) -> str:
-        return f"Comparison({self.names[0]}: {self.first!r}, {self.names[1]}: {self.second!r})"
-
-    def _repr_html_(self) -> str:
         changed = "; ".join(f"{name}: {one} / {other}" for name, (one, other) in self.changed().items())
-        table = self.frame.to_html(index=False, float_format="{:.4g}".format)
-        return f"<p>Settings that differ: {escape_html(changed or 'none')}</p>{table}"
+        return f"Comparison({self.names[0]}, {self.names[1]}; settings that differ: {changed or 'none'})"
 
 
 def compare(
@@ -385,7 +355,7 @@ def compare(
     return Comparison(one, other, names)
 
 
-def plot_survival(table: Table, *, ax: Axes | None = None) -> Axes:
+def plot_survival(table: Curve, *, ax: Axes | None = None) -> Axes:
     """The curve of `recorded.survival` or `kaplan_meier` with its 95 % interval; time on a square-root scale."""
     from theorex_lab.experiments.draw.axes import LINE_COLOURS, finish, new_axes
 

@@ -16,7 +16,6 @@ from concurrent.futures import Executor, Future, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from html import escape
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,9 +31,9 @@ from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.tier_counts import tier_counts
 from theorex_lab.memory.decay import Floats
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Changes = Mapping[str, Any]
@@ -44,7 +43,6 @@ Metric = Callable[[EventLog, Sequence[Settings]], Sequence[Mapping[str, float]]]
 MAX_TASKS = 32
 CHUNK = 16
 _SHOWN_COMPLAINTS = 5
-_DRAWS_PER_SETTING = 100
 
 
 def summaries(
@@ -61,64 +59,6 @@ def final_tiers(recorded: EventLog, settings: Sequence[Settings], *, at: int | N
     """
     names = ("active", "mild", "less", "sleeping")
     return [dict(zip(names, row, strict=True)) for row in tier_counts(recorded, settings, at).tolist()]
-
-
-class LogRange(NamedTuple):
-    """A range that is drawn from evenly on a logarithmic scale, bounds above 0."""
-
-    low: float
-    high: float
-
-
-def random_settings(n: int, ranges: Mapping[str, Any], seed: int = 0) -> list[dict[str, Any]]:
-    """n random settings, each setting in `ranges` drawn by itself; the same for the same seed.
-
-    A range is (low, high), drawn from evenly; `LogRange(low, high)`; or a list of choices. Of two whole numbers whole
-    ones are drawn. What contradicts itself (mildThreshold above activeThreshold) is drawn again. Raises InvalidInput
-    for a range that is none of these, ConfigError where 100 draws a setting find nothing allowed.
-
-    >>> random_settings(2, {"half_life_days": LogRange(1, 64), "decay_law": ["product", "power"]}, seed=3)
-    [{'half_life_days': 1, 'decay_law': 'product'}, {'half_life_days': 28, 'decay_law': 'product'}]
-    """
-    wrong = [f"{name} = {allowed!r}" for name, allowed in ranges.items() if not _is_range(allowed)]
-    if n < 1 or seed < 0 or not ranges or wrong:
-        raise InvalidInput(
-            f"got n {n!r}, seed {seed!r} and the ranges {'; '.join(wrong) or dict(ranges)}; allowed are n from 1, a seed from "
-            "0, and for each setting (low, high), LogRange(low, high) with low above 0, or a list of choices"
-        )
-    generator = np.random.default_rng(seed)
-    found: list[dict[str, Any]] = []
-    for number in range(n * _DRAWS_PER_SETTING):
-        drawn = {name: _draw(allowed, generator) for name, allowed in ranges.items()}
-        try:
-            check_settings(drawn)
-        except ConfigError:
-            if number == n * _DRAWS_PER_SETTING - 1:
-                raise
-            continue
-        found.append(drawn)
-        if len(found) == n:
-            break
-    return found
-
-
-def _is_range(allowed: Any) -> bool:
-    if isinstance(allowed, list):
-        return bool(allowed)
-    numbers = isinstance(allowed, tuple) and len(allowed) == 2 and all(type(bound) in (int, float) for bound in allowed)
-    return numbers and allowed[0] <= allowed[1] and (not isinstance(allowed, LogRange) or allowed.low > 0)
-
-
-def _draw(allowed: Any, generator: np.random.Generator) -> Any:
-    if isinstance(allowed, list):
-        return allowed[int(generator.integers(len(allowed)))]
-    low, high = allowed
-    if isinstance(allowed, LogRange):
-        value = float(np.exp(generator.uniform(np.log(low), np.log(high))))
-    else:
-        value = float(generator.uniform(low, high))
-    value = min(max(value, low), high)
-    return round(value) if isinstance(low, int) and isinstance(high, int) else value
 
 
 def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> list[Settings]:
@@ -154,10 +94,8 @@ def _field(name: str) -> str:
     return _fields().get(name, name)
 
 
-def _changes(grid: Any, seed: int) -> list[dict[str, Any]]:
-    """The changes of a grid, a list or a sampler, under snake_case names."""
-    if callable(grid):
-        grid = grid(seed)
+def _changes(grid: Any) -> list[dict[str, Any]]:
+    """The changes of a grid or a list, under snake_case names."""
     if isinstance(grid, Mapping):
         empty = [
             name
@@ -170,10 +108,7 @@ def _changes(grid: Any, seed: int) -> list[dict[str, Any]]:
             )
         grid = [dict(zip(grid, values, strict=True)) for values in product(*grid.values()) if values]
     if not isinstance(grid, list | tuple) or not grid or not all(isinstance(each, Mapping) for each in grid):
-        raise InvalidInput(
-            f"got the grid {grid!r}; allowed are a dictionary of lists, a list of dictionaries, or a sampler that a seed "
-            "turns into one, such as partial(random_settings, 100, ranges)"
-        )
+        raise InvalidInput(f"got the grid {grid!r}; allowed are a dictionary of lists, or a list of dictionaries")
     plain = [{_field(name): _plain(value) for name, value in each.items()} for each in grid]
     twice = [each for each in grid if len({_field(name) for name in each}) < len(each)]
     if twice or len({tuple(each) for each in plain}) > 1:
@@ -189,19 +124,18 @@ def _plain(value: Any) -> Any:
 
 def sweep(
     recorded: EventLog,
-    grid: Mapping[str, Sequence[Any]] | Sequence[Changes] | Callable[[int], Sequence[Changes]],
+    grid: Mapping[str, Sequence[Any]] | Sequence[Changes],
     *,
     base: Settings | None = None,
     metric: Metric = summaries,
     executor: Executor | None = None,
     chunk_size: int | None = None,
-    seed: int = 0,
     progress: bool | None = None,
     resume: str | Path | None = None,
 ) -> Sweep:
     """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
 
-    grid: values for each setting (snake_case or camelCase), combined; or a list of changes; or a sampler that takes `seed`.
+    grid: values for each setting (snake_case or camelCase), combined; or a list of changes.
     base: the settings that are changed.  metric: for a recording and some settings, a dictionary of numbers for each; with
     a process pool or a cluster a function of a module.  progress: a bar (None: in a terminal or notebook).
     resume: a file of JSON lines that keeps what is done, also when interrupted; a sweep goes on from there.
@@ -218,9 +152,10 @@ def sweep(
     """
     if chunk_size is not None and chunk_size < 1:
         raise InvalidInput(f"got chunk_size {chunk_size!r}; allowed is a whole number from 1")
-    changes = _changes(grid, seed)
+    changes = _changes(grid)
     settings = settings_of(changes, base)
-    keys = [_key(each) for each in settings]
+    # Hashing all settings takes as long as a sweep of theirs, and only a file needs it.
+    keys = [str(number) if resume is None else _key(each) for number, each in enumerate(settings)]
     unique = dict(zip(keys, settings, strict=True))
     kept = None if resume is None else ResumeFile(Path(resume), fingerprint(recorded, metric))
     done = {} if kept is None else {key: values for key, values in kept.read().items() if key in unique}
@@ -300,22 +235,12 @@ def _measure(recorded: EventLog, settings: Sequence[Settings], metric: Metric) -
     return rows
 
 
-class _Silent:
-    """No progress bar."""
-
-    def update(self, n: int) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def _bar(total: int, done: int, progress: bool | None) -> Any:
     if progress is None:
         progress = "ipykernel" in sys.modules or sys.stderr.isatty()
-    if not progress:
-        return _Silent()
     from tqdm.auto import tqdm  # type: ignore[import-untyped]
 
-    return tqdm(total=total, initial=done, unit="settings", desc="sweep")
+    return tqdm(total=total, initial=done, unit="settings", desc="sweep", disable=not progress)
 
 
 class Best(NamedTuple):
@@ -327,8 +252,8 @@ class Best(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
-    """Settings and what the metric said of each; `.frame` has a row a setting."""
+class Sweep(Rows[dict[str, Any]]):
+    """A row a setting, in the order given: what was changed, then what the metric said."""
 
     changes: tuple[dict[str, Any], ...]
     settings: tuple[Settings, ...]
@@ -339,14 +264,8 @@ class Sweep:
         """The settings that were changed."""
         return list(self.changes[0])
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a setting, in the order given: what was changed, then the metrics."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [{**changes, **metrics} for changes, metrics in zip(self.changes, self.metrics, strict=True)]
-        )
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [{**changes, **metrics} for changes, metrics in zip(self.changes, self.metrics, strict=True)]
 
     def best(self, metric: str, *, maximise: bool = False, at_most: Mapping[str, float] | None = None) -> Best:
         """The setting of the lowest (or highest) metric, of equal ones the first, among those whose `at_most` holds.
@@ -408,7 +327,3 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"Sweep({len(self.settings)} settings over {', '.join(self.parameters)}; {', '.join(self.metrics[0])})"
-
-    def _repr_html_(self) -> str:
-        table = self.frame.to_html(index=False, escape=True, max_rows=20, float_format="{:.4g}".format)
-        return f"<p>{escape(repr(self))}</p>{table}"

@@ -20,11 +20,10 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.costs import fitted_thresholds
 from theorex_lab.experiments.scores.fitting import Fit, fit
-from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Law, make_law
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 FORMATS = ("git", "git-touches", "jsonl", "csv")
@@ -33,7 +32,7 @@ SHOWN_BAD_ROWS = 5
 TRUE_WORDS = {"true", "1", "yes"}
 FALSE_WORDS = {"false", "0", "no", ""}
 
-Row = tuple[int, str, object, bool]  # time in microseconds, item, event or None, deleted
+Access = tuple[int, str, object, bool]  # time in microseconds, item, event or None, deleted
 
 
 class Commit(NamedTuple):
@@ -108,10 +107,10 @@ def from_git_touches(file: str | Path, strict: bool = True) -> AccessLog:
     return _log(_read_lines(file), _touches(), strict, str(file), group_of=_folder)
 
 
-def _touches() -> Callable[[str], Row | None]:
+def _touches() -> Callable[[str], Access | None]:
     head: list[tuple[str, int]] = []
 
-    def read(line: str) -> Row | None:
+    def read(line: str) -> Access | None:
         if line.startswith("\x01"):
             head.clear()
             sha, _, seconds = line[1:].partition(" ")
@@ -137,7 +136,7 @@ def from_jsonl(file: str | Path, strict: bool = True) -> AccessLog:
     return _log(_read_lines(file), _json_row, strict, str(file))
 
 
-def _json_row(line: str) -> Row:
+def _json_row(line: str) -> Access:
     try:
         fields = json.loads(line)
     except ValueError as error:
@@ -170,7 +169,7 @@ def _numbered(reader: csv.DictReader[str], file: str | Path) -> Iterator[tuple[i
         raise InvalidInput(f"got the table {file}, which is no csv after line {reader.line_num}: {error}") from error
 
 
-def _row(fields: dict[str, Any]) -> Row:
+def _row(fields: dict[str, Any]) -> Access:
     item = fields.get("item")
     if not isinstance(item, str) or not item:
         raise InvalidInput(f"got the item {item!r}; allowed is a text that is not empty")
@@ -211,14 +210,14 @@ def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
 
 def _log(
     numbered: Iterable[tuple[int, Any]],
-    read: Callable[[Any], Row | None],
+    read: Callable[[Any], Access | None],
     strict: bool,
     source: str,
     group_of: Callable[[str], str] | None = None,
 ) -> AccessLog:
     unreadable: list[str] = []
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[Access]:
         for number, line in numbered:
             try:
                 row = read(line)
@@ -233,16 +232,6 @@ def _log(
         first = "; ".join(unreadable[:SHOWN_BAD_ROWS])
         raise InvalidInput(f"{source} has {len(unreadable)} bad rows: {first}. Mend them, or read with strict=False")
     return log
-
-
-def from_journal(events: Iterable[Event]) -> AccessLog:
-    """The concepts that each observation named: an item is a concept id, an event an observation."""
-    return AccessLog.of(
-        (event.at, str(concept[0]), number, False)
-        for number, event in enumerate(events)
-        if event.kind == "observation"
-        for concept in event.body.get("concepts", ())
-    )
 
 
 def load_log(path: str | Path, format: str | None = None, *, strict: bool = True) -> AccessLog:
@@ -270,8 +259,8 @@ def _format_of(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Tuning:
-    """The law that fits a log, as settings to adopt, a table and a picture.
+class Tuning(Rows[dict[str, Any]]):
+    """The law that fits a log, as settings to adopt, the rows of its `Fit` and a picture.
 
     thresholds: activeThreshold and mildThreshold that fit the law; none where the default ones stay.
     """
@@ -284,10 +273,8 @@ class Tuning:
         """The fitted law."""
         return make_law(self.fit.law, **self.fit.params)
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns law, mrr, low, high, recall_at_10, chosen; best MRR first."""
-        return self.fit.frame
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return self.fit[:]
 
     def config_lines(self) -> dict[str, Any]:
         """The settings to adopt: decayLaw, decayParams, halfLifeDays where the product law was chosen, and thresholds."""
@@ -309,9 +296,6 @@ class Tuning:
 
     def __repr__(self) -> str:
         return f"Tuning({self.fit!r})"
-
-    def _repr_html_(self) -> str:
-        return self.fit._repr_html_()
 
 
 def tune(log: AccessLog, seed: int = 0) -> Tuning:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,9 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.counts import Counts, Integers
 from theorex_lab.memory.decay import Floats, Items, group_activity, linked_activity
 from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Booleans = NDArray[np.bool_]
 
@@ -108,25 +112,19 @@ class AccessLog:
         >>> AccessLog.of([(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]).n_events
         2
         """
-        table, names = _numbered(rows)
-        table = _without_repeats(table)
-        # Items are numbered in the order of their first access.
-        _, first, item = np.unique(table[1], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        items = tuple(names[number] for number in table[1][first[order]].tolist())
-        group = None
-        if group_of is not None:
-            groups: dict[str, int] = {}
-            group = np.array([groups.setdefault(group_of(name), len(groups)) for name in items], dtype=np.int64)
+        import pandas as pd
+
+        columns, names = _numbered(rows)
+        table = _without_repeats(pd.DataFrame(columns.T, columns=["time", "item", "event", "deleted"]))
+        item, known = pd.factorize(table["item"])  # in the order of their first access
+        items = tuple(names[number] for number in known.tolist())
         return cls(
             items=items,
-            time=table[0].copy(),
-            item=place[item],
-            event=table[2].copy(),
-            deleted=table[3].astype(np.bool_),
-            group=group,
+            time=table["time"].to_numpy(),
+            item=item,
+            event=pd.factorize(table["event"])[0],
+            deleted=table["deleted"].to_numpy(np.bool_),
+            group=None if group_of is None else pd.factorize(np.array([group_of(name) for name in items], object))[0],
             unreadable=tuple(unreadable),
         )
 
@@ -156,26 +154,17 @@ def _numbered(rows: Iterable[tuple[int, str, object, bool]]) -> tuple[Integers, 
     return np.array([np.frombuffer(column, np.int64) for column in columns]).reshape(4, -1), list(items)
 
 
-def _without_repeats(table: Integers) -> Integers:
+def _without_repeats(table: pd.DataFrame) -> pd.DataFrame:
     """Accesses in order: by the earliest time of their event, then by the event's first row, then by their own.
 
     Of an item that an event names twice the first row tells the place, the last whether it was deleted.
     """
-    if not table.shape[1]:
-        return table
-    _, item, event, deleted = table
-    key = event * (int(item.max()) + 1) + item
-    _, first = np.unique(key, return_index=True)
-    _, last = np.unique(key[::-1], return_index=True)
-    last = len(key) - 1 - last
-    earliest = np.full(int(event.max()) + 1, LATEST + 1)
-    np.minimum.at(earliest, event, table[0])
-    by_time = np.argsort(earliest, kind="stable")
-    number = np.empty_like(by_time)
-    number[by_time] = np.arange(len(by_time))
-    order = np.lexsort((first, number[event[first]]))
-    first, last = first[order], last[order]
-    return np.array([earliest[event[first]], item[first], number[event[first]], deleted[last]])
+    by_event, by_access = table.groupby("event"), table.groupby(["event", "item"])
+    first_row = table.index.to_series().groupby(table["event"]).transform("min")
+    once = table.assign(
+        time=by_event["time"].transform("min"), deleted=by_access["deleted"].transform("last"), first_row=first_row
+    ).drop_duplicates(["event", "item"])
+    return once.sort_values(["time", "first_row"], kind="stable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +222,9 @@ class _Memory:
         self._build_links(n)
 
     def _following_use(self) -> Floats:
-        order = np.lexsort((self.log.event, self.log.item))
-        following = np.full(len(order), np.inf)
-        again = self.log.item[order][1:] == self.log.item[order][:-1]
-        following[order[:-1][again]] = self.days[order[1:][again]]
-        return following
+        import pandas as pd
+
+        return pd.Series(self.days).groupby(self.log.item).shift(-1, fill_value=np.inf).to_numpy()
 
     def _build_links(self, n: int) -> None:
         """Every pair that the log will ever hold, sorted, so that counting one is an addition at its place."""
@@ -336,24 +323,21 @@ def split_questions(events: Integers, sizes: Integers) -> tuple[Integers, Intege
     )
 
 
-def replay(log: AccessLog, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
-    """Snapshots before `events` with every known item, and before `pooled` events with the foremost items only.
+class LogReplay:
+    """A log replayed up to the events that are asked for, which come after those asked for before.
 
-    Foremost are the 64 highest of every column and the items touched. Link strengths are 0 in a replay: what
-    links say is in `linked_activity`.
+    Link strengths are 0 in it: what links say is in `linked_activity`.
     """
-    return Replay(log).snapshots(events, pooled=pooled)
-
-
-class Replay:
-    """A replay that stands still between its questions: each asks for events that come after those of the one before."""
 
     def __init__(self, log: AccessLog) -> None:
         self.log, self._memory, self._next = log, _Memory(log), 0
         self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
 
     def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
-        """As of `replay`."""
+        """Snapshots before `events` with every known item, and before `pooled` events with the foremost items only.
+
+        Foremost are the 64 highest of every column and the items touched.
+        """
         log, memory, full, foremost = self.log, self._memory, _Stack(), _Stack()
         whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
         for event in sorted(each for each in whole | part if each >= self._next):
@@ -419,7 +403,9 @@ class _Stack:
         )
 
 
-def score(snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS) -> tuple[Floats, Floats]:
+def score_snapshots(
+    snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS
+) -> tuple[Floats, Floats]:
     """(`needed_next` of the touched items, recall@10 of them) of each snapshot, shape (n,) each.
 
     context_tokens: the budget of the context in which they are looked for.

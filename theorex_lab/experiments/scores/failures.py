@@ -10,8 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauBench, TauRun, WhoAndWhen
+from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauBench, TauRun
 from theorex_lab.experiments.scores.failure_scoring import (
     Floats,
     brier_scores,
@@ -29,11 +28,7 @@ from theorex_lab.experiments.scores.failure_scoring import (
     mcnemar,
 )
 from theorex_lab.memory.intervals import Interval, bootstrap_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.container import ErrorbarContainer
+from theorex_lab.memory.rows import Rows
 
 Half = Literal["development", "report", "all"]
 Guess = tuple[int, str]
@@ -50,8 +45,10 @@ _LOGIT_RIDGE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class FailureScores:
-    """How well the decisive step of failed runs is found.
+class FailureScores(Rows[dict[str, Any]]):
+    """How well the decisive step of failed runs is found: a row a method.
+
+    A row holds agent and step accuracy with 95 % intervals, and the paired gains of `find_decisive` over the method.
 
     hits: method → (agent right, step right) for each run, 0..1 (chances for `random`).  n: runs.
     half: which questions: development, report or all.
@@ -62,52 +59,25 @@ class FailureScores:
     hits: dict[str, tuple[Floats, Floats]]
     seed: int
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a method: agent and step accuracy with 95 % intervals, and `find_decisive`'s paired gains over it."""
-        import pandas as pd
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [{"method": method, **self._accuracy(hits)} for method, hits in self.hits.items()]
 
-        own = self.hits["find_decisive"]
-        rows = []
-        for method, hits in self.hits.items():
-            row: dict[str, object] = {"method": method}
-            for kind, right, ours in zip(("agent", "step"), hits, own, strict=True):
-                row |= _spread(f"{kind}_accuracy", bootstrap_mean(right, self.seed))
-                row |= _spread(f"{kind}_gain", bootstrap_mean(ours - right, self.seed))
-            rows.append(row)
-        return pd.DataFrame(rows)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Agent and step accuracy of each method, with the published figures as lines."""
-        ax = _new_axes(ax)
-        table = self.frame
-        for offset, kind in ((-0.15, "agent_accuracy"), (0.15, "step_accuracy")):
-            places = np.arange(len(table)) + offset
-            bars = _draw_scores(ax, table, kind, places, label=kind.replace("_", " "))
-            ax.axvline(
-                PUBLISHED[kind],
-                color=bars.lines[0].get_color(),
-                linestyle=":",
-                label=f"{kind.split('_')[0]}, published",
-            )
-        ax.set_yticks(np.arange(len(table)), table["method"])
-        ax.set(
-            xlabel="accuracy, 95 % interval", title=f"Decisive step of {self.n} failed runs ({self.half})", xlim=(0, 1)
-        )
-        ax.legend()
-        return ax
+    def _accuracy(self, hits: tuple[Floats, Floats]) -> dict[str, float]:
+        row: dict[str, float] = {}
+        for kind, right, own in zip(("agent", "step"), hits, self.hits["find_decisive"], strict=True):
+            row |= _spread(f"{kind}_accuracy", right, self.seed) | _spread(f"{kind}_gain", own - right, self.seed)
+        return row
 
     def __repr__(self) -> str:
         agent, step = (bootstrap_mean(right, self.seed) for right in self.hits["find_decisive"])
         return f"FailureScores({self.half}: agent {agent}, step {step}; {self.n} runs)"
 
-    def _repr_html_(self) -> str:
-        return _html(self, self.frame)
-
 
 @dataclass(frozen=True, eq=False)
-class TrialForecast:
-    """Chances that a trial of each task succeeds, foretold from the trials before it.
+class TrialForecast(Rows[dict[str, Any]]):
+    """Chances that a trial of each task succeeds, foretold from the trials before it: a row a design or baseline.
+
+    A row holds the Brier score with its interval, the chosen design's paired gain, and the score on the trials before.
 
     chosen: the design with the lowest Brier score in cross-validation on the earlier trials alone.
     chances: design or baseline → chance for each task.  earlier: design → that cross-validated Brier score.
@@ -126,40 +96,25 @@ class TrialForecast:
         """Mean Brier score of the chosen design with its interval over tasks."""
         return bootstrap_mean(brier_scores(self.chances[self.chosen], self.outcomes), self.seed)
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a design or baseline: Brier score with interval, the chosen one's paired gain, the score before."""
-        import pandas as pd
-
-        ours = brier_scores(self.chances[self.chosen], self.outcomes)
-        rows = []
-        for design, chance in self.chances.items():
-            scores = brier_scores(chance, self.outcomes)
-            row: dict[str, object] = {"design": design, **_spread("brier", bootstrap_mean(scores, self.seed))}
-            row |= _spread("gain", bootstrap_mean(scores - ours, self.seed))
-            rows.append(row | {"earlier_brier": self.earlier.get(design, np.nan), "chosen": design == self.chosen})
-        return pd.DataFrame(rows)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Brier score of each design, lower is better."""
-        ax = _new_axes(ax)
-        table = self.frame
-        _draw_scores(ax, table, "brier", np.arange(len(table)))
-        ax.set_yticks(np.arange(len(table)), table["design"])
-        ax.set(xlabel="Brier score, 95 % interval (lower is better)", title=f"Success of trial {self.trial} foretold")
-        return ax
+    def _records(self) -> Sequence[dict[str, Any]]:
+        scores = {design: brier_scores(chance, self.outcomes) for design, chance in self.chances.items()}
+        return [
+            {"design": design}
+            | _spread("brier", score, self.seed)
+            | _spread("gain", score - scores[self.chosen], self.seed)
+            | {"earlier_brier": self.earlier.get(design, np.nan), "chosen": design == self.chosen}
+            for design, score in scores.items()
+        ]
 
     def __repr__(self) -> str:
         return f"TrialForecast(trial {self.trial}, {self.chosen}: Brier {self.brier}; {len(self.outcomes)} tasks)"
 
-    def _repr_html_(self) -> str:
-        return _html(self, self.frame)
-
 
 @dataclass(frozen=True, eq=False)
-class FixEffect:
+class FixEffect(Rows[dict[str, Any]]):
     """Solved or not by each trial, with written fixes and without, for environments whose first trial failed alike.
 
+    A row a later trial: solved with and without, pairs solved by one alone, the difference of shares, its exact p.
     with_fixes, without: shape (n_trials, n_environments), trial 0 the same failure in both.
     """
 
@@ -167,42 +122,20 @@ class FixEffect:
     without: Floats
     seed: int
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a later trial: solved with and without, pairs solved by one alone, difference of shares, exact p."""
-        import pandas as pd
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [self._trial(trial) for trial in range(1, len(self.with_fixes))]
 
-        rows = []
-        for trial in range(1, len(self.with_fixes)):
-            fixed, plain = self.with_fixes[trial], self.without[trial]
-            only_fixed, only_plain = int((fixed > plain).sum()), int((plain > fixed).sum())
-            row: dict[str, object] = {
-                "trial": trial,
-                "solved_with": int(fixed.sum()),
-                "solved_without": int(plain.sum()),
-            }
-            row |= {"only_with": only_fixed, "only_without": only_plain}
-            row |= _spread("difference", bootstrap_mean(fixed - plain, self.seed))
-            rows.append(row | {"p_value": mcnemar(only_fixed, only_plain)})
-        return pd.DataFrame(rows)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Share of the environments solved by each trial, with and without fixes."""
-        ax = _new_axes(ax)
-        trials = np.arange(len(self.with_fixes))
-        ax.plot(trials, self.with_fixes.mean(axis=1), marker="o", label="with written fixes")
-        ax.plot(trials, self.without.mean(axis=1), marker="o", label="without")
-        ax.set(xlabel="trial", ylabel="share solved", ylim=(0, 1), title="Environments whose first trial failed")
-        ax.legend()
-        return ax
+    def _trial(self, trial: int) -> dict[str, Any]:
+        fixed, plain = self.with_fixes[trial], self.without[trial]
+        solved = {"solved_with": int(fixed.sum()), "solved_without": int(plain.sum())}
+        alone = {"only_with": int((fixed > plain).sum()), "only_without": int((plain > fixed).sum())}
+        difference = _spread("difference", fixed - plain, self.seed)
+        return {"trial": trial, **solved, **alone, **difference, "p_value": mcnemar(*alone.values())}
 
     def __repr__(self) -> str:
-        last = self.frame.iloc[-1]
-        spread = Interval(last["difference"], last["difference_low"], last["difference_high"])
-        return f"FixEffect(by trial {int(last['trial'])}: {spread} more solved with fixes; {self.with_fixes.shape[1]} pairs)"
-
-    def _repr_html_(self) -> str:
-        return _html(self, self.frame)
+        spread = bootstrap_mean(self.with_fixes[-1] - self.without[-1], self.seed)
+        pairs = self.with_fixes.shape[1]
+        return f"FixEffect(by trial {len(self)}: {spread} more solved with fixes; {pairs} pairs)"
 
 
 def half_of(question_id: str) -> Half:
@@ -239,25 +172,6 @@ def fit_weights(runs: Sequence[FailedRun] | None = None, *, ridge: float = RIDGE
     """The weights of `find_decisive`, fitted on the development half; rounded to two decimals."""
     fitted = _fit(_half(runs, "development"), ridge)
     return {name: round(float(weight), 2) for name, weight in zip(failure_signs.SIGNS, fitted, strict=True)}
-
-
-def cross_validate(
-    runs: Sequence[FailedRun] | None = None, *, ridge: float = RIDGE, n_folds: int = _FOLDS, seed: int = 0
-) -> FailureScores:
-    """Scores on the development half, each fold of questions found with weights fitted on the others.
-
-    The signs themselves were chosen on this half, so that its scores are somewhat too good.
-    """
-    chosen = _half(runs, "development")
-    questions = sorted({run.question_id for run in chosen})
-    fold_of = {question: k % n_folds for k, question in enumerate(questions)}
-    guesses: list[Guess] = []
-    for run in chosen:
-        others = [each for each in chosen if fold_of[each.question_id] != fold_of[run.question_id]]
-        positions, features = _features(run)
-        best = positions[int(np.argmax(features @ _fit(others, ridge)))]
-        guesses.append((best, run.steps[best].agent))
-    return FailureScores("development", len(chosen), {"find_decisive": _hits(chosen, guesses)}, seed)
 
 
 def predict_trial(runs: TauBench | None = None, *, trial: int = 3, seed: int = 0) -> TrialForecast:
@@ -311,15 +225,11 @@ def run_steps(run: FailedRun) -> list[failure_signs.Step]:
 
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
-    known: Sequence[FailedRun] = runs if runs is not None else _public().runs
+    known: Sequence[FailedRun] = runs if runs is not None else datasets.fetch_whoandwhen().runs
     kept = [run for run in known if half in ("all", half_of(run.question_id))]
     if not kept:
         raise InvalidInput(f"got {len(known)} runs, none of the half {half!r}; allowed are development, report and all")
     return kept
-
-
-def _public() -> WhoAndWhen:
-    return datasets.fetch_whoandwhen()
 
 
 def _found(run: FailedRun) -> Guess:
@@ -423,23 +333,6 @@ def _cross_validated(past: Floats, traces: dict[str, Floats], used: tuple[str, .
     return float(scores.mean())
 
 
-def _spread(name: str, interval: Interval) -> dict[str, float]:
+def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:
+    interval = bootstrap_mean(values, seed)
     return {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
-
-
-def _draw_scores(ax: Axes, table: pd.DataFrame, name: str, places: Any, **look: Any) -> ErrorbarContainer:
-    """A column of means at these heights, with its intervals."""
-    from theorex_lab.experiments.draw.axes import draw_interval
-
-    low, high = table[f"{name}_low"], table[f"{name}_high"]
-    return draw_interval(ax, table[name], places, low, high, level=True, fmt="o", **look)
-
-
-def _new_axes(ax: Axes | None) -> Axes:
-    from theorex_lab.experiments.draw.axes import new_axes
-
-    return new_axes(ax)
-
-
-def _html(shown: object, table: pd.DataFrame) -> str:
-    return f"<p>{escape(repr(shown))}</p>{table.to_html(index=False, float_format='{:.3f}'.format)}"

@@ -8,17 +8,17 @@ power law are always among the scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import AccessLog, Replay, Snapshots, replay, score, split
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory.decay import (
     ACTIVE_THRESHOLD,
@@ -35,6 +35,7 @@ from theorex_lab.memory.decay import (
     tiers,
 )
 from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,14 +60,14 @@ class LawScore:
     """How a law did on the scored events: MRR with its 95 % bootstrap interval, and recall@10, all 0..1."""
 
     mrr: float
-    recall_at_10: float
     low: float
     high: float
+    recall_at_10: float
 
 
 @dataclass(frozen=True)
-class Fit:
-    """The law chosen on the training events, and every law's score on the events after them.
+class Fit(Rows[dict[str, Any]]):
+    """The law chosen on the training events, and a row a law with its score on the events after them, best MRR first.
 
     chosen   its name among the scores; `half_life_7_days` is `multi_scale` with that one weight
     law      name of the law to adopt, with its `params`
@@ -74,7 +75,7 @@ class Fit:
     n_train, n_scored   events trained on and scored
     horizon_days        where the law is logistic, its importance is the chance of use within this time
 
-    `.frame` is the table of scores, best first.
+    Columns of a row: law, mrr, low, high, recall_at_10, chosen.
     """
 
     chosen: str
@@ -85,16 +86,9 @@ class Fit:
     n_scored: int
     horizon_days: float
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns law, mrr, low, high, recall_at_10, chosen; best MRR first."""
-        import pandas as pd
-
-        rows = [
-            (law, each.mrr, each.low, each.high, each.recall_at_10, law == self.chosen)
-            for law, each in sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
-        ]
-        return pd.DataFrame(rows, columns=["law", "mrr", "low", "high", "recall_at_10", "chosen"])
+    def _records(self) -> Sequence[dict[str, Any]]:
+        best_first = sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
+        return [{"law": law, **asdict(each), "chosen": law == self.chosen} for law, each in best_first]
 
     def __repr__(self) -> str:
         best = self.scores[self.chosen]
@@ -102,11 +96,6 @@ class Fit:
             f"Fit({self.chosen}: MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], "
             f"recall@10 {best.recall_at_10:.3f}; {self.n_train} events trained on, {self.n_scored} scored)"
         )
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>{self.frame.to_html(index=False, float_format='{:.3f}'.format)}"
 
 
 def fit(log: AccessLog, seed: int = 0) -> Fit:
@@ -123,7 +112,7 @@ def fit(log: AccessLog, seed: int = 0) -> Fit:
     over = training_events[days + horizon < scored_from]
     late = over[len(over) // 2 :]
     thinned = late[np.unique(np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64))] if len(late) else late
-    replaying = Replay(log)
+    replaying = LogReplay(log)
     whole, training = replaying.snapshots(thinned, pooled=training_events)
     candidates = _candidates(training)
     chosen = _choose(candidates)
@@ -140,7 +129,7 @@ def fit(log: AccessLog, seed: int = 0) -> Fit:
     )
 
 
-def _in_turn(replaying: Replay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
+def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
     """Snapshots before these events, a few at a time: all of them would take half a gigabyte of a big log."""
     size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
     for start in range(0, len(events), size):
@@ -155,13 +144,13 @@ def score_laws(
     `snapshots`: all of them, or parts of them in their order, of which one at a time is held. InvalidInput where there are none.
     """
     parts = [snapshots] if isinstance(snapshots, Snapshots) else snapshots
-    found = [[score(part, law.raw(part.items)) for law in laws.values()] for part in parts if len(part)]
+    found = [[score_snapshots(part, law.raw(part.items)) for law in laws.values()] for part in parts if len(part)]
     if not found:
         raise InvalidInput("got no events to score; allowed is one or more")
     ranks, recalls = np.ascontiguousarray(np.concatenate(found, axis=2).transpose(1, 2, 0))
     intervals = bootstrap_means(ranks, seed=seed)
     return {
-        name: LawScore(interval.mean, float(recall.mean()), interval.low, interval.high)
+        name: LawScore(interval.mean, interval.low, interval.high, float(recall.mean()))
         for name, recall, interval in zip(laws, recalls.T, intervals, strict=True)
     }
 
@@ -172,7 +161,7 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Law, Floats]]:
     later = training.part(first, last)
 
     def validated(law: Law) -> tuple[Law, Floats]:
-        return law, score(later, law.raw(later.items))[0]
+        return law, score_snapshots(later, law.raw(later.items))[0]
 
     candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
@@ -191,7 +180,7 @@ def _fitted_weights(training: Snapshots, first: int, second: int) -> tuple[Law, 
         earlier, later = _WeightFit(training.part(0, cut)), training.part(cut, end)
         for weights, pull in product(WEIGHT_SETS, PULLS_EVENTS):
             law = _multi_scale(earlier.weights(weights, pull))
-            trials.setdefault((weights, pull), []).append(score(later, law.raw(later.items))[0])
+            trials.setdefault((weights, pull), []).append(score_snapshots(later, law.raw(later.items))[0])
     ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
     best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
     return _multi_scale(_WeightFit(training).weights(*best)), ranks[best]
@@ -210,20 +199,6 @@ def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
     return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | dict(weights)))
 
 
-def fit_weights(
-    snapshots: Snapshots, allowed: tuple[int, ...] = WEIGHT_SETS[-1], pull_events: float = PULLS_EVENTS[-1]
-) -> dict[str, float]:
-    """Non-negative weights of `MultiScale` by conditional logit, those not in `allowed` (positions) left out.
-
-    Maximises the mean log-probability that the first touched item is one of those touched, an event of k items
-    counting 1 / k since large events foretell little, less a quadratic pull to the best single half-life worth
-    `pull_events` events. Raises InvalidInput where there are no snapshots.
-    """
-    if not len(snapshots):
-        raise InvalidInput("got no events to fit weights on; allowed is one or more")
-    return _WeightFit(snapshots).weights(allowed, pull_events)
-
-
 class _WeightFit:
     """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
 
@@ -232,7 +207,7 @@ class _WeightFit:
         self.features = multi_scale_features(snapshots.items)
         later = snapshots.part(len(snapshots) // 2, len(snapshots))
         counts = later.items.decayed_counts.T
-        self.single = int(np.argmax([score(later, column)[0].mean() for column in counts]))
+        self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
         alone = _ConditionalLogit(snapshots, self.features[:, [self.single]], np.ones(1), pull_events=1.0)
         self.prior = np.zeros(self.features.shape[1])
         self.prior[self.single] = alone.maximise()[0]
@@ -321,11 +296,19 @@ def _with_logistic(law: Law, before: Snapshots, horizon_days: float) -> Law:
     return make_law(law.name, **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}))
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Named columns of one length; `.frame` shows them."""
+class Curve(Rows[dict[str, float]]):
+    """Points of a curve, kept as named columns of one length.
 
-    columns: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    >>> Curve({"at_days": np.array([0.0, 2.0]), "surviving": np.array([1.0, 0.5])})[1]
+    {'at_days': 2.0, 'surviving': 0.5}
+    """
+
+    def __init__(self, columns: dict[str, NDArray[Any]]) -> None:
+        self.columns = columns
+
+    def _records(self) -> Sequence[dict[str, float]]:
+        values = (column.tolist() for column in self.columns.values())
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -335,7 +318,7 @@ class Table:
         return pd.DataFrame(self.columns)
 
 
-def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins: int = 10) -> Table:
+def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins: int = 10) -> Curve:
     """Importance against the share of items used again within the horizon, on the scored events.
 
     Columns predicted (mean importance), observed (share used), n (item views), one row for each non-empty bin
@@ -349,7 +332,7 @@ def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins
     events = events[log.time[np.searchsorted(log.event, events)] <= end]
     if not len(events):
         raise InvalidInput(f"got horizon_days {horizon_days!r}, longer than the scored events; use a shorter one")
-    snapshots, _ = replay(log, events)
+    snapshots, _ = LogReplay(log).snapshots(events)
     importance = law.importance(law.raw(snapshots.items))
     used = snapshots.reuse_days <= horizon_days
     bin_of = np.minimum((importance * bins).astype(np.int64), bins - 1)
@@ -357,7 +340,7 @@ def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins
     filled = n > 0
     predicted = np.bincount(bin_of, weights=importance, minlength=bins)[filled] / n[filled]
     observed = np.bincount(bin_of, weights=used, minlength=bins)[filled] / n[filled]
-    return Table({"predicted": predicted, "observed": observed, "n": n[filled]})
+    return Curve({"predicted": predicted, "observed": observed, "n": n[filled]})
 
 
 def occupancy(
@@ -366,7 +349,7 @@ def occupancy(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
     points: int = 100,
-) -> Table:
+) -> Curve:
     """How many known items each tier held, before at most `points` events spread evenly over the log.
 
     Columns at_days (since the log began), active, mild, less, sleeping (LESS and unseen for 30 days or more).
@@ -375,7 +358,7 @@ def occupancy(
     if points < 1 or not log.n_events:
         raise InvalidInput(f"got points {points!r} and {log.n_events} events; allowed is one or more of each")
     events = np.unique(np.linspace(0, log.n_events - 1, points).round().astype(np.int64))
-    snapshots, _ = replay(log, events)
+    snapshots, _ = LogReplay(log).snapshots(events)
     importance = law.importance(law.raw(snapshots.items))
     codes = tiers(importance, active_threshold, mild_threshold)
     codes[(codes == Tier.LESS) & (snapshots.items.age_days >= SLEEP_AFTER_DAYS)] = Tier.SLEEPING
@@ -384,4 +367,4 @@ def occupancy(
     for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING):
         held = np.bincount(point[codes == tier], minlength=len(snapshots))
         columns[tier.name.lower()] = held.astype(np.float64)
-    return Table(columns)
+    return Curve(columns)

@@ -35,21 +35,6 @@ class Check(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
-    """The whole answer is `wanted`, but for quotes, spaces around it and one full stop.
-
-    >>> Exact("blue").accepts("Blue."), Exact("blue").accepts("It is blue")
-    (True, False)
-    """
-
-    wanted: str
-
-    def accepts(self, answer: str) -> bool:
-        """Whether `answer` is right."""
-        return _bare(answer) == _bare(self.wanted)
-
-
-@dataclass(frozen=True, slots=True)
 class Number:
     """The last number of the answer is `value`, within `tolerance`; `1,234` is one number.
 

@@ -203,34 +203,31 @@ def _found_in_passage(prompt: str) -> str | None:
 
 
 def _template(prompt: str) -> str | None:
-    """A sentence from a template, about the words that it must hold or its subject."""
-    named = re.search(r"sentence (?:with|about) (?:the words? )?(?:a |the )?(\w+(?:(?:, | and )\w+)*)\.?$", prompt)
-    if named:
-        words = re.split(r", | and ", named[1])
-        return f"Beside the {' and the '.join(words)} it was quiet that evening."
-    begins = re.search(r"begins with the word (\w+)", prompt)
-    if begins:
-        return f"{begins[1]} it rained again."
-    ends = re.search(r"ends with the word (\w+)", prompt)
-    if ends:
-        return f"After the rain they all spoke of {ends[1]}."
-    asks = re.search(r"question about (.+?)\.?$", prompt)
-    return f"What do we know about {asks[1]}?" if asks else None
+    """What is said to the first form that the prompt has, with the words that the form holds."""
+    for form, answer in _TEMPLATES:
+        found = re.search(form, prompt)
+        if found:
+            return answer(found)
+    return None
 
 
-def _shortened(prompt: str) -> str | None:
-    """The first words of a text of which a summary or a title is wanted."""
-    found = re.search(r"^Text: (.+)\n\n(?:Summarise|Give the text a title).*?at most (\w+)", prompt)
-    if not found:
-        return None
+def _beginning(found: re.Match[str]) -> str:
+    """The first words of a text that is to have a summary or a title."""
     limit = int(found[2]) if found[2].isdigit() else 5
     return " ".join(re.split(r"[.!?]", found[1])[0].split()[:limit])
 
 
-def _combined(prompt: str) -> str | None:
-    """Two sentences joined by an and."""
-    found = re.match(r"Combine into one sentence: (.+?)\. (.+?)\.?$", prompt)
-    return f"{found[1]} and {found[2][0].lower()}{found[2][1:]}." if found else None
+_TEMPLATES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"\ACombine into one sentence: (.+?)\. (.+?)\.?$", lambda two: f"{two[1]} and {two[2][0].lower()}{two[2][1:]}."),
+    (r"^Text: (.+)\n\n(?:Summarise|Give the text a title).*?at most (\w+)", _beginning),
+    (
+        r"sentence (?:with|about) (?:the words? )?(?:a |the )?(\w+(?:(?:, | and )\w+)*)\.?$",
+        lambda named: f"Beside the {' and the '.join(re.split(', | and ', named[1]))} it was quiet that evening.",
+    ),
+    (r"begins with the word (\w+)", lambda begins: f"{begins[1]} it rained again."),
+    (r"ends with the word (\w+)", lambda ends: f"After the rain they all spoke of {ends[1]}."),
+    (r"question about (.+?)\.?$", lambda asks: f"What do we know about {asks[1]}?"),
+)
 
 
 def _telling(text: str) -> Sequence[str]:
@@ -239,5 +236,5 @@ def _telling(text: str) -> Sequence[str]:
 
 _RULES: tuple[Callable[[str], str | None], ...] = (
     _decline, _python_output, _python_function, _label, _yes_or_no, _option, _sequence, _sorted, _hidden, _json,
-    _looked_up, _copied, _found_in_passage, _combined, _shortened, _template, _sum, _word_problem,
+    _looked_up, _copied, _found_in_passage, _template, _sum, _word_problem,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Four writers, two readers, scans and snapshots on one home for minutes: memory stays flat, the journal stays sound.
 
-Asked for by name alone: `pytest tests/bench/test_soak.py --override-ini addopts=''`; THEOREX_SOAK_MINUTES (10) says how long.
+Asked for by its file's name alone: `pytest tests/soak.py`; THEOREX_SOAK_MINUTES (10) says how long.
 """
 
 from __future__ import annotations
@@ -65,10 +65,6 @@ with Lab(home, embedder=HashedNgramEmbedder(DIMENSIONS)) as lab:
 """
 
 
-@pytest.mark.skipif(
-    "test_soak.py" not in " ".join(sys.argv) and "THEOREX_SOAK_MINUTES" not in os.environ,
-    reason="the soak test runs when it is asked for: by its file's name, or with THEOREX_SOAK_MINUTES",
-)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory from /proc")
 def test_soak(tmp_path: Path) -> None:
     home = tmp_path / "home"

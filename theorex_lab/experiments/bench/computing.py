@@ -1,0 +1,216 @@
+"""What is computed over whole memories and logs: sweeps, scans, the confidence matrix, a bandit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.config import Settings
+from theorex_lab.designs.theorex import scores
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.experiments.bench.made import NOW, axon_of
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row, alternately, processor_seconds
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.sweep import final_tiers, sweep
+from theorex_lab.experiments.scores.access_log import AccessLog
+from theorex_lab.experiments.scores.bandits import Bandit, ThompsonSampling
+from theorex_lab.memory.evidence import Coded, EvidenceTable
+from theorex_lab.routing.confidence import QUERY_TYPES, matrix
+
+HALF_LIVES = np.geomspace(0.5, 180.0, 1_000).tolist()
+_SAMPLE = 100  # every hundredth half-life is folded in plain Python, and counted a hundred times
+_DEFAULTS = Settings()
+_ACTIVE, _MILD, _SLEEP_DAYS = _DEFAULTS.active_threshold, _DEFAULTS.mild_threshold, _DEFAULTS.sleep_after_days
+_RATES = (0.30, 0.53, 0.56, 0.62, 0.58, 0.19, 0.17, 0.37, 0.52)  # of nine models on a public set, rounded
+Columns = dict[str, Any]
+
+
+def access_log(ground: Ground) -> EventLog:
+    """A year's mentions of a twentieth as many items, which have their season, so that some were last seen long ago."""
+    generator, events = np.random.default_rng(0), ground.events
+    items = max(events // 20, 1)
+    times = np.sort(NOW - generator.integers(0, 365 * MICROSECONDS_PER_DAY, events)).tolist()
+    chosen = (np.arange(events) * items // events + generator.geometric(12 / items, events)) % items
+    rows = ((time, f"item {item}", n, False) for n, (time, item) in enumerate(zip(times, chosen.tolist(), strict=True)))
+    return EventLog.of(AccessLog.of(rows))
+
+
+def swept(recorded: EventLog) -> list[list[float]]:
+    """Items by tier at each half-life, by our sweep."""
+    done = sweep(
+        recorded, {"half_life_days": HALF_LIVES}, metric=final_tiers, chunk_size=len(HALF_LIVES), progress=False
+    )
+    return [list(each.values()) for each in done.metrics]
+
+
+def folded(events: list[tuple[int, int]], half_lives: list[float], at: int) -> list[list[float]]:
+    """The same in plain Python: one fold of the events, then item by item at each half-life."""
+    times: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for time, item in events:
+        times[item] = times.get(item, 0) + 1
+        last[item] = time
+    items = [((at - last[item]) / MICROSECONDS_PER_DAY, 1.0 + math.log(n)) for item, n in times.items()]
+    found = []
+    for days in half_lives:
+        held = [0.0, 0.0, 0.0, 0.0]
+        for age, amplifier in items:
+            importance = 2.0 ** (-age / days) * amplifier
+            if importance >= _ACTIVE:
+                held[0] += 1
+            elif importance >= _MILD:
+                held[1] += 1
+            else:
+                held[3 if age >= _SLEEP_DAYS else 2] += 1
+        found.append(held)
+    return found
+
+
+def ten_lines(recorded: EventLog, at: int) -> list[list[int]]:
+    """The same as a user would write it in numpy."""
+    times, last = np.bincount(recorded.item), np.zeros(len(recorded.names))
+    last[recorded.item] = recorded.time
+    age, amplifier = (at - last[times > 0]) / MICROSECONDS_PER_DAY, 1.0 + np.log(times[times > 0])
+    late = age >= _SLEEP_DAYS
+    found = []
+    for days in HALF_LIVES:
+        importance = np.exp2(age / -days) * amplifier
+        mild = importance >= _MILD
+        active, awake = np.count_nonzero(importance >= _ACTIVE), np.count_nonzero(mild)
+        asleep = np.count_nonzero(late & ~mild)
+        found.append([int(n) for n in (active, awake - active, len(age) - awake - asleep, asleep)])
+    return found
+
+
+@contextmanager
+def _sweep_fold(ground: Ground) -> Iterator[Round]:
+    recorded = access_log(ground)
+    events, at = list(zip(recorded.time.tolist(), recorded.item.tolist(), strict=True)), int(recorded.time[-1])
+
+    def one_round() -> Iterator[Amounts]:
+        fold = processor_seconds(lambda: folded(events, [], at))
+        sampled = processor_seconds(lambda: folded(events, HALF_LIVES[::_SAMPLE], at)) - fold
+        yield Amounts(processor_seconds(lambda: swept(recorded)), fold + _SAMPLE * sampled)
+
+    yield one_round
+
+
+@contextmanager
+def _sweep_numpy(ground: Ground) -> Iterator[Round]:
+    recorded = access_log(ground)
+    yield alternately(lambda: swept(recorded), lambda: ten_lines(recorded, int(recorded.time[-1])))
+
+
+def graph_of(axon: Axon) -> Any:
+    """The axon as a networkx graph that holds what a scan reads."""
+    graph = import_module("networkx").Graph()
+    columns = (axon.concepts[name].tolist() for name in ("count", "last_seen"))
+    for row, (times, last_seen) in enumerate(zip(*columns, strict=True)):
+        graph.add_node(row, count=times, last_seen=last_seen)
+    for a, b, times, last_seen in zip(*(axon.links[n].tolist() for n in ("a", "b", "count", "last_seen")), strict=True):
+        if times:
+            graph.add_edge(a, b, count=times, last_seen=last_seen)
+    return graph
+
+
+def scan_graph(graph: Any, now: int) -> list[float]:
+    """The importance, before it is cut at 1, that a scan gives each concept: node by node and edge by edge."""
+    half_life_days = _DEFAULTS.half_life_days
+    for _, _, edge in graph.edges(data=True):
+        stored = min(0.1 + 0.05 * (edge["count"] - 1), 1.0)
+        age = max(now - edge["last_seen"], 0) / MICROSECONDS_PER_DAY
+        strength = stored * 2 ** (-age / half_life_days)
+        edge["strength"] = strength if strength >= 0.01 else 0.0
+    found = []
+    for node, values in graph.nodes(data=True):
+        absent = 1.0
+        for _, _, edge in graph.edges(node, data=True):
+            absent *= 1.0 - edge["strength"]
+        age = max(now - values["last_seen"], 0) / MICROSECONDS_PER_DAY
+        found.append(2 ** (-age / half_life_days) * (1 + math.log(values["count"])) * (1 + 0.25 * (1 - absent)))
+    return found
+
+
+@contextmanager
+def _scan(ground: Ground) -> Iterator[Round]:
+    axon = axon_of(ground.folder, ground.rows)
+    graph = graph_of(axon)
+    yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
+
+
+@contextmanager
+def _matrix(ground: Ground) -> Iterator[Round]:
+    generator, records = np.random.default_rng(0), ground.events
+    keys, models = [f"query_type/{name}" for name in QUERY_TYPES], ["small", "medium", "large", "larger", "largest"]
+    columns: Columns = {
+        "query_type": generator.integers(0, len(keys), records, dtype=np.int8),
+        "model": generator.integers(0, len(models), records, dtype=np.int8),
+        "success": generator.random(records) < 0.8,
+        "at": np.sort(NOW - generator.integers(0, 10**12, records)),
+        "latency_ms": generator.gamma(2.0, 500.0, records),
+        "tokens": generator.integers(1, 2_000, records).astype(np.float64),
+    }
+    frame = pd.DataFrame(columns)
+
+    def ours() -> object:
+        table = EvidenceTable()
+        coded = Coded(columns["query_type"], keys), Coded(columns["model"], models)
+        table.add_columns(*coded, *(columns[name] for name in ("success", "at", "latency_ms", "tokens")))
+        return matrix(table.cells())
+
+    def grouped() -> object:
+        groups = frame.groupby(["query_type", "model"], observed=True, sort=False)
+        return groups.size(), groups[["success", "latency_ms", "tokens"]].mean()
+
+    yield alternately(ours, grouped)
+
+
+def earned_by_ours(bandit: Bandit, rewards: np.ndarray[Any, Any]) -> float:
+    """Sum of rewards; each model is tried once first, as the peer must be fitted before it predicts."""
+    one, earned = np.zeros(1, dtype=np.int64), 0.0
+    bandit.start(1, len(_RATES))
+    for model, reward in enumerate(rewards[0]):
+        bandit.update(one, np.array([model]), np.array([reward]))
+    for row in rewards[1:]:
+        models = bandit.pick(one)
+        earned += row[models[0]]
+        bandit.update(one, models, row[models])
+    return earned
+
+
+def earned_by_mabwiser(rewards: np.ndarray[Any, Any]) -> float:
+    """Sum of rewards, one prediction and one partial fit a query."""
+    mab, earned = import_module("mabwiser.mab"), 0.0
+    learner = mab.MAB(arms=list(range(len(_RATES))), learning_policy=mab.LearningPolicy.ThompsonSampling(), seed=0)
+    learner.fit(decisions=list(range(len(_RATES))), rewards=rewards[0].tolist())
+    for row in rewards[1:]:
+        model = learner.predict()
+        earned += row[model]
+        learner.partial_fit([model], [row[model]])
+    return earned
+
+
+@contextmanager
+def _thompson(ground: Ground) -> Iterator[Round]:
+    queries = min(ground.rows, 1_000)
+    rewards = (np.random.default_rng(1).random((queries, len(_RATES))) < _RATES).astype(np.float64)
+    yield alternately(
+        lambda: earned_by_ours(ThompsonSampling(per_task=False, seed=0), rewards), lambda: earned_by_mabwiser(rewards)
+    )
+
+
+_SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
+ROWS = [
+    Row("sweep-fold", _SWEEP, "one fold and a loop over items in plain Python", _sweep_fold, at_most=0.02),
+    Row("sweep-numpy", _SWEEP, "ten lines of numpy", _sweep_numpy, at_most=1),
+    Row("scan", "a scan of concepts and links", "a loop over networkx", _scan, at_most=0.02),
+    Row("matrix", "the confidence matrix", "pandas groupby on codes", _matrix, at_most=0.5),
+    Row("thompson", "Thompson sampling, query by query", "mabwiser", _thompson, at_most=1, needs=("mabwiser",)),
+]

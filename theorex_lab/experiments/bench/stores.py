@@ -1,0 +1,52 @@
+"""Other memories and databases on the same texts and given vectors, each system in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+
+from theorex_lab.experiments.bench.measure import PYTHON, Amounts, Ground, Round, Row, child_seconds, run
+
+_SYSTEMS = "theorex_lab.experiments.bench.systems"
+
+
+def figures(system: str, folder: Path, rows: int) -> dict[str, float]:
+    """What a system takes, by what it does: processor seconds, bytes on disk, and bytes of memory at the most."""
+
+    def process(act: str) -> bytes:
+        return run(PYTHON, "-m", _SYSTEMS, system, act, folder, str(rows), cwd=folder)
+
+    folder.mkdir(parents=True)
+    measured: dict[str, float] = json.loads(process("fill").splitlines()[-1])
+    measured["open and search, process"] = child_seconds(lambda: process("find"))
+    return measured
+
+
+@contextmanager
+def _beside(peer: str, ground: Ground) -> Iterator[Round]:
+    def one_round() -> Iterator[Amounts]:
+        number = len(list(ground.folder.iterdir()))
+        theirs = figures(peer, ground.folder / f"{number}-{peer}", ground.rows)
+        ours = figures("theorex", ground.folder / f"{number}-theorex", ground.rows)
+        for what, amount in ours.items():
+            yield Amounts(amount, theirs[what], what)
+
+    yield one_round
+
+
+def _prepare(peer: str) -> Callable[[Ground], AbstractContextManager[Round]]:
+    return partial(_beside, peer)
+
+
+ROWS = [
+    Row(f"store-{name}", "the same texts and given vectors", title, _prepare(name), needs=needs, most_rounds=3)
+    for name, title, needs in (
+        ("chroma", "Chroma, by vectors", ("chromadb",)),
+        ("mem0", "mem0 with faiss, by vectors", ("mem0", "faiss")),
+        ("lancedb", "LanceDB, by vectors", ("lancedb",)),
+        ("fts5", "SQLite FTS5, by words", ()),
+    )
+]

@@ -1,0 +1,117 @@
+"""The rows by name, their measurement one after the other, and the lines of the table."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import sqlite3
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.bench.measure import Ground, Row
+
+FAMILIES = ("computing", "processes", "journals", "searches", "server", "stores")
+SCALES = {"10k": 10_000, "100k": 100_000}
+HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
+_PACKAGES = (
+    "theorex-lab", "numpy", "pandas", "networkx", "rank-bm25", "bm25s", "numba", "mabwiser", "mcp", "chromadb", "mem0ai",
+    "faiss-cpu", "lancedb", "onnxruntime",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table: the ratio of every round, or why there is none."""
+
+    row: Row
+    what: str
+    ratios: Sequence[float] = ()
+    skipped: str = ""
+
+    def result(self) -> dict[str, Any]:
+        """The line as JSON holds it."""
+        row = self.row
+        told = {"row": row.name, "about": row.about, "peer": row.peer, "what": self.what, "at_most": row.at_most}
+        if self.skipped:
+            return {**told, "skipped": self.skipped}
+        return {**told, "ratios": list(self.ratios), "median": statistics.median(self.ratios)}
+
+    def __str__(self) -> str:
+        row = self.row
+        target = "" if row.at_most is None else f"≤ {row.at_most:g}"
+        peer = f"{row.peer}: {self.what}" if self.what else row.peer
+        if self.skipped:
+            return f"| {row.name} | {row.about} | {peer} | skipped: {self.skipped} | {target} |"
+        low, high = number(min(self.ratios)), number(max(self.ratios))
+        median = statistics.median(self.ratios)
+        missed = " **missed**" if row.at_most is not None and median > row.at_most else ""
+        return f"| {row.name} | {row.about} | {peer} | {number(median)} [{low}–{high}] | {target}{missed} |"
+
+
+def number(value: float) -> str:
+    """Three significant digits, or the whole number where it has more.
+
+    >>> number(0.98765), number(1.0), number(123456.7)
+    ('0.988', '1.00', '123,457')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def rows() -> dict[str, Row]:
+    """All rows by name."""
+    modules = (import_module(f"theorex_lab.experiments.bench.{family}") for family in FAMILIES)
+    return {row.name: row for module in modules for row in module.ROWS}
+
+
+def chosen(names: Sequence[str]) -> list[Row]:
+    """The rows of these names, all where none is given. Raises InvalidInput for an unknown name."""
+    known = rows()
+    if unknown := [name for name in names if name not in known]:
+        raise InvalidInput(f"got the row {unknown[0]!r}; allowed are {', '.join(known)}")
+    return [known[name] for name in names or known]
+
+
+def measure(row: Row, *, scale: int, rounds: int) -> Iterator[Line]:
+    """The lines of one row, from a folder of its own that is gone afterwards; skipped where its peer is not installed."""
+    if scale < row.target_from:
+        row = replace(row, at_most=None)
+    if any(find_spec(module) is None for module in row.needs):
+        yield Line(row, "", skipped=f"pip install 'theorex-lab[{row.extra}]'")
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="theorex-bench-", ignore_cleanup_errors=True) as folder,
+        row.prepare(Ground(Path(folder), scale)) as one_round,
+    ):
+        if row.most_rounds is None:
+            list(one_round())
+        gc.collect()
+        gc.freeze()  # what was laid is no business of the collector while either side is measured
+        ratios: dict[str, list[float]] = {}
+        for _ in range(min(rounds, row.most_rounds or rounds)):
+            for amounts in one_round():
+                ratios.setdefault(amounts.what, []).append(amounts.ours / amounts.peer)
+        gc.unfreeze()
+    yield from (Line(row, what, found) for what, found in ratios.items())
+
+
+def machine(scale: int, rounds: int) -> str:
+    """One line: what was measured with, and on what."""
+    found = []
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return (
+        f"{scale:,} rows, {rounds} rounds; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
+        f"{', '.join(found)}; {platform.system()} {platform.machine()}, {os.cpu_count()} processors{load}"
+    )
