@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import matplotlib.pyplot as plt
 import pytest
 from conftest import Run
 
-from theorex_lab import Lab, cli
+from theorex_lab import Lab
+from theorex_lab.cli.groups import load
+from theorex_lab.cli.table import COMMANDS, GROUPS, members
 from theorex_lab.memory.observation import Entry, new_observation
 
 ROOT = Path(__file__).parents[1]
@@ -159,26 +163,124 @@ def test_verify_fails_when_a_row_was_changed_behind_its_back(run: Run, tmp_path:
     assert "checksum" in ended.json["error"]
 
 
-def test_every_command_has_help_and_a_line_in_the_readme(run: Run) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = run("--help").out
-    for name, (_, text) in cli.COMMANDS.items():
-        assert f"  {name} " in listed
-        ended = run(name, "--help")
-        assert ended.code == 0
-        assert text in " ".join(ended.out.split())
+# Every name that has been a command; none of them may go.
+OLD_NAMES = (
+    "write search status scan prune scan-agent prune-agent flush graduate promote query-shared flash-inject boot-aware "
+    "boot-inject embed route role-route roles energy-check trace-stats matrix-build matrix-show dispatch trace-show model "
+    "trace-review evolve-review confirm policy-snapshot policy-list policy-rollback gate nightly schedule outcome judge "
+    "evolve-status moment drift audit context-monitor a2a-send a2a-tasks a2a-claim a2a-complete a2a-fail mcp-start backup "
+    "restore verify erase config export import archive install-hooks tune eval record-runs tour lab"
+).split()
+
+
+def test_every_command_is_listed_with_help_and_keys(run: Run) -> None:
+    rows = run("commands", "--json").json["commands"]
+    assert {row["name"] for row in rows} == {*COMMANDS, "config set", "config unset"}
+    text = run("commands").out
+    for row in rows:
+        assert row["keys"].startswith("{"), row["name"]
+        assert f"theorex {row['path']} {row['usage']}".rstrip() in text
+        assert row["about"].endswith(".")
+        assert row["keys"] in text
+    usage = {row["name"]: row["usage"] for row in rows}
+    assert usage["trace-review"] == "[--agent AGENT] [--reviewer auto|heuristic|model] [--again]"
+    assert usage["a2a-claim"].endswith("[--lease SECONDS]")
+    assert "--to TO" in usage["a2a-send"].replace("[--to", "")
+
+
+@pytest.mark.parametrize("name", [*OLD_NAMES, "salvage", "commands"])
+def test_every_command_works_under_its_flat_name_and_in_its_group(run: Run, name: str) -> None:
+    path = COMMANDS[name].path.split()
+    for words, own in (([name], name), (path, members(path[0]).get(path[-1], name))):
+        ended = run(*words, "--help")
+        assert (ended.code, ended.err) == (0, "")
+        assert COMMANDS[own].about in " ".join(ended.out.split())
         for option in ("--json", "--home", "--now"):
-            assert option in ended.out, name
-        assert f"| `{name}" in readme, f"README has no line for {name}"
+            assert option in ended.out
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands(run: Run, group: str) -> None:
+    listed = run(group, "--help").out
+    own = {entry.short: entry.about for entry in COMMANDS.values() if entry.group == group and entry.short}
+    assert own
+    for short in own:
+        assert f"  {short} " in listed
+    assert run(group, "--help", "--json").code == 0
+
+
+def test_the_keys_that_are_listed_are_those_that_are_printed(run: Run, tmp_path: Path) -> None:
+    listed = {row["name"]: row["keys"] for row in run("commands", "--json").json["commands"]}
+    for words in (
+        ["write", "a cache"], ["search", "cache"], ["status"], ["scan"], ["prune"], ["flush"], ["graduate"], ["promote"],
+        ["query-shared"], ["flash-inject", "--session", "s"], ["boot-aware"], ["boot-inject"], ["embed"], ["audit"], ["drift"],
+        ["moment", "a story of a cache"], ["context-monitor", "--session", "s", "--context", "5"], ["route", "fix it"],
+        ["role-route", "fix it"], ["roles"], ["energy-check"], ["trace-stats"], ["matrix-build"], ["matrix-show"],
+        ["evolve-status"], ["trace-review"], ["evolve-review"], ["policy-snapshot"], ["policy-list"], ["gate"], ["nightly"],
+        ["schedule", "--print", "cron"], ["a2a-send", "--to", "sage", "--type", "review", "x"], ["a2a-tasks"], ["a2a-claim"],
+        ["backup", str(tmp_path / "b")], ["verify"], ["salvage"], ["export", str(tmp_path / "out")], ["config"], ["commands"],
+        ["archive", "--before", "2020-01-01"], ["import", str(tmp_path / "out")], ["judge", "--pending"], ["model", "status"],
+        ["outcome", "--decision", "d", "--result", "r", "--fail"], ["erase", "--match", "cache"], ["config", "set", "contextTokens", "900"],
+    ):  # fmt: skip
+        ended = run(*words, "--json")
+        assert ended.code == 0, ended.err
+        keys = listed[" ".join(words[:2] if words[0] == "config" and len(words) > 1 else words[:1])]
+        top_level = re.sub(r": (\[.*?\]|\{.*?\})", "", keys).partition("}")[0].lstrip("{").split(", ")
+        assert {*top_level} - {"…", "heard"} <= {*ended.json}, f"{words[0]} prints {[*ended.json]}"
+        assert "…" in top_level or {*ended.json} <= {*top_level}, f"{words[0]} prints {[*ended.json]}"
+
+
+def test_the_help_is_short_and_names_what_people_look_for(run: Run) -> None:
+    shown = run("--help").out
+    assert len(shown.splitlines()) <= 40
+    assert max(map(len, shown.splitlines())) <= 80
+    for word in (*GROUPS, "backup", "search", "route", "tune"):
+        assert f"  {word} " in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["fix", "it"], True), (["--urgent", "roles of a cache"], True), (["--", "roles", "of", "a", "cache"], True),
+        (["--agent", "roles", "fix it"], True), (["roles"], False), (["--now=2026-01-01T00:00:00Z", "roles"], False),
+    ],
+)  # fmt: skip
+def test_route_routes_what_is_no_command_of_its_group(run: Run, words: list[str], asked: bool) -> None:
+    for before, after in ((["--json"], []), ([], ["--json"])):
+        arguments = [*before, "route", *after, *words]
+        ended = run(*arguments)
+        assert ended.code == 0, ended.err
+        assert ("query_type" in ended.json, "roles" in ended.json) == (asked, not asked)
+    assert run("route").code == 2
+
+
+def test_lab_opens_the_notebooks_unless_a_command_of_its_group_follows(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from theorex_lab.cli import server_process
+
+    monkeypatch.setattr(server_process, "run_server", lambda _: 0)
+    for words in ([], ["open"], ["--no-browser"], ["--", "--allow-root"], ["--port", "8899"]):
+        ended = run("--json", "lab", *words)
+        assert (ended.code, ended.json["command"][1:3]) == (0, ["-m", "jupyterlab"])
+        assert ended.json["command"][4:] == ["--ServerApp.port=8899"] * ("8899" in words) + [
+            each for each in words if each in ("--no-browser", "--allow-root")
+        ]
+    assert "--log" in run("lab", "tune").err
+
+
+def test_an_unknown_command_is_refused_with_the_nearest(run: Run) -> None:
+    for words, nearest in (
+        (["wrte", "x"], "'write'"), (["memory", "serch"], "'search'"), (["home", "bakup", "f"], "'backup'"), (["hom"], "'home'"),
+    ):  # fmt: skip
+        ended = run(*words, "--json")
+        assert (ended.code, nearest in ended.json["error"]) == (2, True)
+        assert "No such command" in ended.err
 
 
 def test_every_option_has_help() -> None:
-    import click
-
-    for name in cli.COMMANDS:
-        made = cli.theorex.get_command(click.Context(cli.theorex), name)
-        assert made is not None
-        for parameter in made.params:
+    for name in COMMANDS:
+        for parameter in load(name).params:
             if isinstance(parameter, click.Option):
                 assert parameter.help, f"{name} {parameter.opts}"
 

@@ -132,7 +132,8 @@ def test_unusable_cells_are_dimmed_in_a_terminal(recorded: None, tmp_path: Path)
     made = cli.theorex.get_command(click.Context(cli.theorex), "matrix-show")
     from click.testing import CliRunner
 
-    assert made is routing.matrix_show
+    assert made is not None
+    assert made.callback is routing.matrix_show.callback
     arguments = ["matrix-show", "--home", str(tmp_path / "home")]
     head, starved, usable = CliRunner().invoke(cli.theorex, arguments, color=True).output.splitlines()
     assert starved.startswith("\x1b[2m")

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command
-from theorex_lab.console import emit
+from theorex_lab.console import command, emit, given_options
 
 # Before numpy is imported: idle threads that wait for work would count as processor time.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -19,10 +18,8 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 
 @command("bench")
 @click.argument("names", nargs=-1, metavar="[ROW]...")
-@click.option(
-    "--rounds", type=click.IntRange(1, 1_000), default=5, show_default=True, help="How often each is measured."
-)
-@click.option("--scale", type=click.Choice(["10k", "100k"]), default="10k", show_default=True, help="Rows of data.")
+@click.option("--rounds", type=click.IntRange(1, 1_000), default=5, help="How often each is measured.")
+@click.option("--scale", type=click.Choice(["10k", "100k"]), default="10k", help="Rows of data.")
 @click.option("--list", "list_only", is_flag=True, help="Name the rows and measure nothing.")
 @click.option(
     "--output", metavar="F", default=None, help="Write the table, or with --json the object, into this file too."
@@ -32,6 +29,8 @@ def bench(names: tuple[str, ...], rounds: int, scale: str, list_only: bool, outp
 
     Each line is printed as it is measured, and --output written, so that an interrupted run keeps what it has. A row whose
     peer is not installed is skipped and says what to install. 100k takes many minutes.
+
+    JSON: {machine, lines}
     """
     for variable in _THREADS:
         os.environ.setdefault(variable, "1")
@@ -45,7 +44,7 @@ def bench(names: tuple[str, ...], rounds: int, scale: str, list_only: bool, outp
     about = table.machine(table.SCALES[scale], rounds)
     told: dict[str, Any] = {"machine": about, "lines": []}
     shown = [table.HEAD]
-    as_json = bool(click.get_current_context().ensure_object(dict).get("as_json"))
+    as_json = bool(given_options().get("as_json"))
     click.echo(shown[0], err=as_json)
     try:
         for row in picked:

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import COMMANDS, command, open_lab
-from theorex_lab.config import describe, read_value, save_part, save_settings
+from theorex_lab.cli import open_lab
+from theorex_lab.config import Settings, describe, read_value, save_part, save_settings
 from theorex_lab.config_record import Record, to_camel, to_snake
-from theorex_lab.console import CommandGroup, common_options, emit, named_home
+from theorex_lab.console import COMMON_OPTIONS, CommandGroup, command, emit, named_home
 
 
 @command("set", "Change a setting in config.json.")
@@ -21,24 +21,20 @@ def set_(key: str, value: str) -> None:
     """KEY is camelCase or snake_case; VALUE a number or a text, lists and objects as JSON. What is wrong is not written.
 
     The file is replaced as a whole; what else is in it stays. A design's own setting is DESIGN.KEY.
+
+    JSON: {file, setting}
     """
-    if (part := _part(key)) is not None:
-        design, member = part
-        changes = {member: read_value(member, value, design.settings)}
-        _tell(key, save_part(_file(), design.name, design.settings, changes), f"{design.name}.")
-    else:
-        _tell(key, save_settings(_file(), {key: read_value(key, value)}))
+    _change(key, value)
 
 
 @command("unset", "Take a setting out of config.json, so that its default holds again.")
 @click.argument("key", metavar="KEY")
 def unset(key: str) -> None:
-    """Also a KEY that is no setting, where config.json holds it by mistake."""
-    if (part := _part(key)) is not None:
-        design, member = part
-        _tell(key, save_part(_file(), design.name, design.settings, {}, unset=[member]), f"{design.name}.")
-    else:
-        _tell(key, save_settings(_file(), {}, unset=[key]))
+    """Also a KEY that is no setting, where config.json holds it by mistake.
+
+    JSON: {file, setting}
+    """
+    _change(key, None)
 
 
 def _show() -> None:
@@ -65,15 +61,20 @@ def _file() -> Path:
     return home / "config.json"
 
 
-def _part(key: str) -> tuple[Any, str] | None:
-    """The design that the key names, which brings settings, and the key among those; None for one of the home's."""
+def _change(key: str, value: str | None) -> None:
+    """Set a setting of the home, or for DESIGN.KEY one of that design; None takes it out."""
     from theorex_lab.designs import installed
 
     name, _, member = key.partition(".")
-    return next(((each, member) for each in installed() if member and each.name == name and each.settings), None)
-
-
-def _tell(key: str, settings: Record, before: str = "") -> None:
+    kind = next((each.settings for each in installed() if member and each.name == name), None)
+    before, inner = ("", key) if kind is None else (f"{name}.", member)
+    changes = {} if value is None else {inner: read_value(inner, value, kind or Settings)}
+    unset = [inner] if value is None else []
+    settings: Record
+    if kind is None:
+        settings = save_settings(_file(), changes, unset=unset)
+    else:
+        settings = save_part(_file(), name, kind, changes, unset=unset)
     rows = {row["key"]: row for row in describe(settings, before=before)}
     row = rows.get(to_camel(to_snake(key)))
     text = _line(row) if row is not None else f"{key} is taken out"
@@ -88,11 +89,12 @@ def _line(row: dict[str, Any]) -> str:
 
 # A value such as -1 is a value, and refused as one, not taken for an option.
 set_.context_settings["ignore_unknown_options"] = True
+_KEYS = "\n\nJSON: {file, settings: [{key, value, default, range, unit, source, description}]}"
 config = CommandGroup(
     "config",
     {"set": set_, "unset": unset},
-    help=f"{COMMANDS['config'][1]}\n\nSettings stand in config.json in the home, camelCase or snake_case.",
-    params=[*common_options()],
+    help=f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}",
+    params=[*COMMON_OPTIONS],
     invoke_without_command=True,
     callback=_show,
 )

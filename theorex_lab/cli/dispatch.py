@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, fail, keeps_secrets, one_row
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, fail, keeps_secrets, one_row
 from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.console.number import PERCENT, TOKENS
+from theorex_lab.console.options import SESSION
 from theorex_lab.serve.signals import ended_in_order
 
 
@@ -21,30 +22,26 @@ from theorex_lab.serve.signals import ended_in_order
     "context_pct",
     type=PERCENT,
     default=50.0,
-    show_default=True,
-    help="Percent of the agent's context in use; below dispatchContextPct nothing is called.",
+    help="Percent of the agent's context in use; nothing is called below dispatchContextPct.",
 )
-@click.option("--tokens", "query_tokens", type=TOKENS, default=None, help="Length of the task; default: estimated.")
-@click.option(
-    "--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer. May be given several times."
-)
-@click.option(
-    "--outcome-id", default=None, metavar="ID",
-    help="The outcome that the trace is linked to; where that says later that it went wrong, so did the call in the matrix.",
-)  # fmt: skip
-@click.option("--session", default="", help="The session it belongs to.")
+@click.option("--tokens", "query_tokens", type=TOKENS, help="Length of the task; default: estimated.")
+@click.option("--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer; may be repeated.")
+@click.option("--outcome-id", metavar="ID", help="The outcome that the trace is linked to; its failure is the call's.")
+@SESSION
 @click.argument("task", nargs=-1, required=True)
 @keeps_secrets
 def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     """Several words are one task. Exit code 1 where no model answered; 0 where one did, and where none was called since
     too little of the context is in use (then trace_id is null).
+
+    JSON: {task_id, model_used, success, trace_id, latency_ms, response, written_to_axon}, and error where there is one
     """
     asker = open_lab().agent(own_agent(agent))
     with ended_in_order():
         done = asdict(asker.dispatch(" ".join(task), **details))
     error, _ = done.pop("error"), done.pop("reasons")
     if error is not None and done["trace_id"] is not None:
-        fail(one_row(error), as_json=bool(click.get_current_context().obj.get("as_json")), **done)
+        fail(one_row(error), **done)
     result = done if error is None else {**done, "error": error}
     kept = "kept" if done["written_to_axon"] else "not kept"
     about = f"({done['model_used']}, {done['latency_ms'] or 0:.0f} ms, {kept}, trace {done['trace_id']})"
@@ -54,21 +51,22 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
 @command("trace-show")
 @click.argument("trace_id", metavar="ID")
 def trace_show(trace_id: str) -> None:
-    """What was asked, why this model, each attempt and tool call in its order, and how it ended."""
+    """What was asked, why this model, each attempt and tool call in its order, and how it ended.
+
+    JSON: {id, agent_id, task, tags, reasons, events, attempts, start_time, end_time, success, response, error, …}
+    """
     trace = open_lab().trace(trace_id).to_dict()
     emit(trace, "\n".join(_timeline(trace)))
 
 
 @command("model")
 @click.argument("action", type=click.Choice(["start", "stop", "status"]))
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65_535),
-    default=None,
-    help="Where it is to listen; default: any port that is free.",
-)
+@click.option("--port", type=click.IntRange(1, 65_535), help="Where it is to listen; default: any port that is free.")
 def model(action: str, port: int | None) -> None:
-    """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs."""
+    """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs.
+
+    JSON: {running, url, pid, model, installed}
+    """
     from theorex_lab.dispatch import local_model
 
     home = open_lab().folder
@@ -76,18 +74,19 @@ def model(action: str, port: int | None) -> None:
         local_model.start(home, port=port)
     elif action == "stop":
         local_model.stop(home)
-    running = local_model.status(home)
-    result = {
+    running, installed = local_model.status(home), local_model.installed()
+    result: dict[str, Any] = {
         "running": running is not None,
-        "url": running.url if running else None,
-        "pid": running.pid if running else None,
+        "url": None,
+        "pid": None,
         "model": local_model.MODEL,
-        "installed": local_model.installed(),
+        "installed": installed,
     }
+    text = f"{local_model.MODEL} does not run" if installed else local_model.INSTALL
     if running is not None:
-        emit(result, f"{running.model} runs at {running.url}, process {running.pid}")
-    else:
-        emit(result, f"{local_model.MODEL} does not run" if result["installed"] else local_model.INSTALL)
+        result |= {"url": running.url, "pid": running.pid}
+        text = f"{running.model} runs at {running.url}, process {running.pid}"
+    emit(result, text)
 
 
 def _timeline(trace: dict[str, Any]) -> list[str]:

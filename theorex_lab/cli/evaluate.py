@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit
+from theorex_lab.console.options import SEED
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
@@ -19,29 +20,25 @@ _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs 
 @click.argument("part", type=click.Choice(["routing", "failures"]))
 @click.option(
     "--dataset",
-    default=None,
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld.",
 )
 @click.option(
-    "--vectors", type=click.Choice(["auto", "semantic", "lexical", "none"]), default="auto", show_default=True,
+    "--vectors", type=click.Choice(["auto", "semantic", "lexical", "none"]), default="auto",
     help="routing: how queries are embedded; auto: semantic for llmrouter, lexical for routellm.",
 )  # fmt: skip
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="routing: seed of folds, bandits and intervals.",
-)
+@SEED
 def eval(part: str, dataset: str | None, vectors: str, seed: int) -> None:
     """Every score stands beside trivial baselines and its 95 % interval. Public sets are downloaded unless THEOREX_DATA
     names a folder that holds them.
 
     routing: policies are fitted on the training queries and scored on the test queries. The first semantic run embeds
-    every query, which takes minutes; the vectors are kept.
+    every query, which takes minutes; the vectors are kept. Figures without the test queries that are also in the training
+    stand apart.
 
     failures: which agent and step made a run fail; whether a run will succeed, from earlier ones; whether fixes help.
+
+    JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too
     """
     result, text = _PARTS[part](dataset, vectors, seed)
     emit(result, text)
@@ -81,11 +78,8 @@ def _routing_text(score: RoutingScore) -> str:
     ]
     lines += _rows(score.policies)
     if score.n_repeated:
-        lines += [
-            "",
-            f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:",
-        ]
-        lines += _rows(score.without_repeats)
+        seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
+        lines += ["", seen, *_rows(score.without_repeats)]
     published = ", ".join(f"{name} {value:.3f}" for name, value in score.published.items())
     return "\n".join([*lines, *([f"published: {published}"] if published else [])])
 
@@ -100,19 +94,15 @@ def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
 
 
 @command("record-runs")
-@click.option(
-    "--output", metavar="FILE", default="local_runs.jsonl.gz", show_default=True, help="The file that is written."
-)
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each task, each with its seed."
-)
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=None, help="Only the first tasks, the query types in turn."
-)
+@click.option("--output", metavar="FILE", default="local_runs.jsonl.gz", help="The file that is written.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each task, each with its seed.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first tasks, the query types in turn.")
 @click.option("--allow-unsafe", is_flag=True, help="Run code of the model even where it can reach files and network.")
 def record_runs(output: str, repeat: int, limit: int | None, allow_unsafe: bool) -> None:
     """The offline model in two configurations, and rules without a model, answer the project's own tasks. Needs the
     local-llm extra; takes some minutes. Interrupted, it goes on where it stopped when it is called again.
+
+    JSON: {output, tasks, runs, success, unsolved}
     """
     from theorex_lab.dispatch import local_model
     from theorex_lab.dispatch.llm import ModelClient

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import InvalidInput
@@ -46,12 +46,8 @@ def _whoandwhen() -> Report:
             "published: over all runs of that part, so not paired",
         ],
     }
-    lines = [f"{'':<26}{'agent':>7}  95 % interval    {'step':>6}  95 % interval"]
-    for name in table.index:
-        cells = [_interval(table, name, kind) for kind in ("agent_accuracy", "step_accuracy")]
-        lines.append(f"{name:<26}{cells[0]:>23}   {cells[1]:>21}")
-    lines.append(f"{'published, best model':<26}{PUBLISHED['agent_accuracy']:7.3f}{PUBLISHED['step_accuracy']:25.3f}")
-    return result, _text(lines, result)
+    table.loc["published, best model"] = PUBLISHED
+    return result, _text(result, table, ["agent_accuracy", "step_accuracy"])
 
 
 def _taubench_airline() -> Report:
@@ -74,12 +70,7 @@ def _taubench_airline() -> Report:
             "gain: the baseline's score less the chosen design's, paired task by task",
         ],
     }
-    lines = [f"  {'':<28}{'Brier':>7}  95 % interval"]
-    lines += [
-        f"{'*' if name == forecast.chosen else ' '} {name:<28}{_interval(table, name, 'brier'):>23}"
-        for name in table.index
-    ]
-    return result, _text(lines, result)
+    return result, _text(result, table, ["brier"])
 
 
 def _reflexion_alfworld() -> Report:
@@ -101,14 +92,7 @@ def _reflexion_alfworld() -> Report:
             "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
         ],
     }
-    lines = ["trial   with  without   only with  only without   difference, 95 % interval       exact p"]
-    for trial in table.index:
-        row = table.loc[trial]
-        lines.append(
-            f"{trial:5d}{row['solved_with']:7.0f}{row['solved_without']:9.0f}{row['only_with']:12.0f}{row['only_without']:14.0f}"
-            f"   {_interval(table, trial, 'difference'):>24}   {row['p_value']:10.2g}"
-        )
-    return result, _text(lines, result)
+    return result, _text(result, table, ["difference"], shown[:4])
 
 
 _REPORTS: dict[str, Callable[[], Report]] = {
@@ -126,10 +110,13 @@ def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> Metrics:
     return {column: float(table[column][name]) for column in columns}
 
 
-def _interval(table: pd.DataFrame, name: Any, kind: str) -> str:
-    mean, low, high = _row(table, name, _columns(kind)).values()
-    return f"{mean:.3f}  {low:.3f} – {high:.3f}"
-
-
-def _text(lines: list[str], result: dict[str, Any]) -> str:
-    return "\n".join([f"{result['dataset']}, n = {result['n']}", *lines, "", *result["notes"]])
+def _text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], counted: Sequence[str] = ()) -> str:
+    """The table for people: what was counted, then each measure with its interval."""
+    shown = table[[*counted]].astype(int)
+    for name in measured:
+        shown[name] = table[name].map("{:.3f}".format)
+        shown[f"{name}, 95 % interval"] = [
+            f"{low:.3f} – {high:.3f}" for low, high in table[_columns(name)[1:]].to_numpy()
+        ]
+    head = f"{result['dataset']}, n = {result['n']}"
+    return "\n".join([head, shown.to_string(), "", *result["notes"]])

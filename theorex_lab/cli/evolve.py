@@ -1,4 +1,4 @@
-"""Commands of learning from failure: trace-review, evolve-review, confirm."""
+"""Commands of learning from failure: trace-review, evolve-review."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.cli import command, open_lab
+from theorex_lab.cli import open_lab
 from theorex_lab.cli.outcomes import alone_or_number
-from theorex_lab.console import emit, one_row
+from theorex_lab.console import command, emit, one_row
 from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.console.number import Number
+from theorex_lab.console.options import REVIEWER
 
 if TYPE_CHECKING:
     from theorex_lab.designs.theorex.refine import Refined
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
 
 ALL = "all"
 _AGENT = agent_option("The agent, or all; default $THEOREX_AGENT, else main.")
-_REVIEWER = click.option(
-    "--reviewer",
-    type=click.Choice(["auto", "heuristic", "model"]),
-    default="auto",
-    show_default=True,
-    help="auto: a model where one of the setting `reviewers` accepts a connection, else by rules.",
-)
 
 
 def _named(agent: str | None) -> str | None:
@@ -37,11 +31,14 @@ def _named(agent: str | None) -> str | None:
 
 @command("trace-review")
 @_AGENT
-@_REVIEWER
+@REVIEWER
 @click.option("--again", is_flag=True, help="Also those that were reviewed before.")
 def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     """A failure waits where its score is at most reviewThreshold. Its fix is written as a trace_fix; where a review
-    fails, nothing is, and the failure waits on.
+    fails, nothing is, and the failure waits for another reviewer (--again: for the same too). A model that is silent
+    twice in a row is asked no more in that run.
+
+    JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step, failure_class, written_to_axon, model_used, problem, observation_id}], reviewer}
     """
     name = _named(agent)
     reviews, reason = _reviews(open_lab(), name, reviewer, again=again)
@@ -50,11 +47,13 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
 
 @command("evolve-review")
 @_AGENT
-@_REVIEWER
-@click.option("--days", type=Number(min=0, min_open=True, max=3_650), default=None, help="Default: evolveWindowDays.")
+@REVIEWER
+@click.option("--days", type=Number(min=0, min_open=True, max=3_650), help="Default: evolveWindowDays.")
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.
+
+    JSON: {reviews, reviewer, refined: [{agent, won, lost, observations, …}], promoted: {concepts, links}, context: {path, concepts, fixes}}
     """
     name = _named(agent)
     lab = open_lab(all_projects=True)

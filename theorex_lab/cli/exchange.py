@@ -13,14 +13,15 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
+from theorex_lab.cli import open_lab
 from theorex_lab.clock import to_microseconds
-from theorex_lab.console import emit, fail, keeps_secrets, printable, tends_project
+from theorex_lab.console import command, emit, fail, keeps_secrets, printable, tends_project
 from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import FilesThere
 
 NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."
 _EVENTS_A_STEP = 1_000
+_PATH = click.Path(path_type=Path)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -28,17 +29,13 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 @tends_project
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
-@click.option(
-    "--events", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write every event of the journal into one file instead, .jsonl.gz or .jsonl.",
-)  # fmt: skip
+@click.option("--events", metavar="FILE", type=_PATH, help="Write every event into this file, .jsonl.gz or .jsonl.")
 @click.option("--redact", is_flag=True, help="With --events: replace texts, paths and names by tokens.")
 @click.option("--redact-seed", metavar="TEXT", help="The same tokens for the same seed, which must be kept secret.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-def export(
-    folder: Path | None, agent: str | None, replace: bool, events: Path | None, redact: bool, redact_seed: str | None
-) -> None:
-    """Graphs, sentences, short-term records, vectors, the context, a file a trace and an outcome; each replaced whole.
+def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None, **redaction: Any) -> None:
+    """Graphs, sentences, short-term records, vectors, the context, tasks, policies, reviews, and a file for each trace and
+    outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
 
@@ -49,13 +46,16 @@ def export(
     outcomesDir in config.json say.
 
     With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
-    text); the first line holds the hash of the others. What was erased stays without its body.
+    text), which pandas, Polars and DuckDB read as it is; the first line holds the hash of the others. What was erased
+    stays without its body.
+
+    JSON: {folder, files, notes}; with --events {file, events, sha256, redacted}
     """
-    if events is None and (redact or redact_seed is not None):
-        raise click.UsageError("--redact and --redact-seed are of --events FILE")
     if events is not None:
-        _export_events(folder, events, agent=agent, replace=replace, redact=redact, redact_seed=redact_seed)
+        _export_events(folder, events, agent=agent, replace=replace, **redaction)
         return
+    if redaction["redact"] or redaction["redact_seed"] is not None:
+        raise click.UsageError("--redact and --redact-seed are of --events FILE")
     lab = open_lab()
     write = partial(lab.export_files, folder, agent=agent)
     try:
@@ -65,7 +65,7 @@ def export(
             raise
         click.echo(printable(str(error)), err=True)
         if not click.confirm("Replace them?", default=False, err=True):
-            fail("nothing was exported", as_json=bool(click.get_current_context().obj.get("as_json")))
+            fail("nothing was exported")
         done = write(replace=True)
     lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
     lines.append(NO_BACKUP)
@@ -73,39 +73,37 @@ def export(
 
 
 @command("import")
-@agent_option("Whose the records are that name nobody.", default="main", show_default=True)
+@agent_option("Whose the records are that name nobody.", default="main")
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
-@click.option(
-    "--events", metavar="FILE", type=click.Path(path_type=Path),
-    help="Take in a file of events: captures as heard, or with --trust-own the whole journal.",
-)  # fmt: skip
+@click.option("--events", metavar="FILE", type=_PATH, help="Take in a file of events: captures as heard, or all.")
 @click.option("--dry-run", is_flag=True, help="With --events: say what would be taken in; nothing is kept.")
-@click.argument("path", metavar="[PATH]", required=False, type=click.Path(path_type=Path))
+@click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events: Path | None, dry_run: bool) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
-    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come in.
+    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
+    in, and tasks, policies and reviews are history that nobody can claim, restore or rely on.
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
+
+    JSON: {files, imported, skipped}; with --events {file, imported, known, left_out, problems, …}
     """
-    if events is None and dry_run:
-        raise click.UsageError("--dry-run is of --events FILE")
     if events is not None:
         _import_events(path, events, trust_own=trust_own, dry_run=dry_run, strict=strict)
         return
+    if dry_run:
+        raise click.UsageError("--dry-run is of --events FILE")
     lab = open_lab()
     reports = lab.import_files(path, agent=agent, trust_own=trust_own)
-    result: dict[str, Any] = {
-        "files": [asdict(report) for report in reports],
-        "imported": sum(report.imported for report in reports),
-        "skipped": sum(report.skipped for report in reports),
-    }
+    imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
+    files = [asdict(report) for report in reports]
+    result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}
     problems = [problem for report in reports for problem in report.problems]
     # Where nothing was new nor there already, all that the files hold was refused.
-    if problems and (strict or not result["imported"] + result["skipped"]):
-        fail("; ".join(problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
+    if problems and (strict or not imported + skipped):
+        fail("; ".join(problems), **result)
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     emit(result, "\n".join([*lines, *problems]))
 
@@ -130,7 +128,7 @@ def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -
         report = lab.import_events(file, **how, progress=tell)
     result = asdict(report)
     if report.problems and (strict or not report.imported + report.known):
-        fail("; ".join(report.problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
+        fail("; ".join(report.problems), **result)
     left = ", ".join(f"{count} {kind}" for kind, count in sorted(report.left_out.items()))
     lines = [f"{report.imported:8d} new, {report.known} there already  {file}"] + [f"left out: {left}"] * bool(left)
     emit(result, "\n".join([*lines, *report.problems, *["(a dry run: nothing was kept)"] * report.dry_run]))
@@ -148,11 +146,12 @@ def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
 
 @command("archive")
 @tends_project
-@click.option(
-    "--before", required=True, metavar="DATE", help="YYYY-MM-DD, or a time with its offset; older events move."
-)
+@click.option("--before", required=True, metavar="DATE", help="A day, or a time with its offset; older events move.")
 def archive(before: str) -> None:
-    """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before."""
+    """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before.
+
+    JSON: {events, segments}
+    """
     moment = to_microseconds(f"{before}T00:00:00Z" if _DAY.fullmatch(before) else before)
     lab = open_lab()
     done = lab.archive(moment, project=lab.home.project or None)

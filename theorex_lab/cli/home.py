@@ -1,4 +1,4 @@
-"""Commands of a home: backup, restore, salvage, verify, erase, config."""
+"""Commands of a home: backup, restore, salvage, verify, erase."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, group, open_lab
-from theorex_lab.console import emit, fail, named_clock, named_home, tends_project
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, fail, named_clock, named_home, tends_project
 from theorex_lab.console.agents import agent_option
 
 
 @command("verify")
 @tends_project
 def verify() -> None:
-    """Exit code 1 where anything is wrong."""
+    """Exit code 1 where anything is wrong.
+
+    JSON: {ok, events, views, kinds, vectors}
+    """
     lab = open_lab()
     report = lab.verify()
     views = {name: not columns for name, columns in report.views.items()}
     result: dict[str, Any] = {"ok": report.ok, "events": report.events, "views": views, "kinds": report.kinds}
     if not report.ok:
-        as_json = bool(click.get_current_context().obj.get("as_json"))
-        fail("; ".join(report.problems), as_json=as_json, **result)
+        fail("; ".join(report.problems), **result)
     result["vectors"] = lab.searcher.coverage()
     emit(result, f"ok: {report.events} events; views {', '.join(views)} equal the fold of the journal")
 
@@ -33,7 +35,10 @@ def verify() -> None:
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--replace", is_flag=True, help="Replace FILE where it is there.")
 def backup(file: Path, replace: bool) -> None:
-    """Journal, archived segments and settings, read again before the file counts. `theorex restore FILE` puts it back."""
+    """Journal, archived segments and settings, read again before the file counts. `theorex restore FILE` puts it back.
+
+    JSON: {file, events, segments, bytes}
+    """
     done = open_lab().backup(file, replace=replace)
     emit(done._asdict(), f"{done.events} events, {done.segments} segments, {done.bytes:,} bytes: {done.file}")
 
@@ -43,7 +48,9 @@ def backup(file: Path, replace: bool) -> None:
 def restore(file: Path) -> None:
     """Every event of FILE is checked first. What was in the home is not deleted: it is set aside in a folder of it.
 
-    Processes that have the home open must open it anew; they are told so when they write.
+    Processes that have the home open must open it again; they are told so when they write.
+
+    JSON: {file, events, set_aside}
     """
     from theorex_lab.journal.sqlite.backup import restore as put_back
 
@@ -53,11 +60,13 @@ def restore(file: Path) -> None:
     emit(done._asdict(), f"{done.events} events are back in {done.file}{kept}")
 
 
-@command("salvage", "Make a damaged home usable again without a backup; what is sound is kept.")
+@command("salvage")
 def salvage() -> None:
     """Where the home is sound, nothing is changed. Lost events are listed, here and in the journal.
 
     The damaged files, snapshots and vectors are set aside in a folder of the home, and not deleted.
+
+    JSON: {events, lost, set_aside, problems}
     """
     from theorex_lab.journal.sqlite.salvage import salvage as keep_sound
 
@@ -96,11 +105,13 @@ def _render_context() -> None:
 @tends_project
 @click.argument("ids", nargs=-1)
 @agent_option("Everything of this agent.")
-@click.option("--match", default=None, help="Everything whose body or session id holds this text.")
+@click.option("--match", help="Everything whose body or session id holds this text.")
 @click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
 def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool) -> None:
     """By event id, agent or text; with --project what all that is given applies to. It follows lineage to what was derived,
     and cannot be undone.
+
+    JSON: {erased, selected}
     """
     from theorex_lab.journal.sqlite.erase import select
     from theorex_lab.journal.sqlite.store import in_file
@@ -112,6 +123,3 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
         reached = lab.erase(ids=ids, agent=agent, match=match, project=lab.home.project or None)
     text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"
     emit({"erased": [] if dry_run else reached, "selected": reached}, "\n".join([text, *reached]))
-
-
-home = group("home", backup, restore, salvage, verify)

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from theorex_lab.cli import command
 from theorex_lab.config_file import unambiguous
-from theorex_lab.console import emit, fail
+from theorex_lab.console import command, emit, fail, given_options
 from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.ids import check_agent
@@ -39,16 +38,18 @@ _NEW = "{}\n"
 
 
 @command("install-hooks")
-@click.option("--settings", metavar="F", default="~/.claude/settings.json", show_default=True, help="The file.")
+@click.option("--settings", metavar="F", default="~/.claude/settings.json", help="The file.")
 @click.option("--mcp", "servers", metavar="F", help="Enter the MCP server too, in this file: .mcp.json in a project.")
 @agent_option("Record as this agent; default $THEOREX_AGENT of the session, else main.")
 @click.option("--uninstall", "remove", is_flag=True, help="Take the hooks out again; with --mcp, the server too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def install_hooks(settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool) -> None:
-    """Shows the difference and asks before it writes; the former file is kept beside the new one."""
-    options = click.get_current_context().ensure_object(dict)
-    as_json = bool(options.get("as_json"))
-    home = options.get("home")
+    """Shows the difference and asks before it writes; the former file is kept beside the new one.
+
+    JSON: {file, changed, backup, diff, mcp}
+    """
+    given = given_options()
+    as_json, home = bool(given.get("as_json")), given.get("home")
     hook, entry = hook_command(home, agent), server_entry(home, agent)
     plans = [_plan(settings, _without_hooks if remove else lambda _, text: install(text, hook))]
     if servers is not None:
@@ -63,9 +64,9 @@ def install_hooks(settings: str, servers: str | None, agent: str | None, remove:
     click.echo("".join(plan.difference for plan in changed), nl=False, err=as_json)
     if not yes:
         if not sys.stdin.isatty():
-            fail("nothing was changed; add --yes to write this", as_json=as_json, **_result(plans))
+            fail("nothing was changed; add --yes to write this", **_result(plans))
         if not click.confirm(f"Write this to {_names(changed)}?", err=as_json):
-            fail("nothing was changed", as_json=as_json, **_result(plans))
+            fail("nothing was changed", **_result(plans))
     written = {plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed}
     lines = [f"{path}: written" + (f"; the former file is {kept}" if kept else "") for path, kept in written.items()]
     emit(_result(plans, written), "\n".join(lines))
@@ -101,15 +102,13 @@ def _names(plans: list[_Plan]) -> str:
 
 def _result(plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})) -> dict[str, Any]:
     """What the command says of the settings, and under `mcp` of the servers, None where they were not asked for."""
-    parts = [
-        {
-            "file": str(plan.path),
-            "changed": plan.path in written,
-            "backup": str(kept) if (kept := written.get(plan.path)) else None,
-            "diff": plan.difference,
-        }
-        for plan in plans
-    ]
+    parts = []
+    for plan in plans:
+        kept = written.get(plan.path)
+        backup = None if kept is None else str(kept)
+        parts.append(
+            {"file": str(plan.path), "changed": plan.path in written, "backup": backup, "diff": plan.difference}
+        )
     return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 
@@ -204,10 +203,15 @@ def uninstall_server(text: str | None) -> str:
 
 
 def _servers(found: dict[str, Any]) -> dict[str, Any]:
-    servers = found.get(_SERVERS, {})
-    if not isinstance(servers, dict):
-        raise InvalidInput(f"`{_SERVERS}` in the file is a {type(servers).__name__}; allowed is an object")
+    servers: dict[str, Any] = _checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file")
     return servers
+
+
+def _checked(value: Any, kind: type, where: str) -> Any:
+    if not isinstance(value, kind):
+        allowed = "an object" if kind is dict else "a list"
+        raise InvalidInput(f"{where} is a {type(value).__name__}; allowed is {allowed}")
+    return value
 
 
 def _object(text: str | None) -> dict[str, Any]:
@@ -217,20 +221,15 @@ def _object(text: str | None) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON ({error}); repair it first, nothing was changed") from error
-    if not isinstance(found, dict):
-        raise InvalidInput(f"the file is a JSON {type(found).__name__}; allowed is an object")
-    return found
+    checked: dict[str, Any] = _checked(found, dict, "the JSON of the file")
+    return checked
 
 
 def _settings(text: str | None) -> dict[str, Any]:
     settings = _object(text)
-    hooks = settings.get("hooks", {})
-    if not isinstance(hooks, dict):
-        raise InvalidInput(f"`hooks` in the settings is a {type(hooks).__name__}; allowed is an object of lists")
+    hooks = _checked(settings.get("hooks", {}), dict, "`hooks` in the settings")
     for event in EVENTS:
-        groups = hooks.get(event, [])
-        if not isinstance(groups, list):
-            raise InvalidInput(f"`hooks.{event}` in the settings is a {type(groups).__name__}; allowed is a list")
+        _checked(hooks.get(event, []), list, f"`hooks.{event}` in the settings")
     return settings
 
 

@@ -8,25 +8,26 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, keeps_secrets, reads_project, tends_project
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, keeps_secrets, reads_project, tends_project
 from theorex_lab.console.agents import agent_option, nearest, note, own_agent
-from theorex_lab.console.number import RESULTS
+from theorex_lab.console.options import ANY_AGENT, LIMIT, SESSION
 from theorex_lab.memory.observation import TYPES
-
-_AGENT = agent_option("The agent's id; default: all agents.")
 
 
 @command("write")
 @agent_option("Who remembers; default $THEOREX_AGENT, else main.")
 @click.option("--type", "observation_type", default="discovery", help="Such as decision, discovery, trace_fix.")
 @click.option("--source", default="agent", help="Where the text came from: user, agent, model, tool, import.")
-@click.option("--session", default="", help="The session it belongs to.")
-@click.option("--tag", "tags", multiple=True, help="A tag; may be given several times.")
+@SESSION
+@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
 @click.argument("text", nargs=-1, required=True)
 @keeps_secrets
 def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
-    """Several words are one text. A text that begins with a dash goes after `--`."""
+    """Several words are one text. A text that begins with a dash goes after `--`.
+
+    JSON: {event_id, concepts}
+    """
     lab, kind = open_lab(), str(details["observation_type"])
     known = [kind] if kind in TYPES else [*TYPES, *lab.theorex.observation_types()]
     written = lab.agent(own_agent(agent)).write(" ".join(text), **details)
@@ -40,15 +41,17 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @reads_project
 @agent_option("Whose memory; default $THEOREX_AGENT, else main.")
 @click.option("--all-agents", is_flag=True, help="What all agents remember, not only one and the shared web.")
-@click.option("-k", "limit", type=RESULTS, default=10, show_default=True, help="How many results at most.")
+@LIMIT
 @click.option("--cold", is_flag=True, help="Find sleeping items too.")
-@click.option("--tag", default=None, help="Only what carries this tag.")
-@click.option("--kind", "kinds", multiple=True, help="Only items of this kind; may be given several times.")
+@click.option("--tag", help="Only what carries this tag.")
+@click.option("--kind", "kinds", multiple=True, help="Only items of this kind; may be repeated.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
 @click.argument("query", nargs=-1, required=True)
 def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any) -> None:
     """Several words are one query. An agent's own items and the shared web are searched, never what another keeps; of this
     folder's project, or of none.
+
+    JSON: {hits: [{id, kind, text, agent, score}], notes}
     """
     from theorex_lab.memory.giving import given, note_recalled
 
@@ -72,9 +75,12 @@ def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: t
 
 @command("status")
 @tends_project
-@_AGENT
+@ANY_AGENT
 def status(agent: str | None) -> None:
-    """Tiers are those of now; a scan writes them down."""
+    """Tiers are those of now; a scan writes them down.
+
+    JSON: {home, project, events, concepts, observations, agents: [{agent, concepts, tiers, top}], decay_law, embedder}
+    """
     result = open_lab().status(agent=agent)
     lines = [
         f"home      {result['home']}",
@@ -90,26 +96,29 @@ def status(agent: str | None) -> None:
 
 @command("boot-inject")
 @reads_project
-@click.option("--output", metavar="F", default=None, help="The file; default SHARED_CONTEXT.md in the home.")
+@click.option("--output", metavar="F", help="The file; default SHARED_CONTEXT.md in the home.")
 def boot_inject(output: str | None) -> None:
-    """The file is replaced as a whole. A project's context is also kept in the home's folder contexts, for its sessions."""
+    """The file is replaced as a whole. A project's context is also kept in the home's folder contexts, for its sessions.
+
+    JSON: {path, concepts, fixes, agents, tokens}
+    """
     lab = open_lab()
     file = Path(output) if output is not None else lab.context_file
     context = lab.boot_inject(file)
-    result = {
-        "path": str(file),
-        "concepts": context.concepts,
-        "fixes": context.fixes,
-        "agents": context.agents,
-        "tokens": context.tokens,
-    }
-    emit(result, f"{file}: {context.concepts} concepts, {context.fixes} fixes, {context.tokens} tokens")
+    counts = {name: getattr(context, name) for name in ("concepts", "fixes", "agents", "tokens")}
+    emit(
+        {"path": str(file), **counts},
+        f"{file}: {context.concepts} concepts, {context.fixes} fixes, {context.tokens} tokens",
+    )
 
 
 @command("embed")
-@click.option("--limit", type=click.IntRange(min=0), default=None, help="At most so many; default: all.")
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many; default: all.")
 def embed(limit: int | None) -> None:
-    """A search computes a few of them by itself; this computes the rest."""
+    """A search computes a few of them by itself; this computes the rest.
+
+    JSON: {embedded, covered, queued}
+    """
     searcher = open_lab().searcher
     done = searcher.embed_pending(limit)
     coverage = searcher.coverage()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import sys
@@ -12,9 +11,10 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, fail, one_row, tends_project
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, fail, given_options, named_home, one_row, tends_project
 from theorex_lab.console.agents import agent_option
+from theorex_lab.console.options import REVIEWER
 from theorex_lab.errors import InvalidInput
 
 ALL = "all"
@@ -27,21 +27,25 @@ _TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 def policy_snapshot(reason: str) -> None:
     """A policy is every setting that decides what is remembered and which model is asked; kept with it is how it scores
     on the later half of the recorded outcomes and calls.
+
+    JSON: {number, at, settings, metrics, reason, parent, …}
     """
     from theorex_lab.evolution.gate import score_policy
     from theorex_lab.evolution.policy import policy_settings, snapshot
 
     lab = open_lab()
     metrics = score_policy(lab.home)
-    kept = snapshot(
-        lab.journal, policy_settings(lab.settings), at=lab.clock.now(), reason=reason, metrics=metrics
-    )  # fmt: skip
+    now = policy_settings(lab.settings)
+    kept = snapshot(lab.journal, now, at=lab.clock.now(), reason=reason, metrics=metrics)
     emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
 
 
 @command("policy-list")
 def policy_list() -> None:
-    """In the order in which they were kept; the last one that `policy-rollback` or the gate kept is in force."""
+    """In the order in which they were kept; the last one that `policy-rollback` or the gate kept is in force.
+
+    JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}
+    """
     from theorex_lab.evolution.policy import policies, policy_settings
 
     lab = open_lab()
@@ -57,7 +61,10 @@ def policy_list() -> None:
 @command("policy-rollback")
 @click.argument("number", type=int, metavar="N")
 def policy_rollback(number: int) -> None:
-    """Settings that do not belong to a policy stay as they are. What was in force is kept, so that this can be undone."""
+    """Settings that do not belong to a policy stay as they are. What was in force is kept, so that this can be undone.
+
+    JSON: {number, at, settings, metrics, reason, parent, …}
+    """
     from theorex_lab.evolution.policy import rollback
 
     lab = open_lab()
@@ -69,6 +76,8 @@ def policy_rollback(number: int) -> None:
 def gate() -> None:
     """A policy is proposed from the earlier half of what was recorded, and judged on the later half: put in force where
     it gains gateMargin, held where there are fewer than gateMinSamples records. Repeating changes nothing.
+
+    JSON: {gated: [{part, decision, before, after, n, proposed, policy}]}
     """
     from theorex_lab.evolution.gate import gate as judge
     from theorex_lab.evolution.nightly import told
@@ -80,17 +89,13 @@ def gate() -> None:
 
 @command("nightly")
 @tends_project
-@agent_option("The agent, or all.", default=ALL, show_default=True)
-@click.option(
-    "--reviewer",
-    type=click.Choice(["auto", "heuristic", "model"]),
-    default="auto",
-    show_default=True,
-    help="auto: a model where one of the setting `reviewers` accepts a connection, else by rules.",
-)
+@agent_option("The agent, or all.", default=ALL)
+@REVIEWER
 def nightly(agent: str, reviewer: str) -> None:
     """They are review, refine, gate, scan, graduate, promote and boot-inject. A step that fails does not stop the others, and ends
     the command with 1. Repeating changes nothing; where a night is under way already, nothing is done.
+
+    JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}
     """
     lab = open_lab()
     report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
@@ -98,28 +103,25 @@ def nightly(agent: str, reviewer: str) -> None:
         emit(report.to_dict(), f"another nightly is under way in {lab.folder}; nothing was done")
         return
     lines = [f"{'ok' if each.ok else 'FAILED':<6} {each.name:<11} {each.detail}" for each in report.steps]
-    if report.ok:
-        emit(report.to_dict(), "\n".join(lines))
-        return
-    as_json = bool(click.get_current_context().ensure_object(dict).get("as_json"))
-    if not as_json:
-        emit({}, "\n".join(lines))
     failed = ", ".join(each.name for each in report.steps if not each.ok)
-    fail(f"these steps of the night failed: {failed}", as_json=as_json, **report.to_dict())
+    if report.ok or not given_options().get("as_json"):
+        emit(report.to_dict(), "\n".join(lines))
+    if not report.ok:
+        fail(f"these steps of the night failed: {failed}", **report.to_dict())
 
 
 @command("schedule")
 @click.option("--print", "kind", type=click.Choice(["cron", "systemd"]), required=True, help="For which scheduler.")
-@click.option("--at", default="03:00", show_default=True, metavar="HH:MM", help="When, in the machine's own time.")
+@click.option("--at", default="03:00", metavar="HH:MM", help="When, in the machine's own time.")
 def schedule(kind: str, at: str) -> None:
-    """Prints what runs `nightly` every day, with this environment's command and home; installs nothing."""
-    from theorex_lab.lab import DEFAULT_HOME
+    """Prints what runs `nightly` every day, with this environment's command and home; installs nothing.
 
+    JSON: {kind, files}
+    """
     found = _TIME.fullmatch(at)
     if found is None:
         raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
-    given = click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME")
-    home = str(Path(given or DEFAULT_HOME).expanduser().absolute())
+    home = str(Path(named_home()).expanduser().absolute())
     words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]
     if any(character in word for word in words for character in "\r\n"):
         raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
@@ -158,9 +160,7 @@ def _systemd(words: list[str], at: str) -> dict[str, str]:
 def _unit_word(word: str) -> str:
     """One word as systemd reads it: quoted where it must be, with what is special in it doubled or escaped."""
     escaped = word.replace("%", "%%")
-    if re.fullmatch(r"[\w./%:=@+,-]+", escaped):
-        return escaped
-    return json.dumps(escaped, ensure_ascii=False)
+    return escaped if re.fullmatch(r"[\w./%:=@+,-]+", escaped) else json.dumps(escaped, ensure_ascii=False)
 
 
 def _metrics(metrics: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Commands of outcomes and what watches the memory: outcome, judge, evolve-status, audit, drift, context-monitor, moment."""
+"""Commands of outcomes and what watches the memory: outcome, judge, evolve-status, audit."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, keeps_secrets, one_row
-from theorex_lab.console.agents import agent_option, own_agent
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, keeps_secrets, one_row
+from theorex_lab.console.agents import own_agent
 from theorex_lab.console.number import Number
+from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, SESSION
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,26 +20,21 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
 
-_AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
-_ANY_AGENT = agent_option("Only this agent's; default: all agents'.")
-
 
 @command("outcome")
-@_AGENT
-@click.option("--decision", default=None, help="What was decided.")
-@click.option("--result", default=None, help="What came of it.")
+@OWN_AGENT
+@click.option("--decision", help="What was decided.")
+@click.option("--result", help="What came of it.")
 @click.option("--success", "succeeded", is_flag=True, help="It went well.")
 @click.option("--fail", "failed", is_flag=True, help="It went wrong.")
-@click.option("--score", type=Number(0, 1), default=None, help="How well, from 0 to 1.")
+@click.option("--score", type=Number(0, 1), help="How well, from 0 to 1.")
 @click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
 @click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
-@click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be given several times.")
-@click.option("--session", default="", help="The session it belongs to.")
+@click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be repeated.")
+@SESSION
 @click.option("--judge", "judged", is_flag=True, help="Ask the judge at once, a model of the setting reviewers.")
-@click.option(
-    "--trace-id", default=None, metavar="ID", help="The call that it is about, which no --outcome-id was given."
-)
-@click.option("--id", "outcome_id", default=None, metavar="ID", help="Set right, or score, this outcome of before.")
+@click.option("--trace-id", metavar="ID", help="The call that it is about, dispatched without --outcome-id.")
+@click.option("--id", "outcome_id", metavar="ID", help="Set right, or score, this outcome of before.")
 @keeps_secrets
 def outcome(
     agent: str | None, decision: str | None, result: str | None, succeeded: bool, failed: bool, score: float | None,
@@ -47,6 +43,10 @@ def outcome(
     """A new one needs --decision, --result, and --success or --fail; with --trace-id the decision is the task of the
     call, and how it went counts for its model. With --id success, score and thumb may be set anew: what was recorded
     stays, the correction is an event of its own.
+
+    The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are given.
+
+    JSON: {outcome_id, score}, with --judge also judge_score and problem
     """
     given: dict[str, Any] = {
         "success": _either(succeeded, failed, "--success", "--fail"),
@@ -85,24 +85,25 @@ def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str
         now = found.judged[0] if found.judged else done
         problem = found.problems.get(done.outcome_id)
         shown |= {"score": now.score, "judge_score": now.judge_score, "problem": problem}
-        text = f"{now.outcome_id}  score {now.score:.2f}" + (
-            f"\nthe judge did not score it: {problem}" if problem else ""
-        )
+        text = f"{now.outcome_id}  score {now.score:.2f}"
+        text += f"\nthe judge did not score it: {problem}" if problem else ""
     return shown, text
 
 
 @command("judge")
-@_ANY_AGENT
+@ANY_AGENT
 @click.option("--pending", is_flag=True, help="The outcomes that no judge has scored.")
 def judge(agent: str | None, pending: bool) -> None:
-    """The models of the setting reviewers are asked in their order. What they do not answer usably stays pending."""
+    """The models of the setting reviewers are asked in their order. What they do not answer usably stays pending.
+
+    JSON: {judged: [{outcome_id, judge_score, score}], pending, problems}
+    """
     if not pending:
         raise click.UsageError("Give --pending; one outcome is judged by `theorex outcome --id ID --judge`.")
     lab = open_lab()
     found = _ask_judge(lab, lab.outcomes.pending(agent=agent))
-    judged = [
-        {"outcome_id": each.outcome_id, "judge_score": each.judge_score, "score": each.score} for each in found.judged
-    ]
+    keys = ("outcome_id", "judge_score", "score")
+    judged = [{key: getattr(each, key) for key in keys} for each in found.judged]
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
     lines = [f"{each.outcome_id}  judge {each.judge_score:.2f}, score {each.score:.2f}" for each in found.judged]
@@ -114,10 +115,13 @@ def judge(agent: str | None, pending: bool) -> None:
 
 
 @command("evolve-status")
-@_ANY_AGENT
-@click.option("--n", "--count", "count", type=click.IntRange(min=0), default=10, show_default=True, help="How many of the latest outcomes to show.")  # fmt: skip
+@ANY_AGENT
+@click.option("--n", "--count", "count", type=click.IntRange(min=0), default=10, help="Show the latest so many.")
 def evolve_status(agent: str | None, count: int) -> None:
-    """Win rates by tag with 95 % intervals and trends; outcomes, failures that wait for a review, those reviewed."""
+    """Win rates by tag with 95 % intervals and trends; outcomes, failures that wait for a review, those reviewed.
+
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, low, high, trend}], queue, reviewed, recent}
+    """
     from dataclasses import asdict
 
     from theorex_lab.evolution.outcomes import Outcomes
@@ -145,12 +149,14 @@ def evolve_status(agent: str | None, count: int) -> None:
 
 
 @command("audit")
-@click.option("--since", default=None, metavar="ISO", help="Only what happened from this time on.")
-@click.option("--kind", "kinds", multiple=True, help="Such as tier_change, sentiment_flip, prune; may be given several times.")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="The latest so many.")
+@click.option("--since", metavar="ISO", help="Only what happened from this time on.")
+@click.option("--kind", "kinds", multiple=True, help="Such as tier_change, sentiment_flip; may be repeated.")
+@click.option("--limit", type=click.IntRange(min=0), default=100, help="The latest so many.")
 def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     """Read from the journal: tier changes, flips of sentiment, graduations, prunes, moments, outcomes, reviews, gates,
     erasures; oldest first.
+
+    JSON: {entries: [{at, agent, kind, detail}]}
     """
     from theorex_lab.clock import to_microseconds
     from theorex_lab.evolution.audit import audit as read

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, given_options
+from theorex_lab.console.options import SEED
 from theorex_lab.errors import StorageError, TheorexError
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
@@ -18,67 +19,56 @@ EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 
 @command("tune")
 @click.option("--log", "log_file", metavar="FILE", required=True, help="The access log; a folder is a git repository.")
-@click.option(
-    "--format", "log_format", type=click.Choice(["git", "git-touches", "jsonl", "csv"]), default=None,
-    help="The log's format; default by its name.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the bootstrap intervals."
-)
+@click.option("--format", type=click.Choice(["git", "git-touches", "jsonl", "csv"]), help="Default: by the log's name.")
+@SEED
 @click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
-def tune(log_file: str, log_format: str | None, seed: int, write: bool) -> None:
+def tune(log_file: str, format: str | None, seed: int, write: bool) -> None:
     """The last third of the events is scored; law, parameters and thresholds are chosen on the part before it only: the
     thresholds that forget least while the context holds no more than under the default settings.
 
     Then the whole log is replayed: what the context would have cost, and how much of what was used again would have been
     absent from it, under the default, under the fitted law, and under those half-lives and thresholds that none beats in
     both (with --json: frontier). The chosen point of these is the one that forgets least at no higher cost than the default's.
+
+    JSON: {law, params, scores, n_scored, costs, frontier, chosen_point, config, adopted, …}
     """
     from theorex_lab.config import save_settings
     from theorex_lab.experiments.scores.access import load_log
     from theorex_lab.experiments.scores.access import tune as fit
     from theorex_lab.experiments.scores.costs import costs
 
-    log = load_log(log_file, log_format)
+    log = load_log(log_file, format)
     tuning = fit(log, seed=seed)
     spent = costs(log, tuning.config_lines())
-    lines = json.dumps(tuning.config_lines(), indent=2)
-    adopted = ""
+    lines = [json.dumps(tuning.config_lines(), indent=2)]
     if write:
         lab = open_lab()
         save_settings(lab.config_file, tuning.config_lines())
-        adopted = f"\nadopted in {lab.config_file}"
-    result = {
-        **tuning.result(),
-        "costs": spent.by_name,
-        "frontier": spent.frontier,
-        "chosen_point": spent.chosen,
-        "config": tuning.config_lines(),
-        "adopted": write,
-    }
-    shown = "\n".join(
+        lines.append(f"adopted in {lab.config_file}")
+    kept = {"costs": spent.by_name, "frontier": spent.frontier, "chosen_point": spent.chosen}
+    shown = [
         f"  {name.replace('_', ' '):<12} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
         for name, cost in spent.by_name.items()
-    )
-    point = ", ".join(f"{name} {value:g}" for name, value in spent.chosen.items())
-    emit(
-        result, f"{_table(tuning)}\n\nkeeping and forgetting:\n{shown} ({point})\n\nfor config.json:\n{lines}{adopted}"
-    )
+    ]
+    shown[-1] += f" ({', '.join(f'{name} {value:g}' for name, value in spent.chosen.items())})"
+    text = [_table(tuning), "", "keeping and forgetting:", *shown, "", "for config.json:", *lines]
+    emit({**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write}, "\n".join(text))
 
 
 @command("tour")
 @click.option("--repo", metavar="PATH", default=".", help="A git repository; default: the one you stand in.")
-@click.option("--output", metavar="F", default="tour.html", show_default=True, help="The page that is written.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the bootstrap intervals."
-)
+@click.option("--output", metavar="F", default="tour.html", help="The page that is written.")
+@SEED
 def tour(repo: str, output: str, seed: int) -> None:
-    """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched."""
+    """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched.
+
+    JSON: {source, law, params, scores, concepts, tiers, context_tokens, seconds, page, …}
+    """
     from theorex_lab.clock import to_microseconds
     from theorex_lab.experiments.tour import run_tour
     from theorex_lab.journal.files import write_atomically
 
-    now = click.get_current_context().ensure_object(dict).get("now")
+    now = given_options().get("now")
     found = run_tour(Path(repo), now=to_microseconds(now) if now else None, seed=seed)
     file = Path(output)
     try:
@@ -87,29 +77,18 @@ def tour(repo: str, output: str, seed: int) -> None:
     except OSError as error:
         raise StorageError(f"cannot write {file}: {error.strerror}; choose another with --output") from error
     tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
-    text = "\n".join(
-        [
-            f"source    {found.source}",
-            f"memory    {found.observations} observations, {found.concepts} concepts: {tiers}",
-            f"context   {found.context.tokens} tokens",
-            "",
-            _table(found.tuning),
-            "",
-            found.context.text,
-            f"{found.seconds:.1f} s; with pictures: {file}",
-        ]
+    head = (
+        f"source    {found.source}\nmemory    {found.observations} observations, {found.concepts} concepts: {tiers}\n"
+        f"context   {found.context.tokens} tokens\n"
     )
-    emit({**found.result(), "page": str(file)}, text)
+    text = [head, _table(found.tuning), "", found.context.text, f"{found.seconds:.1f} s; with pictures: {file}"]
+    emit({**found.result(), "page": str(file)}, "\n".join(text))
 
 
 @command("lab")
-@click.option("--port", type=click.IntRange(1, 65_535), default=None, help="Port of the server; default its own.")
+@click.option("--port", type=click.IntRange(1, 65_535), help="Port of the server; default its own.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@click.option(
-    "--folder",
-    default=None,
-    help="Where to work; default the checkout's notebooks, else a copy in ./theorex-notebooks.",
-)
+@click.option("--folder", help="Where to work; default the checkout's notebooks, else a copy in ./theorex-notebooks.")
 @click.option("--voila", is_flag=True, help="Serve 01_decay_tuning as a page without code, through Voila.")
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, more: tuple[str, ...]) -> None:
@@ -117,6 +96,8 @@ def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, mor
     `kill` or a terminal that closes, it ends what it has started, kernels too.
 
     What stands after -- goes to the server as it is, for instance: theorex lab -- --allow-root
+
+    JSON: {folder, command}
     """
     if voila:
         _require_voila()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, one_row, printable
+from theorex_lab.cli import open_lab
+from theorex_lab.config import Tier
+from theorex_lab.console import command, emit, one_row, printable
 from theorex_lab.console.agents import agent_option
 from theorex_lab.console.number import DAYS, PERCENT, TOKENS
 
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 @click.option("--tokens", "query_tokens", type=TOKENS, default=0, help="Length of the query; default: estimated.")
 @click.argument("query", nargs=-1, required=True)
 def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
-    """Role preference, energy, confidence matrix, heuristic, in that order; each says what it did. Nothing is called."""
+    """Role preference, energy, confidence matrix, heuristic, in that order; each says what it did. Nothing is called. A query
+    whose first word is the name of a command in this group goes after `--`: theorex route -- roles of a cache
+
+    JSON: {query_type, tier, model, confidence, reasons, fallbacks}
+    """
     asker = agent or os.environ.get("THEOREX_AGENT") or None
     decision = open_lab().route(" ".join(query), agent=asker, **details)
     head = f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type}, confidence {decision.confidence:.2f})"
@@ -36,25 +41,26 @@ def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
 @command("role-route")
 @click.argument("query", nargs=-1, required=True)
 def role_route(query: tuple[str, ...]) -> None:
-    """The operative with the highest priority that takes this type of query, else the orchestrator."""
+    """The operative with the highest priority that takes this type of query, else the orchestrator.
+
+    JSON: {agent, role, model, query_type, reason}
+    """
     from theorex_lab.routing.heuristic import classify
     from theorex_lab.routing.roles import route_to_agent
 
     query_type = classify(" ".join(query)).query_type
     choice = route_to_agent(query_type, open_lab().settings.roles)
-    result = {
-        "agent": choice.agent_id,
-        "role": choice.role,
-        "model": choice.model_preference,
-        "query_type": query_type,
-        "reason": choice.reason,
-    }
-    emit(result, f"{choice.agent_id} ({choice.role}, {choice.model_preference or 'any model'}): {choice.reason}")
+    agent, role, model = choice.agent_id, choice.role, choice.model_preference
+    result = {"agent": agent, "role": role, "model": model, "query_type": query_type, "reason": choice.reason}
+    emit(result, f"{agent} ({role}, {model or 'any model'}): {choice.reason}")
 
 
 @command("roles")
 def roles() -> None:
-    """They are set in config.json, under roles."""
+    """They are set in config.json, under roles.
+
+    JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
+    """
     found = [role.model_dump() for role in open_lab().settings.roles]
     table = [["agent", "role", "priority", "model", "takes"]]
     for each in found:
@@ -64,19 +70,16 @@ def roles() -> None:
 
 
 @command("energy-check")
-@click.option(
-    "--complexity", type=click.Choice(["low", "high"]), default="high", show_default=True, help="How hard the query is."
-)
+@click.option("--complexity", type=click.Choice(["low", "high"]), default="high", help="How hard the query is.")
 def energy_check(complexity: Complexity) -> None:
-    """On battery no large model runs for what is of low complexity, nor below batteryThreshold."""
+    """On battery no large model runs for what is of low complexity, nor below batteryThreshold.
+
+    JSON: {percent, on_battery, source, allowed, reason}
+    """
     from theorex_lab.routing import energy
 
     settings, power = open_lab().settings, energy.read_power()
-    allowed = {
-        "small": energy.allows("small", power, complexity, settings),
-        "medium": energy.allows("medium", power, complexity, settings),
-        "large": energy.allows("large", power, complexity, settings),
-    }
+    allowed = {tier: energy.allows(tier, power, complexity, settings) for tier in get_args(Tier)}
     reason = energy.veto(power, complexity, settings) or f"{energy.describe_power(power)}: every size may run"
     names = ", ".join(tier for tier, may in allowed.items() if may)
     emit({**asdict(power), "allowed": allowed, "reason": reason}, f"{names}  ({reason}; source: {power.source})")
@@ -85,12 +88,13 @@ def energy_check(complexity: Complexity) -> None:
 @command("trace-stats")
 @agent_option("Only this agent's calls.")
 def trace_stats(agent: str | None) -> None:
-    """By query type and model: success with its 95 % interval, latency, tokens; lost calls and those that no model answered are counted apart."""
+    """By query type and model: success with its 95 % interval, latency, tokens; lost calls and those that no model answered are counted apart.
+
+    JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable, …}], open}
+    """
     found = open_lab().trace_stats(agent=agent)
     rows = found.to_dict()
-    table = [
-        ["type", "model", "calls", "success", "95 % interval", "median ms", "p95 ms", "tokens", "lost", "unavailable"]
-    ]
+    table = ["type|model|calls|success|95 % interval|median ms|p95 ms|tokens|lost|unavailable".split("|")]
     for row in rows:
         success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
         amounts = [_shown(row[name], "{:.0f}") for name in ("median_latency_ms", "p95_latency_ms", "mean_tokens")]
@@ -102,7 +106,10 @@ def trace_stats(agent: str | None) -> None:
 
 @command("matrix-build")
 def matrix_build() -> None:
-    """Takes in what other processes have recorded since, and keeps the result for the next start."""
+    """Takes in what other processes have recorded since, and keeps the result for the next start.
+
+    JSON: {records, cells}
+    """
     from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, evidence_view
 
     lab = open_lab()
@@ -115,28 +122,23 @@ def matrix_build() -> None:
 
 
 @command("matrix-show")
+@click.option("--half-life", "half_life_days", type=DAYS, metavar="DAYS", help="Default matrixHalfLifeDays.")
 @click.option(
-    "--half-life", "half_life_days", type=DAYS, default=None, metavar="DAYS",
-    help="Time in which evidence halves; default matrixHalfLifeDays.",
-)  # fmt: skip
-@click.option(
-    "--min-samples", type=click.IntRange(min=1), default=None, help="Runs that make a cell usable; default matrixMinSamples."
-)  # fmt: skip
-def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
+    "--min-samples", type=click.IntRange(min=1), help="Runs that make a cell usable; default matrixMinSamples."
+)
+def matrix_show(**how: Any) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it went wrong. Cells without enough runs
     are dimmed: they have no score and are not used. Runs that were imported without --trust-own stand below; no query is
     routed by them.
+
+    JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score, usable, …}], heard}
     """
     lab = open_lab()
-    rows = lab.matrix(half_life_days=half_life_days, min_samples=min_samples).to_dict()
-    heard = lab.matrix(half_life_days=half_life_days, min_samples=min_samples, heard=True).to_dict()
+    rows, heard = lab.matrix(**how).to_dict(), lab.matrix(**how, heard=True).to_dict()
     told = [*_matrix_lines(rows)] if rows else ["no evidence yet"]
     if heard:
-        told += [
-            "",
-            "imported without --trust-own, not used:",
-            *_matrix_lines([{**row, "usable": False} for row in heard]),
-        ]
+        unused = _matrix_lines([{**row, "usable": False} for row in heard])
+        told += ["", "imported without --trust-own, not used:", *unused]
     emit({"cells": rows, **({"heard": heard} if heard else {})}, "\n".join(told), styled=True)
 
 
@@ -149,10 +151,8 @@ def _matrix_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         table.append([row["query_type"], row["model"], f"{row['n']:.4g}", *success, *amounts])
     head, *lines = _aligned(table)
     # click leaves the style out where the output is no terminal.
-    return [
-        head,
-        *(line if row["usable"] else click.style(line, dim=True) for line, row in zip(lines, rows, strict=True)),
-    ]
+    cells = zip(lines, rows, strict=True)
+    return [head, *(line if row["usable"] else click.style(line, dim=True) for line, row in cells)]
 
 
 def _shown(value: float | None, pattern: str) -> str:

@@ -8,39 +8,33 @@ from pathlib import Path
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, reads_project
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, given_options, reads_project
 from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.serve.signals import ended_in_order, ending
 
 
 @command("mcp-start")
 @reads_project
-@click.option("--port", type=click.IntRange(0, 65_535), default=18_800, show_default=True, help="0: any free one.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=18_800, help="0: any free one.")
 @agent_option("Whose memory it serves; default $THEOREX_AGENT, else main.")
 @click.option("--any-agent", is_flag=True, help="Let its calls name other agents too: this token opens every memory.")
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output instead of HTTP.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
-@click.option(
-    "--token-file", default=None, metavar="FILE", help="The bearer token; default mcp-token-AGENT in the home."
-)
+@click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home.")
 def mcp_start(
-    port: int,
-    agent: str | None,
-    any_agent: bool,
-    stdio: bool,
-    host: str,
-    allow_remote: bool,
-    hosts: tuple[str, ...],
-    token_file: str | None,
-) -> None:
+    agent: str | None, any_agent: bool, stdio: bool, host: str, allow_remote: bool, token_file: str | None,
+    hosts: tuple[str, ...], port: int,
+) -> None:  # fmt: skip
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
-    Over HTTP all projects are open unless --project or a call names one.
+    The tools are status, search, write, promote, boot-inject and those of designs. Over HTTP all projects are open unless --project or a call names one.
+
+    JSON: {url, agent, token_file}
     """
-    named = click.get_current_context().ensure_object(dict).get("project")
+    named = given_options().get("project")
     lab, name = open_lab(all_projects=not stdio and named is None), own_agent(agent)
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.

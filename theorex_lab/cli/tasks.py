@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from theorex_lab.cli import command, open_lab
-from theorex_lab.console import emit, keeps_secrets
+from theorex_lab.cli import open_lab
+from theorex_lab.console import command, emit, keeps_secrets
 from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.console.number import LEASE_SECONDS
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 _STATES = ("submitted", "working", "completed", "failed")  # the module that defines them imports numpy
 _SHOWN_CHARACTERS = 100
-_WORKER = click.option(
-    "--worker", default=None, help="Who works on it; default $THEOREX_WORKER, else the agent's name."
-)
+_WORKER = click.option("--worker", help="Who works on it; default $THEOREX_WORKER, else the agent.")
 _ID = click.argument("task_id", metavar="ID")
 
 
@@ -56,16 +54,22 @@ def _line(task: Task) -> str:
 @click.argument("payload", nargs=-1, required=True)
 @keeps_secrets
 def a2a_send(sender: str | None, to: str, task_type: str, payload: tuple[str, ...]) -> None:
-    """PAYLOAD is JSON, or else a text; several words are one text. One that begins with a dash goes after `--`."""
+    """PAYLOAD is JSON, or else a text; several words are one text. One that begins with a dash goes after `--`.
+
+    JSON: {task_id}
+    """
     task_id = open_lab().tasks.send(own_agent(sender), to, task_type, _json_or_text(payload))
     emit({"task_id": task_id}, task_id)
 
 
 @command("a2a-tasks")
 @agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
-@click.option("--state", type=click.Choice(_STATES), default=None, help="Only those in this state.")
+@click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
 def a2a_tasks(agent: str | None, state: str | None) -> None:
-    """Oldest first. A task whose lease ran out is submitted again."""
+    """Oldest first. A task whose lease ran out is submitted again.
+
+    JSON: {tasks: [{id, from, to, type, payload, state, attempt, …}]}
+    """
     found = open_lab().tasks.tasks(own_agent(agent), state=state)
     emit({"tasks": [task.as_dict() for task in found]}, "\n".join(map(_line, found)) or "no tasks")
 
@@ -73,11 +77,12 @@ def a2a_tasks(agent: str | None, state: str | None) -> None:
 @command("a2a-claim")
 @agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
 @_WORKER
-@click.option(
-    "--lease", type=LEASE_SECONDS, default=None, metavar="SECONDS", help="Default: the setting taskLeaseSeconds."
-)
+@click.option("--lease", type=LEASE_SECONDS, metavar="SECONDS", help="Default taskLeaseSeconds.")
 def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> None:
-    """When the lease is over the task may be claimed again. Workers at one time need names of their own."""
+    """When the lease is over the task may be claimed again. Workers at one time need names of their own.
+
+    JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}; task is null where none waits
+    """
     task = open_lab().tasks.claim(own_agent(agent), worker=_working(worker), lease_seconds=lease)
     emit({"task": task.as_dict() if task else None}, _line(task) if task else "nothing waits")
 
@@ -88,7 +93,10 @@ def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> Non
 @click.argument("result", nargs=-1)
 @keeps_secrets
 def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> None:
-    """RESULT is JSON, or else a text. Accepted from the worker who claimed it, unless another has claimed it since."""
+    """RESULT is JSON, or else a text. Accepted from the worker who claimed it, unless another has claimed it since.
+
+    JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
+    """
     value = _json_or_text(result) if result else None
     task = open_lab().tasks.complete(task_id, value, worker=_working(worker))
     emit({"task": task.as_dict()}, _line(task))
@@ -100,6 +108,9 @@ def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> N
 @click.argument("reason", nargs=-1, required=True)
 @keeps_secrets
 def a2a_fail(task_id: str, reason: tuple[str, ...], worker: str | None) -> None:
-    """REASON says why; it becomes the task's result."""
+    """REASON says why; it becomes the task's result.
+
+    JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
+    """
     task = open_lab().tasks.fail(task_id, " ".join(reason), worker=_working(worker))
     emit({"task": task.as_dict()}, _line(task))

@@ -18,17 +18,13 @@ import click
 if TYPE_CHECKING:
     from theorex_lab.clock import Clock
 
-COMMON_OPTIONS = ("as_json", "home", "now")
+# What every command takes, before its name and after it; `given_options` has them by their names.
+COMMON_OPTIONS: tuple[click.Option, ...] = (
+    click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
+    click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
+    click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
+)
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def common_options() -> list[click.Option]:
-    """The options that every command takes, before its name and after it."""
-    return [
-        click.Option(["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."),
-        click.Option(["--home"], metavar="DIR", help="The home; default $THEOREX_HOME, else ~/.theorex."),
-        click.Option(["--now"], metavar="ISO", help="Take this time for the present, for reproducible runs."),
-    ]
 
 
 class Command(click.Command):
@@ -36,7 +32,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params += common_options()
+        self.params += COMMON_OPTIONS
 
     def invoke(self, ctx: click.Context) -> Any:
         """Merge the options given after the command's name over those given before it."""
@@ -46,15 +42,29 @@ class Command(click.Command):
 
 def merge_options(ctx: click.Context) -> None:
     """Lay the options given here over those given before."""
-    options = ctx.ensure_object(dict)
-    for name in COMMON_OPTIONS:
-        value = ctx.params.pop(name, None)
+    given = ctx.ensure_object(dict)
+    for option in COMMON_OPTIONS:
+        value = ctx.params.pop(str(option.name), None)
         if value is not None:
-            options[name] = value
+            given[option.name] = value
 
 
 class CommandGroup(click.Group):
     """Commands under a name of their own, such as `theorex home salvage`; takes the common options too."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; an unknown name is refused with the nearest."""
+        name, *rest = args
+        found = self.get_command(ctx, name)
+        if found is None and not ctx.resilient_parsing:
+            from theorex_lab.console.agents import nearest
+
+            near = nearest(name, self.list_commands(ctx))
+            all_listed = f"`{ctx.find_root().info_name} commands` lists all"
+            ctx.fail(f"No such command {name!r}. The nearest is {near!r}; {all_listed}.")
+        return name, found, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Merge the options given after the group's name over those given before it."""
@@ -64,20 +74,30 @@ class CommandGroup(click.Group):
 
 def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
     """The commands under one name."""
-    return CommandGroup(name, {str(each.name): each for each in commands}, help=about, params=[*common_options()])
+    return CommandGroup(name, {str(each.name): each for each in commands}, help=about, params=[*COMMON_OPTIONS])
 
 
-def command(name: str, about: str) -> Callable[[Callable[..., Any]], Command]:
-    """Declare the function below as the command `name`; `about` is the first line of its help, its docstring the rest."""
+def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:
+    """Declare the function below as the command `name`; `about` is the first line of its help, its docstring the rest.
+
+    For the commands of the command line's own table the line stands there. What begins with "JSON: " in the docstring
+    names the keys of the result.
+    """
 
     def declare(function: Callable[..., Any]) -> Command:
         details = cleandoc(function.__doc__ or "")
-        text = about + (f"\n\n{details}" if details else "")
+        text = "\n\n".join(filter(None, [about, details]))
         made = click.command(name=name, cls=Command, help=text, short_help=about)(function)
         assert isinstance(made, Command)
         return made
 
     return declare
+
+
+def given_options() -> dict[str, Any]:
+    """The common options as they were given, and what else the running command hands on."""
+    found: dict[str, Any] = click.get_current_context().ensure_object(dict)
+    return found
 
 
 def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,7 +108,7 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
         from theorex_lab.text.doors import door
 
         with door(keep_secrets=keep_secrets) as here:
-            click.get_current_context().ensure_object(dict)["door"] = here
+            given_options()["door"] = here
             return function(*args, **kwargs)
 
     return click.option("--keep-secrets", is_flag=True, help="Do not mask what looks like a secret.")(run)
@@ -97,15 +117,13 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
 def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that gives memory back `--project` and `--all-projects`; default is the working folder's project."""
 
-    @click.option(
-        "--project", callback=_named_project, metavar="P", help="A project's name or folder; default: this folder's."
-    )
+    @_project_option("A project's name or folder; default: this folder's.")
     @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
     @wraps(function)
     def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
         if all_projects and project is not None:
             raise click.UsageError("Give one of --project and --all-projects.")
-        click.get_current_context().ensure_object(dict)["project"] = "" if all_projects else project
+        given_options()["project"] = "" if all_projects else project
         return function(*args, **kwargs)
 
     return run
@@ -114,15 +132,17 @@ def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
 def tends_project(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that keeps the memory in order `--project`; default are all."""
 
-    @click.option(
-        "--project", callback=_named_project, metavar="P", help="Only this project, by name or folder; default: all."
-    )
+    @_project_option("Only this project, by name or folder; default: all.")
     @wraps(function)
     def run(*args: Any, project: str | None, **kwargs: Any) -> Any:
-        click.get_current_context().ensure_object(dict)["project"] = project or ""
+        given_options()["project"] = project or ""
         return function(*args, **kwargs)
 
     return run
+
+
+def _project_option(about: str) -> Callable[[F], F]:
+    return click.option("--project", callback=_named_project, metavar="P", help=about)
 
 
 def _named_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
@@ -133,20 +153,20 @@ def _named_project(context: click.Context, parameter: click.Parameter, value: st
 
 def named_home() -> str:
     """The home that the options name, as it was given."""
-    return click.get_current_context().ensure_object(dict).get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"
+    return given_options().get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"
 
 
 def named_clock() -> Clock:
     """The clock that the options name."""
     from theorex_lab.clock import FixedClock, SystemClock
 
-    now = click.get_current_context().ensure_object(dict).get("now")
+    now = given_options().get("now")
     return FixedClock.at(now) if now else SystemClock()
 
 
 def open_lab() -> Any:
     """The lab of the home that the options name; whoever runs the command says how it is opened."""
-    return click.get_current_context().ensure_object(dict)["open_lab"]()
+    return given_options()["open_lab"]()
 
 
 def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
@@ -154,13 +174,13 @@ def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
 
     `styled`: the text holds styles of ours, and its caller has made the rest printable.
     """
-    options = click.get_current_context().ensure_object(dict)
-    masked = options.get("door")
+    given = given_options()
+    masked = given.get("door")
     if masked is not None and (told := masked.told()):
         result = {**result, **told}
         text += f"\n({masked.masked} masked as secrets)" if masked.masked else "\n(secrets were kept)"
     shown = text if styled else printable(text)
-    click.echo(json.dumps(result, ensure_ascii=False) if options.get("as_json") else shown)
+    click.echo(json.dumps(result, ensure_ascii=False) if given.get("as_json") else shown)
 
 
 def printable(text: str) -> str:
@@ -173,9 +193,9 @@ def one_row(text: str) -> str:
     return text.replace("\n", " ").replace("\t", " ")
 
 
-def fail(message: str, *, as_json: bool, code: int = 1, **more: Any) -> NoReturn:
-    """Say what went wrong (as JSON on standard output too, where asked) and end with `code`."""
-    if as_json:
+def fail(message: str, *, as_json: bool | None = None, code: int = 1, **more: Any) -> NoReturn:
+    """Say what went wrong and end with `code`; as JSON on standard output too, where asked (None: as the options say)."""
+    if given_options().get("as_json") if as_json is None else as_json:
         click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
     click.echo(printable(f"theorex: {message}"), err=True)
     sys.exit(code)

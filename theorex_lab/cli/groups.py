@@ -1,0 +1,113 @@
+"""Groups of commands that import a command's module when it is called: agents start the command often."""
+
+from __future__ import annotations
+
+from copy import copy
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from theorex_lab import console
+from theorex_lab.cli.table import COMMANDS, EVERYDAY, GROUPS, members
+
+if TYPE_CHECKING:
+    from theorex_lab.design import Design
+
+
+def load(flat: str) -> click.Command:
+    """Import the command of that flat name; its help begins with the table's line."""
+    entry = COMMANDS[flat]
+    module, _, attribute = entry.module.partition(":")
+    place = f"theorex_lab.{module}" if "." in module else f"theorex_lab.cli.{module}"
+    made: click.Command = copy(getattr(import_module(place), attribute or flat.replace("-", "_")))
+    made.name, made.short_help, made.help = flat, entry.about, f"{entry.about}\n\n{made.help}"
+    return made
+
+
+class Group(console.CommandGroup):
+    """A group of the table, such as `theorex memory`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, help=GROUPS[name], params=[*console.COMMON_OPTIONS])
+        self._members = members(name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Their names in the group, in the order of the table."""
+        return [*self._members]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command's module and return the command."""
+        return load(self._members[cmd_name]) if cmd_name in self._members else None
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The group's help; of the command that has the group's own name, that command's with the others below."""
+        if self.name not in COMMANDS:
+            super().format_help(ctx, formatter)
+            return
+        load(self.name).format_help(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands from the table, without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[flat].about) for name, flat in self._members.items()])
+
+
+class Root(console.CommandGroup):
+    """The `theorex` command: its groups, every command under its flat name, and the designs that bring commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The groups, the flat names, the designs."""
+        return [*dict.fromkeys([*GROUPS, *COMMANDS, *designs()])]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of this flat name, else the group."""
+        if cmd_name in COMMANDS:
+            return load(cmd_name)
+        return Group(cmd_name) if cmd_name in GROUPS else design_group(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Of a name that is both, the group is meant where one of its commands follows, else the command."""
+        name, *rest = args
+        if name in GROUPS and name in COMMANDS and _first_word(rest) in (*members(name), *ctx.help_option_names):
+            return name, Group(name), rest
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the groups and what is used every day."""
+        with formatter.section("Groups (theorex GROUP --help lists its commands)"):
+            formatter.write_dl([*GROUPS.items(), *((name, f"Commands of the design {name}.") for name in designs())])
+        with formatter.section("Every day (each command works without its group's name too)"):
+            formatter.write_dl([(name, COMMANDS[name].about) for name in EVERYDAY])
+
+
+def _first_word(arguments: list[str]) -> str:
+    """The first word that is neither a common option nor the value of one; '' where there is none."""
+    is_flag = {name: each.is_flag for each in console.COMMON_OPTIONS for name in each.opts}
+    words = iter(arguments)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name not in is_flag:
+            return word
+        if not is_flag[name] and not equals:
+            next(words, None)  # its value
+    return ""
+
+
+def designs() -> dict[str, Design]:
+    """The designs that bring commands, by name."""
+    from theorex_lab.designs import installed
+
+    return {each.name: each for each in installed() if each.commands and each.name not in {*COMMANDS, *GROUPS}}
+
+
+def design_group(name: str) -> console.CommandGroup | None:
+    """The commands of a design as a group; None where no design of that name brings any."""
+    design = designs().get(name)
+    if design is None or design.commands is None:
+        return None
+    made = design.commands()
+    return console.group(name, made.help or f"Commands of the design {name}.", *made.commands.values())
