@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.cli import command
-from theorex_lab.console import emit, one_row
+from theorex_lab.console import command, emit, one_row
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,16 +33,16 @@ _LEADING = ("mean", "evidence_recall", "answer_words")
     required=True,
     help="A design, a baseline, or your class as module:Name; again for more.",
 )
-@click.option("--budgets", default="150,500,2000,8000", show_default=True, help="Tokens, with commas.")
-@click.option("--every-days", type=float, default=1.0, show_default=True, help="Days between nights.")
+@click.option("--budgets", default="150,500,2000,8000", help="Tokens, with commas.")
+@click.option("--every-days", type=float, default=1.0, help="Days between nights.")
 @click.option(
     "--baseline", metavar="NAME", default=None, help="The design that the others are paired with; default the last."
 )
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=None, help="Seconds that one answer may take."
 )
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the intervals.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the intervals.")
 @click.option(
     "--out",
     metavar="FILE",
@@ -56,6 +55,8 @@ def compare(
 ) -> None:  # fmt: skip
     """Each design lives through each log in a home of its own and is asked at every session's start (inject) and at every
     question or first prompt (retrieve). Your own home is not touched.
+
+    JSON: {logs, designs, paired, trials}
     """
     from concurrent.futures import ProcessPoolExecutor
     from contextlib import nullcontext
