@@ -318,21 +318,45 @@ class Item(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A question at a time (µs UTC): the ids of the events that answer it, and words that must be readable."""
+    """A question at a time (µs UTC): the ids of the events that answer it, and words that must be readable.
+
+    stale: ids of events that must not come back, since later ones correct them or they answer something else.
+    """
 
     at: int
     query: str
     answers: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
+    stale: frozenset[str] = frozenset()
+
+
+class SessionLine(NamedTuple):
+    """What a coding session says at a time (µs UTC), in full: a prompt, the last message of a turn, or a tool call.
+
+    inputs: the texts in a tool's input.  reads, edits: paths from the project's root.
+    """
+
+    at: int
+    session: str
+    prompt: str = ""
+    message: str = ""
+    inputs: str = ""
+    reads: tuple[str, ...] = ()
+    edits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Log:
-    """Recorded events in journal order, and what is asked of whoever lived them."""
+    """Recorded events in journal order, and what is asked of whoever lived them.
+
+    name: of its data set, `set/part` for a part of one.  lines: of coding sessions, what a score of contexts is read
+    from; events hold previews.
+    """
 
     name: str
     events: Sequence[Event]
     probes: Sequence[Probe] = ()
+    lines: Sequence[SessionLine] = ()
 
 
 class MemoryDesign(Protocol):

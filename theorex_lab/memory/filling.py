@@ -20,7 +20,7 @@ HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lin
 SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one agent and kind of source.
 HEARSAY_PART, HEARSAY_LINES = 4, 5
-_BYTES_PER_TOKEN = 4
+BYTES_PER_TOKEN = 4
 _LIST_BYTES = len("- \n")
 
 
@@ -30,7 +30,7 @@ def count_tokens(text: str) -> int:
     >>> count_tokens("four letters")
     3
     """
-    return -(-len(text.encode()) // _BYTES_PER_TOKEN)
+    return -(-len(text.encode()) // BYTES_PER_TOKEN)
 
 
 def price_of(text_bytes: Size) -> Size:
@@ -39,7 +39,7 @@ def price_of(text_bytes: Size) -> Size:
     >>> price_of(len("four letters"))
     4
     """
-    return -(-(text_bytes + _LIST_BYTES) // _BYTES_PER_TOKEN)
+    return -(-(text_bytes + _LIST_BYTES) // BYTES_PER_TOKEN)
 
 
 def age_in_words(days: float) -> str:

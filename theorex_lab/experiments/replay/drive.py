@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -13,7 +13,7 @@ from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import choose
-from theorex_lab.memory.filling import count_tokens
+from theorex_lab.memory.filling import BYTES_PER_TOKEN
 from theorex_lab.search.embed import Embedder
 
 _MOST_HITS = 100
@@ -35,12 +35,13 @@ class Driven:
         embedder: Embedder | None = None,
     ) -> None:
         """Opens the home at `folder`, an empty folder. Raises as `Lab` does."""
-        self._clock = FixedClock(0)
+        self._clock, self._shown = FixedClock(0), set[str]()
         self.lab = Lab(folder, clock=self._clock, settings=settings, embedder=embedder, designs=designs)
 
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order. Raises InvalidInput for an event that cannot be stored."""
         self.lab.journal.append(events, allow_future=True)
+        self._shown.update(event.id for event in events)
 
     def consolidate(self, now: int) -> None:
         """Run the steps of the designs for all agents; `now` in µs UTC."""
@@ -53,14 +54,25 @@ class Driven:
         """The lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
         chosen = choose(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens)
-        return [Item(line.text, line.items) for line in chosen.lines]
+        return [*_within((Item(line.text, self._observed(line.items)) for line in chosen.lines), tokens)]
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
         """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
         self._clock.microseconds = now
         hits = self.lab.search(query, limit=_MOST_HITS)
-        found = (Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))
+        found = (Item(hit.text, self._observed([event])) for hit, event in zip(hits, hits.events, strict=True))
         return [*_within(found, tokens)]
+
+    def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The events that it was shown which these events rest on; ids of anything else rest on none."""
+        found: dict[str, None] = {}
+        asked, seen = set(ids), set[str]()
+        while asked:
+            events = list(self.lab.journal.read(ids=sorted(asked)))
+            seen |= asked
+            found.update(dict.fromkeys(event.id for event in events if event.id in self._shown))
+            asked = {parent for event in events if event.id not in self._shown for parent in event.lineage} - seen
+        return tuple(found)
 
     def __enter__(self) -> Self:
         return self
@@ -108,8 +120,10 @@ def _observe(memory: MemoryDesign, events: Sequence[Event], taken: int, upto: in
 
 
 def _within(items: Iterator[Item], tokens: int) -> Iterator[Item]:
+    """Items, a line each, as far as the tokens reach."""
+    left = BYTES_PER_TOKEN * tokens + 1  # no line break after the last
     for item in items:
-        tokens -= count_tokens(item.text)
-        if tokens < 0:
+        left -= len(item.text.encode()) + 1
+        if left < 0:
             return
         yield item

@@ -1,4 +1,4 @@
-"""The file of a sweep that is done in part."""
+"""The file of work that is done in part: a sweep, a comparison."""
 
 from __future__ import annotations
 
@@ -11,45 +11,70 @@ from typing import Any
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.files import write_atomically
 
-Metrics = dict[str, float]
+Row = dict[str, Any]
 
 FILE_VERSION = 1
 
 
 class ResumeFile:
-    """JSON lines: a header with the fingerprint, then a setting's key and metrics each. A torn last line is dropped."""
+    """JSON lines: a header with what it holds and a fingerprint, then rows of a key and metrics. A torn last line is dropped."""
 
-    def __init__(self, path: Path, fingerprint: str) -> None:
-        self.path, self.header = path, {"sweep": FILE_VERSION, "fingerprint": fingerprint}
+    def __init__(self, path: Path, fingerprint: str, what: str = "sweep", **more: Any) -> None:
+        self.path, self.what = path, what
+        self.header = {what: FILE_VERSION, "fingerprint": fingerprint, **more}
 
-    def read(self) -> dict[str, Metrics]:
+    def read(self) -> dict[str, Row]:
         """What was done before; makes the file where there is none, and cuts off a torn last line."""
         try:
             data = self.path.read_bytes() if self.path.exists() else b""
             if not data:
-                write_atomically(self.path, json.dumps(self.header).encode() + b"\n")
+                self.write({})
                 return {}
-            lines = data.split(b"\n")
-            header, *rows = [self._parsed(line, number) for number, line in enumerate(lines[:-1], start=1)] or [{}]
-            self._check(header)
-            if lines[-1]:
-                os.truncate(self.path, len(data) - len(lines[-1]))
+            header, rows, torn = self._parse(data)
+            if header.get("fingerprint") != self.header["fingerprint"]:
+                raise InvalidInput(
+                    f"{self.path} was made from other recordings or with another measure; {self._remedy()}"
+                )
+            if torn:
+                os.truncate(self.path, len(data) - torn)
         except OSError as error:
             raise self._storage(error) from error
-        return {row["key"]: row["metrics"] for row in rows}
+        return rows
 
-    def add(self, rows: Mapping[str, Metrics]) -> None:
+    def load(self) -> tuple[Row, dict[str, Row]]:
+        """The header and the rows, whatever they were made from; changes nothing."""
+        try:
+            header, rows, _ = self._parse(self.path.read_bytes())
+        except OSError as error:
+            raise self._storage(error) from error
+        return header, rows
+
+    def write(self, rows: Mapping[str, Row]) -> None:
+        """Put the header and these rows in the place of what the file held."""
+        try:
+            write_atomically(self.path, json.dumps(self.header).encode() + b"\n" + _lines(rows))
+        except OSError as error:
+            raise self._storage(error) from error
+
+    def add(self, rows: Mapping[str, Row]) -> None:
         """Append rows, each a line; on disk when this returns."""
-        lines = "".join(json.dumps({"key": key, "metrics": metrics}) + "\n" for key, metrics in rows.items())
         try:
             with self.path.open("ab") as file:
-                file.write(lines.encode())
+                file.write(_lines(rows))
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
             raise self._storage(error) from error
 
-    def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
+    def _parse(self, data: bytes) -> tuple[Row, dict[str, Row], int]:
+        """Header, rows, and the bytes of a torn last line."""
+        lines = data.split(b"\n")
+        header, *rows = [self._parsed(line, number) for number, line in enumerate(lines[:-1], start=1)] or [{}]
+        if header.get(self.what) != FILE_VERSION:
+            raise InvalidInput(f"{self.path} does not begin as the file of a {self.what}; {self._remedy()}")
+        return header, {row["key"]: row["metrics"] for row in rows}, len(lines[-1])
+
+    def _parsed(self, line: bytes, number: int) -> Row:
         try:
             row = json.loads(line)
         except ValueError as error:
@@ -58,19 +83,15 @@ class ResumeFile:
             number == 1 or ({"key", "metrics"} <= row.keys() and isinstance(row["metrics"], dict))
         )
         if not fits:
-            raise InvalidInput(f"{self.path}: line {number} is no row of a sweep; {self._remedy()}")
+            raise InvalidInput(f"{self.path}: line {number} is no row of a {self.what}; {self._remedy()}")
         return dict(row)
 
-    def _check(self, header: dict[str, Any]) -> None:
-        if header.get("sweep") != FILE_VERSION:
-            raise InvalidInput(f"{self.path} does not begin as the file of a sweep; {self._remedy()}")
-        if header.get("fingerprint") != self.header["fingerprint"]:
-            raise InvalidInput(f"{self.path} was made from another recording or with another metric; {self._remedy()}")
-
     def _remedy(self) -> str:
-        return "give another file to resume, or remove this one to start anew"
+        return "give another file, or remove this one to begin again"
 
     def _storage(self, error: OSError) -> StorageError:
-        return StorageError(
-            f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file to resume"
-        )
+        return StorageError(f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file")
+
+
+def _lines(rows: Mapping[str, Row]) -> bytes:
+    return "".join(json.dumps({"key": key, "metrics": metrics}) + "\n" for key, metrics in rows.items()).encode()

@@ -28,7 +28,7 @@ from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
-from theorex_lab.experiments.replay.resume import Metrics, ResumeFile
+from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.tier_counts import tier_counts
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Changes = Mapping[str, Any]
+Metrics = dict[str, float]
 Metric = Callable[[EventLog, Sequence[Settings]], Sequence[Mapping[str, float]]]
 
 MAX_TASKS = 32

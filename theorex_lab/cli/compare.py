@@ -1,0 +1,111 @@
+"""The command `compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from theorex_lab.console import command, emit, one_row
+from theorex_lab.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from theorex_lab.experiments.scores.compare import Comparison
+
+MODES = ("inject", "retrieve")
+_LEADING = ("mean", "evidence_recall", "answer_words")
+
+
+@command("compare")
+@click.option(
+    "--log",
+    "logs",
+    metavar="NAME|PATH",
+    multiple=True,
+    required=True,
+    help="A data set's name, or transcripts; again for more.",
+)
+@click.option(
+    "--design",
+    "designs",
+    metavar="NAME",
+    multiple=True,
+    required=True,
+    help="A design, a baseline, or your class as module:Name; again for more.",
+)
+@click.option("--budgets", default="150,500,2000,8000", help="Tokens, with commas.")
+@click.option("--every-days", type=float, default=1.0, help="Days between nights.")
+@click.option(
+    "--baseline", metavar="NAME", default=None, help="The design that the others are paired with; default the last."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=None, help="Seconds that one answer may take."
+)
+@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the intervals.")
+@click.option(
+    "--out",
+    metavar="FILE",
+    default=None,
+    help="Keeps what is done, trial by trial; an interrupted comparison goes on from it.",
+)
+def compare(
+    logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every_days: float, baseline: str | None,
+    timeout: float | None, workers: int, seed: int, out: str | None,
+) -> None:  # fmt: skip
+    """Each design lives through each log in a home of its own and is asked at every session's start (inject) and at every
+    question or first prompt (retrieve). Your own home is not touched.
+
+    JSON: {logs, designs, paired, trials}
+    """
+    from concurrent.futures import ProcessPoolExecutor
+    from contextlib import nullcontext
+
+    from theorex_lab.experiments.data.logs import load_logs
+    from theorex_lab.experiments.scores.compare import compare as run
+
+    against = baseline or designs[-1]
+    if against not in designs:
+        raise InvalidInput(f"got the baseline {against!r}; allowed is one of the designs: {', '.join(designs)}")
+    found = [log for name in logs for log in load_logs(name)]
+    with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
+        compared = run(
+            found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=executor, resume=out
+        )  # fmt: skip
+    emit(compared.to_dict(against), "\n".join([_table(compared, against), *_problems(compared)]))
+
+
+def _numbers(given: str) -> list[int]:
+    try:
+        return [int(part) for part in given.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"got the budgets {given!r}; allowed are whole numbers with commas, as 500,2000") from error
+
+
+def _table(compared: Comparison, against: str) -> str:
+    """A row for each budget, mode and design, best first: the leading score, what it costs, and the verdict."""
+    lines = []
+    for mode in MODES:
+        for budget in compared.plan.budgets:
+            scored = [score for score in _LEADING if any(cell[1:] == (mode, budget, score) for cell in compared.cells)]
+            if scored:
+                lines += ["", f"{mode}, {budget} tokens", *_rows(compared, mode, budget, scored[0], against)]
+    return "\n".join(lines[1:]) or "nothing was scored: the logs hold neither probes nor more than five sessions"
+
+
+def _rows(compared: Comparison, mode: str, budget: int, score: str, against: str) -> list[str]:
+    found = {name: compared.value(name, mode, budget, score) for name in compared.designs}
+    rows = [f"  {'':<18} {score.replace('_', ' '):>15}   95 % interval   tokens   beside {against}"]
+    for name, (value, low, high, _) in sorted(found.items(), key=lambda item: -item[1].value):
+        tokens = compared.value(name, mode, budget, "tokens").value
+        verdict = "" if name == against else compared.difference(name, against, mode, budget, score).verdict
+        rows.append(f"  {one_row(name):<18} {value:15.3f}   {low:.3f} – {high:.3f} {tokens:8.0f}   {verdict}")
+    return rows
+
+
+def _problems(compared: Comparison) -> list[str]:
+    return [
+        f"{trial.design} on {trial.log}: {problem} ({times} times; counts as nothing given)"
+        for trial in compared.trials
+        for problem, times in trial.problems.items()
+    ]

@@ -1,0 +1,58 @@
+"""Pictures of a comparison of memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.axes import Axes
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.draw.axes import colour_of, draw_interval, finish, legend_beside, new_axes, say, shape_of
+
+if TYPE_CHECKING:
+    from theorex_lab.experiments.scores.compare import Comparison
+
+WORDS = {
+    "mean": "mean of file, edit and term recall",
+    "file": "share of the files needed next",
+    "evidence_recall": "share of the evidence given",
+    "answer_words": "share of the answer's words given",
+}
+_FIRST = ("mean", "evidence_recall", "answer_words")
+
+
+def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "inject", ax: Axes | None = None) -> Axes:
+    """Draw a score against the tokens given for it, a line for each design, with 95 % intervals; returns the Axes.
+
+    score: '' is the first of mean, evidence_recall, answer_words that was scored.  mode: inject or retrieve. Raises
+    InvalidInput for another mode, or a score that no design has.
+    """
+    ax = new_axes(ax, width=9.0)
+    scored = {found for _, at, _, found in compared.cells if at == mode}
+    score = score or next((name for name in _FIRST if name in scored), "")
+    if score not in scored:
+        if score or mode not in ("inject", "retrieve"):
+            raise InvalidInput(
+                f"got the score {score!r} in mode {mode!r}; allowed are {', '.join(sorted(scored)) or 'inject, retrieve'}"
+            )
+        return say(ax, "nothing was scored: the logs hold neither probes nor more than five sessions")
+    for number, design in enumerate(compared.designs):
+        points = [
+            (compared.value(design, mode, budget, "tokens").value, compared.value(design, mode, budget, score))
+            for budget in compared.plan.budgets
+        ]
+        tokens, found = zip(*points, strict=True)
+        value, low, high = ([getattr(point, name) for point in found] for name in ("value", "low", "high"))
+        look: dict[str, Any] = {
+            "color": colour_of(number),
+            "marker": shape_of(number),
+            "markersize": 5,
+            "linewidth": 1.2,
+        }
+        draw_interval(ax, tokens, value, low, high, label=design, **look)
+    legend_beside(ax)
+    unasked = "a session's start" if mode == "inject" else "the question"
+    return finish(
+        ax, xlabel=f"tokens given at {unasked} (mean)", ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1),
+        xscale="symlog", title=f"{', '.join(compared.logs[:3])}: what a context was worth",
+    )  # fmt: skip

@@ -1,0 +1,25 @@
+"""A progress bar where somebody watches, and none elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+class _Silent:
+    """No progress bar."""
+
+    def update(self, n: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def bar(total: int, done: int, progress: bool | None, unit: str, what: str) -> Any:
+    """A bar of tqdm's that begins at `done`; `progress` None shows it in a terminal or notebook alone."""
+    if progress is None:
+        progress = "ipykernel" in sys.modules or sys.stderr.isatty()
+    if not progress:
+        return _Silent()
+    from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+    return tqdm(total=total, initial=done, unit=unit, desc=what)

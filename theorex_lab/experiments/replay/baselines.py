@@ -1,0 +1,310 @@
+"""What remembering is compared with: memories so plain that a design must be worth more than they are.
+
+Each is a `theorex_lab.design.MemoryDesign`; `make(name)` gives a fresh one. Lists of files hold one path a line.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Item, Probe
+from theorex_lab.errors import InvalidInput
+from theorex_lab.text.line import one_line
+from theorex_lab.experiments.scores.session_scores import Scene, ends_of, sentences, shortest_end, words
+from theorex_lab.journal.event import Event
+
+PROMPT_CHARACTERS = 600
+HALF_LIFE_DAYS = 2.0
+POWER, POWER_OFFSET_DAYS = 0.75, 0.1  # weight x (age + .1)^-.75
+_EDIT_WEIGHT = 2.0  # reads that an edit counts for
+_SMALLEST_REST_BYTES, _BYTES_PER_TOKEN = 40, 4
+_MOST_LINES = 3_000  # that the oracle chooses from
+_SPOKEN = ("prompt", "turn_ended")
+
+
+def text_of(event: Event) -> str:
+    """What a capture says in words, '' where it says nothing."""
+    body = event.body
+    members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(event.kind, ("text", "decision"))
+    found = next((body[name] for name in members if body.get(name)), "")
+    return found if isinstance(found, str) else ""
+
+
+def fill(items: Iterable[Item], tokens: int) -> list[Item]:
+    """Items, a line each, as far as a budget reaches; one that is too long is passed over while there is room."""
+    taken, left = [], _BYTES_PER_TOKEN * tokens
+    for item in items:
+        size = len(item.text.encode()) + 1
+        if size <= left:
+            taken.append(item)
+            left -= size
+        elif left < _SMALLEST_REST_BYTES:
+            break
+    return taken
+
+
+class Baseline:
+    """Remembers every event as it is; a subclass says in which order its items are given."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Keep them."""
+        self.events += events
+
+    def consolidate(self, now: int) -> None:
+        """Nothing happens at night."""
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """What is worth giving at `now` (µs UTC), best first; `query` is '' at a session's start."""
+        return ()
+
+    def inject(self, now: int, tokens: int) -> Sequence[Item]:
+        """The first items within the budget."""
+        return fill(self.items(now, "", tokens), tokens)
+
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+        """The first items for the query within the budget."""
+        return fill(self.items(now, query, tokens), tokens)
+
+    def said(self, *kinds: str, characters: int = PROMPT_CHARACTERS) -> Iterator[Item]:
+        """Texts of these kinds of events (of all without any), newest first, each once."""
+        seen = set()
+        for event in reversed(self.events):
+            text = one_line(text_of(event), characters) if not kinds or event.kind in kinds else ""
+            if text and text not in seen:
+                seen.add(text)
+                yield Item(text, (event.id,))
+
+
+class Nothing(Baseline):
+    """Gives nothing."""
+
+
+class Everything(Baseline):
+    """Gives all that was ever said, oldest first, whatever the budget: what a context costs that is never chosen."""
+
+    unbounded = True
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        return [Item(text, (event.id,)) for event in self.events if (text := text_of(event))]
+
+    def inject(self, now: int, tokens: int) -> Sequence[Item]:
+        return list(self.items(now, "", tokens))
+
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+        return list(self.items(now, query, tokens))
+
+
+class LastPrompts(Baseline):
+    """Gives what was asked last."""
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        return self.said("prompt")
+
+
+class Files(Baseline):
+    """Gives known files, best first by `rank`; short: as the shortest end that stands for each alone."""
+
+    short = False
+
+    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
+        """The worth of each path, of which (age in days, weight, event id) are given, oldest first."""
+        return {path: -times[-1][0] for path, times in touched.items()}
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        touched: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
+        for event in self.events:
+            for path, weight in paths_of(event):
+                touched[path].append(((now - event.at) / MICROSECONDS_PER_DAY, weight, event.id))
+        ends = ends_of(list(touched)) if self.short else {}
+        worth = self.rank(touched)
+        for path in sorted(worth, key=lambda path: -worth[path]):
+            ids = dict.fromkeys(event for _, _, event in touched[path])
+            yield Item(shortest_end(path, ends) if self.short else path, tuple(ids))
+
+
+class ShortFiles(Files):
+    """The files touched last, as short as they can be named."""
+
+    short = True
+
+
+class FrequentFiles(Files):
+    """The files touched most often."""
+
+    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
+        return {path: float(len(times)) for path, times in touched.items()}
+
+
+class HalfLifeFiles(Files):
+    """Files by touches that lose half of their weight in two days."""
+
+    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
+        return {path: sum(w * 0.5 ** (age / HALF_LIFE_DAYS) for age, w, _ in times) for path, times in touched.items()}
+
+
+class PowerFiles(ShortFiles):
+    """Files by touches whose weight falls with a power of their age."""
+
+    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
+        return {
+            path: sum(weight * (age + POWER_OFFSET_DAYS) ** -POWER for age, weight, _ in times)
+            for path, times in touched.items()
+        }
+
+
+def paths_of(event: Event) -> list[tuple[str, float]]:
+    """The files that a tool call touched, each with its weight."""
+    paths = event.body.get("paths") if event.kind == "tool_used" else None
+    if not isinstance(paths, dict):
+        return []
+    return [*((path, 1.0) for path in paths["read"]), *((path, _EDIT_WEIGHT) for path in paths["edited"])]
+
+
+class LastSession(Baseline):
+    """Gives the files and prompts of the session that spoke last."""
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        if not self.events:
+            return []
+        last = max(self.events, key=lambda event: event.at).session
+        own = [event for event in reversed(self.events) if event.session == last]
+        files: dict[str, Item] = {}
+        for event in own:
+            for path, _ in sorted(paths_of(event), key=lambda touch: -touch[1]):
+                files.setdefault(path, Item(path, (event.id,)))
+        prompts = [
+            Item(one_line(text_of(event), PROMPT_CHARACTERS), (event.id,)) for event in own if event.kind == "prompt"
+        ]
+        return [*files.values(), *prompts]
+
+
+class Bm25(Baseline):
+    """Gives the texts that share most with the query, by rank_bm25."""
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        texts = list(self.said())
+        asked = words(query)
+        if not texts or not asked:
+            return []
+        from rank_bm25 import BM25Okapi
+
+        worth = BM25Okapi([sorted(words(item.text)) or [""] for item in texts]).get_scores(sorted(asked))
+        return [texts[row] for row in np.argsort(-worth, kind="stable") if worth[row] > 0]
+
+
+class Vectors(Baseline):
+    """Gives the texts whose vectors are nearest to the query's, by the embedder that a home would take."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from theorex_lab.search.embed import choose_embedder
+
+        self._embedder, _ = choose_embedder()
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        texts = list(self.said())
+        if not texts or not query.strip():
+            return []
+        if new := [item.text for item in texts if item.text not in self._vectors]:
+            self._vectors.update(zip(new, self._embedder.embed(new), strict=True))
+        near = np.stack([self._vectors[item.text] for item in texts]) @ self._embedder.embed([query])[0]
+        return [texts[row] for row in np.argsort(-near, kind="stable")]
+
+
+class Shuffled(Baseline):
+    """Gives the newest files and texts of another log: how much of a score any memory of some work would get."""
+
+    def __init__(self, other: Sequence[Event] = ()) -> None:
+        super().__init__()
+        self._other, self._taken = other, 0
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Remember as many events of the other log in their place."""
+        self.events += self._other[self._taken : self._taken + len(events)]
+        self._taken += len(events)
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        files, texts = ShortFiles(), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
+        files.events = self.events
+        return [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
+
+
+class OracleLines(Baseline):
+    """Knows what will be needed, and gives the lines that were said which hold most of it: what no memory can pass by much."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._target: Scene | Probe | None = None
+
+    def reveal(self, target: Scene | Probe) -> None:
+        """Tell it what it will be scored on next."""
+        self._target = target
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        if isinstance(self._target, Scene):
+            said = (Item(text_of(event), (event.id,)) for event in reversed(self.events) if event.kind in _SPOKEN)
+            return _best_lines(self._target, said, asked=bool(query))
+        wanted = self._target.answers if self._target else frozenset()
+        return (Item(text_of(event), (event.id,)) for event in self.events if event.id in wanted)
+
+
+def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[Item]:
+    """Paths and sentences, always the one next that holds most of what is still wanted for its length."""
+    terms = scene.terms_wanted(asked=asked)
+    total = sum(terms.values()) or 1.0
+    wanted = {word: weight / total for word, weight in terms.items()}
+    for path in scene.files:
+        wanted[path] = 1 / len(scene.files) + (1 / len(scene.edits) if path in scene.edits else 0.0)
+    lines = {path: (Item(path), frozenset([path])) for path in scene.files}
+    for item in said:
+        for sentence in sentences(item.text):
+            held = frozenset(word for word in words(sentence) if word in terms)
+            if len(held) > 1:
+                lines.setdefault(sentence, (Item(sentence, item.events), held))
+
+    def loss(line: tuple[Item, frozenset[str]]) -> float:
+        return -sum(wanted.get(thing, 0.0) for thing in line[1]) / (len(line[0].text.encode()) + 1)
+
+    pool = heapq.nsmallest(_MOST_LINES, ((loss(line), number, line) for number, line in enumerate(lines.values())))
+    while pool:
+        worth, number, line = heapq.heappop(pool)
+        if (now := loss(line)) > worth:  # what it holds was given meanwhile
+            if now:
+                heapq.heappush(pool, (now, number, line))
+            continue
+        yield line[0]
+        for thing in line[1]:
+            wanted.pop(thing, None)
+
+
+BASELINES: dict[str, Callable[[], Baseline]] = {
+    "nothing": Nothing,
+    "everything": Everything,
+    "last_session": LastSession,
+    "last_prompts": LastPrompts,
+    "recent_files": Files,
+    "short_files": ShortFiles,
+    "frequent_files": FrequentFiles,
+    "half_life_files": HalfLifeFiles,
+    "power_files": PowerFiles,
+    "bm25": Bm25,
+    "vectors": Vectors,
+    "shuffled": Shuffled,
+    "oracle_lines": OracleLines,
+}
+
+
+def make(name: str, other: Sequence[Event] = ()) -> Baseline:
+    """A fresh baseline; `other`: the events of another log, for `shuffled`. Raises InvalidInput for an unknown name."""
+    if name not in BASELINES:
+        raise InvalidInput(f"got the baseline {name!r}; allowed are {', '.join(BASELINES)}")
+    return Shuffled(other) if name == "shuffled" else BASELINES[name]()

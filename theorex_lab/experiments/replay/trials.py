@@ -1,0 +1,198 @@
+"""One memory lives through one log and is asked at every session's start and every probe: a trial."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Item, Log, MemoryDesign, Probe
+from theorex_lab.experiments.replay.timed import Failed, Timed, checked
+from theorex_lab.experiments.scores.probe_scores import score_probe, text_of
+from theorex_lab.experiments.scores.session_scores import Scene, scenes
+
+INJECT, RETRIEVE = "inject", "retrieve"
+NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
+MOST_SURVIVORS = 100  # probes that are asked again
+_MOST_PROBLEMS = 20
+Scores = dict[str, float]
+
+
+class Given(NamedTuple):
+    """What a memory gave at one time, scored. unit: the session or probe.  mode: inject or retrieve."""
+
+    unit: str
+    mode: str
+    budget: int
+    scores: Scores
+
+
+@dataclass
+class Trial:
+    """How a memory did on a log.
+
+    given: a `Given` for each unit, mode and budget.  problems: what was wrong with answers that count as nothing, each
+    with how often.  cpu_seconds: by method.  sizes: (µs UTC, bytes) after some of the nights, where the memory tells its
+    size.  survivors: by nights without events, the share of probes that were still answered.
+    """
+
+    log: str
+    design: str
+    given: list[Given] = field(default_factory=list)
+    problems: dict[str, int] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    survivors: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trial as JSON values; what was not asked for is null."""
+        given = [
+            (unit, mode, budget, {name: None if math.isnan(value) else value for name, value in scores.items()})
+            for unit, mode, budget, scores in self.given
+        ]
+        return {**asdict(replace(self, given=[])), "given": given}
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> Trial:
+        """The trial that `to_dict` gave. Raises TypeError or KeyError for anything else."""
+        given = [
+            Given(unit, mode, budget, {name: math.nan if value is None else value for name, value in scores.items()})
+            for unit, mode, budget, scores in stored["given"]
+        ]
+        return cls(**{**stored, "given": given})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How memories are tried: budgets in tokens, days between nights, seconds that a call may take (None: any), a seed."""
+
+    budgets: tuple[int, ...] = (150, 500, 2_000, 8_000)
+    every_days: float = 1.0
+    timeout: float | None = None
+    seed: int = 0
+
+
+def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -> Trial:
+    """Let a memory live through a log; what it does wrong is named in the trial and counts as nothing given."""
+    trial = Trial(log.name, name)
+    try:
+        memory = Timed(make, plan.timeout)
+    except Failed as error:
+        trial.problems[f"opening: {error}"] = 1
+        return _unanswered(trial, log, plan)
+    return _Course(log, memory, plan, trial).run()
+
+
+def _unanswered(trial: Trial, log: Log, plan: Plan) -> Trial:
+    targets: list[Scene | Probe] = [*scenes(log), *log.probes]
+    for target in targets:
+        for budget in plan.budgets:
+            for mode in (INJECT, RETRIEVE):
+                trial.given.append(Given(_unit(target), mode, budget, _score(target, [], budget, mode)))
+    return trial
+
+
+def _unit(target: Scene | Probe) -> str:
+    return target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
+
+
+def _score(target: Scene | Probe, items: Sequence[Item], budget: int, mode: str) -> Scores:
+    if isinstance(target, Scene):
+        return target.score(text_of(items), budget, asked=mode == RETRIEVE)
+    return score_probe(target, items)
+
+
+class _Course:
+    """The way of one memory through one log."""
+
+    def __init__(self, log: Log, memory: Timed, plan: Plan, trial: Trial) -> None:
+        self.log, self.memory, self.plan, self.trial = log, memory, plan, trial
+        self.known: set[str] = set()
+        self.taken = 0
+        self.problems: Counter[str] = Counter()
+        self.unbounded = bool(getattr(memory.memory, "unbounded", False))
+
+    def run(self) -> Trial:
+        asks: list[tuple[int, Scene | Probe]] = [
+            *((scene.at - 1, scene) for scene in scenes(self.log)),
+            *((probe.at, probe) for probe in self.log.probes),
+        ]
+        night = self.log.events[0].at if self.log.events else 0
+        for at, target in sorted(asks, key=lambda ask: ask[0]):
+            night = self._live(at, night)
+            self._ask(at, target)
+        self._survive(night)
+        self._try("closing", self.memory.close)
+        self.trial.cpu_seconds = dict(self.memory.seconds)
+        self.trial.problems = dict(self.problems.most_common(_MOST_PROBLEMS))
+        return self.trial
+
+    def _live(self, until: int, night: int) -> int:
+        """Observe what happened up to a time, with the nights between; returns the last night."""
+        step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
+        while night + step < until:
+            night += step
+            self._observe(night)
+            self._night(night)
+        self._observe(until)
+        return night
+
+    def _observe(self, until: int) -> None:
+        events, end = self.log.events, self.taken
+        while end < len(events) and events[end].at <= until:
+            end += 1
+        if end > self.taken:
+            new, self.taken = events[self.taken : end], end
+            self.known.update(event.id for event in new)
+            self._try("observing", lambda: self.memory.call("observe", new))
+
+    def _night(self, now: int) -> None:
+        self._try("a night", lambda: self.memory.call("consolidate", now))
+
+    def _ask(self, at: int, target: Scene | Probe) -> None:
+        if hasattr(self.memory.memory, "reveal"):
+            self._try("reveal", lambda: self.memory.call("reveal", target))
+        query = target.prompt if isinstance(target, Scene) else target.query
+        for budget in self.plan.budgets:
+            for mode, given in ((INJECT, (at, budget)), (RETRIEVE, (query, at, budget))):
+                items = self._items(mode, given, budget)
+                self.trial.given.append(Given(_unit(target), mode, budget, _score(target, items, budget, mode)))
+        if size := self._try("size", lambda: self.memory.call("size")):
+            self.trial.sizes.append((at, int(size)))
+
+    def _items(self, mode: str, given: tuple[Any, ...], budget: int) -> Sequence[Item]:
+        limit = None if self.unbounded else budget
+        found = self._try(mode, lambda: checked(self.memory.call(mode, *given), self.known, limit))
+        return found or []
+
+    def _survive(self, night: int) -> None:
+        """Ask a sample of the probes again after nights in which nothing happened."""
+        probes = [probe for probe in self.log.probes if probe.answers]
+        if not probes:
+            return
+        chosen = np.random.default_rng(self.plan.seed).permutation(len(probes))[:MOST_SURVIVORS]
+        night, step = max(night, max(probe.at for probe in probes)), int(self.plan.every_days * MICROSECONDS_PER_DAY)
+        budget = max((tokens for tokens in self.plan.budgets if tokens <= 2_000), default=self.plan.budgets[0])
+        for number in range(NIGHTS[-1] + 1):
+            if number:
+                self._night(night + number * step)
+            if number in (0, *NIGHTS):
+                now = night + number * step
+                answered = [
+                    score_probe(probes[row], self._items(RETRIEVE, (probes[row].query, now, budget), budget))
+                    for row in chosen
+                ]
+                self.trial.survivors[str(number)] = float(np.mean([found["evidence_recall"] > 0 for found in answered]))
+
+    def _try(self, what: str, done: Callable[[], Any]) -> Any:
+        """What a call gives, None where it failed: then the problem is noted, and the memory gave nothing."""
+        try:
+            return done()
+        except Failed as error:
+            self.problems[f"{what}: {error}"] += 1
+            return None

@@ -1,0 +1,304 @@
+"""Which memory works better: designs and baselines live through the same logs and are asked the same.
+
+>>> from theorex_lab.design import Item, Log, Probe
+>>> from theorex_lab.journal.event import new_event
+>>> said = new_event("prompt", {"text": "The port is 8080", "source": "user", "project": ""}, agent="main", at=1)
+>>> log = Log("tiny", [said], [Probe(2, "which port?", frozenset({said.id}), ("8080",))])
+>>> compared = compare([log], ["nothing", "bm25"], budgets=(150,))
+>>> compared.value("bm25", "retrieve", 150, "evidence_recall").value
+1.0
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.design import Log
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.progress import bar
+from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
+from theorex_lab.experiments.replay.resume import ResumeFile
+from theorex_lab.experiments.replay.trials import Plan, Trial, try_out
+from theorex_lab.experiments.scores.probe_scores import LOWER_IS_BETTER, NEITHER, PROBE_SCORES
+from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+SCORES = tuple(dict.fromkeys([*SESSION_SCORES[:-1], *PROBE_SCORES]))
+MODES = ("inject", "retrieve")
+BETTER, WORSE, OPEN = "better", "worse", "not enough evidence"
+RESAMPLES = 1_000
+_FEW_LOGS = 5  # below, sessions and probes are resampled; from here on, logs
+_FILE = "comparison"
+Cell = tuple[str, str, int, str]  # design, mode, budget, score
+
+
+class Interval(NamedTuple):
+    """A mean with its 95 % bootstrap interval, over `n` sessions or probes. NaN without any."""
+
+    value: float
+    low: float
+    high: float
+    n: int = 0
+
+
+class Difference(NamedTuple):
+    """How much more a design scored than another on the same sessions and probes, and what that says."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    verdict: str
+
+
+def compare(
+    logs: Sequence[Log],
+    designs: Sequence[Memory] | Mapping[str, Memory],
+    budgets: Sequence[int] = (150, 500, 2_000, 8_000),
+    every_days: float = 1.0,
+    seed: int = 0,
+    *,
+    timeout: float | None = None,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+    resume: str | Path | None = None,
+) -> Comparison:
+    """Let each design live through each log, and score what it gives at every session's start and every probe.
+
+    designs: names of designs and baselines, `module:Name` of classes of one's own, `Design`s, or functions that make a
+    `MemoryDesign`; in a mapping, under the names that they are to have.  budgets: in tokens.  every_days: between nights.
+    timeout: seconds that a call may take; a design that takes longer gives nothing from there on.  executor: any
+    `concurrent.futures` one.  progress: a bar (None: in a terminal or notebook).  resume: a file that keeps what is done;
+    a comparison goes on from there.
+
+    Raises InvalidInput for arguments outside their ranges and for unknown designs before anything is run, StorageError
+    where the file cannot be written.
+    """
+    named = names_of(designs)
+    plan = _plan(logs, budgets, every_days, seed, timeout)
+    fingerprint = _fingerprint(logs, plan)
+    kept = None if resume is None else _file(resume, fingerprint, plan)
+    done = {} if kept is None else kept.read()
+    jobs = {
+        f"{log.name}|{name}": (log, name, Maker(memory, _other(logs, number) if name == "shuffled" else ()))
+        for number, log in enumerate(logs)
+        for name, memory in named.items()
+    }
+    todo = [job for key, job in jobs.items() if key not in done]
+    with closing(bar(len(jobs), len(jobs) - len(todo), progress, "trials", "compare")) as shown:
+        for trial in _run(todo, plan, executor):
+            row = {f"{trial.log}|{trial.design}": trial.to_dict()}
+            if kept is not None:
+                kept.add(row)
+            done.update(row)
+            shown.update(1)
+    return Comparison(tuple(Trial.from_dict(done[key]) for key in jobs), plan, fingerprint)
+
+
+def _plan(logs: Sequence[Log], budgets: Sequence[int], every_days: float, seed: int, timeout: float | None) -> Plan:
+    if not budgets or any(not isinstance(tokens, int) or tokens < 1 for tokens in budgets):
+        raise InvalidInput(f"got the budgets {budgets!r}; allowed are whole numbers of tokens from 1")
+    if not (every_days > 0 and math.isfinite(every_days)):
+        raise InvalidInput(f"got every_days {every_days!r}; allowed is a number above 0")
+    names = [log.name for log in logs]
+    if not logs or len(set(names)) < len(names):
+        raise InvalidInput(f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once")
+    return Plan(tuple(budgets), every_days, timeout, seed)
+
+
+def _other(logs: Sequence[Log], number: int) -> tuple[Any, ...]:
+    """The events of the next log; of the packaged simulation where there is one log only."""
+    if len(logs) > 1:
+        return tuple(logs[(number + 1) % len(logs)].events)
+    from theorex_lab.experiments.data.logs import load_logs
+
+    return tuple(load_logs("simulated_team")[0].events)
+
+
+def _run(jobs: Sequence[tuple[Log, str, Maker]], plan: Plan, executor: Executor | None) -> Generator[Trial, None, None]:
+    if executor is None:
+        yield from (try_out(*job, plan) for job in jobs)
+        return
+    futures = [executor.submit(try_out, *job, plan) for job in jobs]
+    try:
+        yield from (future.result() for future in as_completed(futures))
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _fingerprint(logs: Sequence[Log], plan: Plan) -> str:
+    """SHA-256 of what is asked of whom, and how; another deadline asks the same."""
+    digest = hashlib.sha256(json.dumps([plan.budgets, plan.every_days, plan.seed]).encode())
+    for log in logs:
+        for event in log.events:
+            digest.update(f"{event.at}:{event.kind}:{event.agent}:{event.session}\n".encode())
+        digest.update(repr((log.name, len(log.lines), [(probe.at, probe.query) for probe in log.probes])).encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What designs were worth on logs. `.frame` has a row for each log, design, mode, budget and score."""
+
+    trials: tuple[Trial, ...]
+    plan: Plan
+    fingerprint: str = ""
+
+    @property
+    def logs(self) -> list[str]:
+        """The names of the logs."""
+        return list(dict.fromkeys(trial.log for trial in self.trials))
+
+    @property
+    def designs(self) -> list[str]:
+        """The names of the designs."""
+        return list(dict.fromkeys(trial.design for trial in self.trials))
+
+    @cached_property
+    def _values(self) -> dict[Cell, dict[str, dict[str, float]]]:
+        """By cell, log and unit, what was scored; NaN left out."""
+        found: dict[Cell, dict[str, dict[str, float]]] = {}
+        for trial in self.trials:
+            for given in trial.given:
+                for score, value in given.scores.items():
+                    if not math.isnan(value):
+                        cell = found.setdefault((trial.design, given.mode, given.budget, score), {})
+                        cell.setdefault(trial.log, {})[given.unit] = value
+        return found
+
+    @property
+    def cells(self) -> list[Cell]:
+        """What was scored, as (design, mode, budget, score)."""
+        return list(self._values)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Columns log, design, mode, budget, score, value, low, high, n."""
+        import pandas as pd
+
+        rows = [
+            (log, *cell, *self._interval([list(units.values())]))
+            for cell, logs in self._values.items()
+            for log, units in logs.items()
+        ]
+        return pd.DataFrame(rows, columns=["log", "design", "mode", "budget", "score", "value", "low", "high", "n"])
+
+    def value(self, design: str, mode: str, budget: int, score: str) -> Interval:
+        """A design's score over all logs; `mode` is inject or retrieve. NaN where nothing of the kind was asked."""
+        logs = self._values.get((design, mode, budget, score), {})
+        return self._interval([list(units.values()) for units in logs.values()])
+
+    def difference(self, design: str, baseline: str, mode: str, budget: int, score: str) -> Difference:
+        """How much more `design` scored than `baseline`, paired by session and probe."""
+        ours, theirs = (self._values.get((name, mode, budget, score), {}) for name in (design, baseline))
+        pairs = [
+            [value - theirs[log][unit] for unit, value in units.items() if unit in theirs[log]]
+            for log, units in ours.items()
+            if log in theirs
+        ]
+        value, low, high, n = self._interval(pairs)
+        return Difference(value, low, high, n, _verdict(low, high, score))
+
+    def paired(self, baseline: str) -> pd.DataFrame:
+        """Every other design beside one: columns design, mode, budget, score, value, low, high, n, verdict.
+
+        Raises InvalidInput for a baseline that was not compared.
+        """
+        import pandas as pd
+
+        if baseline not in self.designs:
+            raise InvalidInput(f"got the baseline {baseline!r}; allowed are {', '.join(self.designs)}")
+        cells = [cell for cell in self._values if cell[0] != baseline]
+        rows = [(*cell, *self.difference(cell[0], baseline, *cell[1:])) for cell in cells]
+        return pd.DataFrame(rows, columns=["design", "mode", "budget", "score", "value", "low", "high", "n", "verdict"])
+
+    def plot(self, score: str = "", mode: str = "inject", ax: Axes | None = None) -> Axes:
+        """Draw a score against the tokens that were given, a line for each design; returns the Axes.
+
+        score: '' is `mean`, or `evidence_recall` where no session was scored.
+        """
+        from theorex_lab.experiments.draw.comparison_plots import plot_comparison
+
+        return plot_comparison(self, score=score, mode=mode, ax=ax)
+
+    def to_dict(self, baseline: str = "") -> dict[str, Any]:
+        """JSON values: logs, designs (name → budget → mode → score → value, low, high), paired, trials."""
+        told: dict[str, Any] = {name: {} for name in self.designs}
+        for design, mode, budget, score in self._values:
+            by_mode = told[design].setdefault(str(budget), {name: {} for name in MODES})
+            value, low, high, _ = self.value(design, mode, budget, score)
+            by_mode[mode][score] = {"value": value, "low": low, "high": high}
+        return {
+            "logs": self.logs,
+            "designs": told,
+            "paired": self._paired_dict(baseline) if baseline else {},
+            "trials": [{**trial.to_dict(), "given": len(trial.given)} for trial in self.trials],
+        }
+
+    def _paired_dict(self, baseline: str) -> dict[str, Any]:
+        told: dict[str, Any] = {"baseline": baseline, "designs": {}}
+        for row in self.paired(baseline).itertuples(index=False):
+            at = told["designs"].setdefault(row.design, {}).setdefault(str(row.budget), {}).setdefault(row.mode, {})
+            at[row.score] = {"value": row.value, "low": row.low, "high": row.high, "verdict": row.verdict}
+        return told
+
+    def save(self, path: str | Path) -> None:
+        """Write it into a new file, which `load` reads and a comparison goes on from."""
+        rows = {f"{trial.log}|{trial.design}": trial.to_dict() for trial in self.trials}
+        _file(path, self.fingerprint, self.plan).write(rows)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Comparison:
+        """The comparison that `save` wrote, or what one that was interrupted had come to.
+
+        Raises InvalidInput for a file that holds none, StorageError where it cannot be read.
+        """
+        header, rows = _file(path, "", Plan()).load()
+        try:
+            plan = Plan(**{**header["plan"], "budgets": tuple(header["plan"]["budgets"])})
+            return cls(tuple(Trial.from_dict(row) for row in rows.values()), plan, header["fingerprint"])
+        except (TypeError, KeyError) as error:
+            raise InvalidInput(f"{path} holds no comparison ({error}); give one that `compare` wrote") from error
+
+    def _interval(self, by_log: Sequence[Sequence[float]]) -> Interval:
+        """The mean of all values with its interval: from five logs on logs are drawn, below that values within each."""
+        values = [np.asarray(log, float) for log in by_log if len(log)]
+        if not values:
+            return Interval(math.nan, math.nan, math.nan)
+        rng, n = np.random.default_rng(self.plan.seed), sum(map(len, values))
+        if len(values) >= _FEW_LOGS:
+            sums, counts = np.array([log.sum() for log in values]), np.array([len(log) for log in values])
+            drawn = rng.integers(0, len(values), (RESAMPLES, len(values)))
+            means = sums[drawn].sum(1) / counts[drawn].sum(1)
+        else:
+            sums = np.sum([log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1) for log in values], axis=0)
+            means = sums / n
+        low, high = np.percentile(means, [2.5, 97.5])
+        return Interval(float(sum(log.sum() for log in values) / n), float(low), float(high), n)
+
+
+def _file(path: str | Path, fingerprint: str, plan: Plan) -> ResumeFile:
+    return ResumeFile(Path(path), fingerprint, _FILE, plan=asdict(plan))
+
+
+def _verdict(low: float, high: float, score: str) -> str:
+    if score in NEITHER or not (low > 0 or high < 0):
+        return OPEN
+    return BETTER if (low > 0) != (score in LOWER_IS_BETTER) else WORSE
