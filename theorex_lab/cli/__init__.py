@@ -66,7 +66,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "erase": ("home", "Erase events and all that was derived from them."),
     "config": ("config", "Show every setting with its value, default, range and unit; set or unset one."),
     "export": ("exchange", "Write the memory into a folder of files."),
-    "import": ("exchange", "Take in a folder or a file that was exported."),
+    "import": ("exchange", "Take in what was exported, or transcripts of coding agents."),
     "archive": ("exchange", "Move old raw events into compressed segment files."),
     "install-hooks": ("hooks", "Put the hook into a coding agent's settings, or take it out again."),
     "tune": ("research", "Fit decay laws to an access log and compare them."),
