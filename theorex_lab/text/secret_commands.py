@@ -62,6 +62,10 @@ _PIPED = (
 _HERE = r"(?P<keep>(?:--password-stdin|--with-token|sudo -S)[^\n<]{0,80}<<<[ \t]{0,4}\\*[\"']?)(?![$<])(?P<value>[^\s\"'\\]{1,256})"
 _ARGUMENTS = r"(?P<arguments>[ \t](?:[^\n;|\\\"'&]|\\[\s\S]|\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|[\"']|&(?!&)){1,1500})"
 
+# A word before a blank, where alone a program's arguments begin.
+_WORD = r"(?<![\w.-])[\w.-]++(?=[ \t])"
+_PROGRAMS = frozenset(program for programs, _ in COMMANDS for program in programs.split())
+
 
 def mask_commands(text: str, lowered: str) -> str:
     """Mask what a program takes as a password on its command line."""
@@ -70,7 +74,8 @@ def mask_commands(text: str, lowered: str) -> str:
             _PIPED, lambda match: match[0] if MASK in match["value"] else f"{match['keep']}{MASK}{match['after']}", text
         )
         text = re.sub(_HERE, lambda match: match["keep"] + MASK, text)
-    tokens = {program for programs, _ in COMMANDS for program in programs.split() if program in lowered}
+    words = {word.removesuffix(".exe") for word in re.findall(_WORD, text)}
+    tokens = _PROGRAMS & words
     if not tokens:
         return text
     names = "|".join(re.escape(each) for each in sorted(tokens, key=len, reverse=True))

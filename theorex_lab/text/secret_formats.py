@@ -46,6 +46,8 @@ PREFIXED: tuple[tuple[str, str], ...] = (
     (r"[A-Za-z0-9_/-]{30,}", "1//0 4/0A"),
     (r"[A-Za-z0-9_%+/=-]{60,}", "AAAAAAAAAAAAAAAAAAAAA"),
 )
+# What a prefix and its rest are part of: both are of these signs, and together longer than this.
+LONG = r"[A-Za-z0-9_%+/=.:$~-]{12,}"
 # How the rest of a vendor's token may go on after a dot.
 MORE = r"(?:\.[A-Za-z0-9_=-]{6,})*"
 

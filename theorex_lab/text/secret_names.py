@@ -27,7 +27,7 @@ TOKENS: tuple[tuple[str, str], ...] = (
     ("cl", r"cl(?:é|ef|ave)[ _-](?:api|secr[eè]te|de[ ]api|secreta|d'api|de[ ]l'api)"), ("chave", r"chave[ _-](?:de[ ])?api"),
     ("credential", "credentials?"), ("creds", "creds"), ("otp", r"(?<![a-z])t?otp(?:[ _-](?:code|secret|seed))?"), ("passkey", "passkey"),
     ("pin", r"(?<![A-Za-z])(?-i:PIN)(?:[ _-]?code)?"), ("seed", r"(?<=[_-])seed(?=[_-]?(?:hex|phrase))"), ("cookie", "(?<=session[_-])cookie"),
-    ("_auth", r"(?<=[/:\s])_auth"), ("dsn", "(?<=[_-])dsn(?=$)"), ("sess", r"(?:php|j|asp)sess(?:ion)?id"),
+    ("_auth", r"(?<=[/:\s])_auth"), ("dsn", "(?<=[_-])dsn(?=$)"), ("psess", r"(?:php|asp)sess(?:ion)?id"), ("jsess", r"jsess(?:ion)?id"),
     ("apikey", r"apikey"), ("connectionstring", "connectionstring"),
 )  # fmt: skip
 # Names that often stand for something else: their value is a secret only where it looks random.
@@ -58,6 +58,8 @@ _OWN_NAME = r"(?i)[a-z_.$]*(?:pass|pwd|secret|token|key|cred)[a-z_.]*[):,]*|self
 _RANDOM = r"(?=[^\n]{0,200}[0-9])(?=[^\n]{0,200}[A-Za-z])[^\s\"'<>{}()$\[\]]{8,}|[A-Za-z]{24,}"
 
 
+# Letters that a pattern takes for another letter's case and `lower` does not.
+_UNUSUAL_CASES = frozenset("\u017f\u0131\u0130\u212a")
 # What a text says that is shown to people, and no secret.
 _MESSAGE = (
     r"[.:,;!?)][ ]|[:.!?]$|\{|%s|(?i:\b(?:is|the|your|must|for|not|required|invalid|enter|password|token|key|secret)\b)"
@@ -66,13 +68,25 @@ _MESSAGE = (
 
 def names_in(lowered: str) -> str:
     """The pattern of the names whose hint is in the lower-case text, '' where there is none."""
-    found = [pattern for hint, pattern in (*PASSWORDS, *TOKENS) if hint in lowered]
-    return f"(?:{'|'.join(found)}){_SUFFIX}" if found else ""
+    return _one_of([pattern for hint, pattern in (*PASSWORDS, *TOKENS) if hint in lowered])
+
+
+def _names_there(text: str, lowered: str) -> str:
+    """As `names_in`, with those names alone that are in the text: the same few for most texts, so that little is compiled."""
+    if not _UNUSUAL_CASES.isdisjoint(text):
+        return names_in(lowered)
+    lowered = text.lower()
+    there = [pattern for hint, pattern in (*PASSWORDS, *TOKENS) if hint in lowered]
+    return _one_of([each for each in there if re.search(each, text if "(?-i:" in each else lowered)])
+
+
+def _one_of(patterns: list[str]) -> str:
+    return f"(?:{'|'.join(patterns)}){_SUFFIX}" if patterns else ""
 
 
 def mask_names(text: str, lowered: str) -> str:
     """Mask the values that are assigned to a password, a token, a secret or a key."""
-    names = names_in(lowered)
+    names = _names_there(text, lowered)
     if not names:
         return text
     for pattern in _rows(names, lowered):
