@@ -22,10 +22,11 @@ _MOST_UNTIMED = 100  # before the first time of a transcript
 
 
 class Timed(NamedTuple):
-    """What a transcript tells, with its time in µs UTC."""
+    """What a transcript tells, with its time in µs UTC and the bytes of its line."""
 
     said: Said
     at: int
+    size: int = 0
 
 
 @dataclass
@@ -60,9 +61,14 @@ class Captures:
             body["message"] = ""
         if kind == "tool_used" and ("reads" in said.hook or "edits" in said.hook):
             body["paths"] = {use: _shown(said.hook.get(name)) for use, name in (("read", "reads"), ("edited", "edits"))}
-        own = derived_event_id("transcript", form, session, said.own.encode("utf-8", "replace").decode())
+        own = self.id_of(form, told)
         at = min(told.at, self.latest)
         return new_event(kind, body, agent=self.agent, session=session, at=at, event_id=own)
+
+    def id_of(self, form: str, told: Timed) -> str:
+        """The id of its capture: the same of each copy of the transcript."""
+        own = told.said.own.encode("utf-8", "replace").decode()
+        return derived_event_id("transcript", form, session_of(told.said.session), own)
 
     def project_of(self, told: Timed) -> str:
         """The project of what was told."""
@@ -92,7 +98,7 @@ def told(
     last = _Last(written)
     yield from _timed(_said(found, problem, lambda: is_over(last.at)), last)
     if is_over(last.at):
-        yield from _timed(found.reader.end(), last)
+        yield from _timed(((said, 0) for said in found.reader.end()), last)
 
 
 @dataclass
@@ -103,20 +109,23 @@ class _Last:
     stated: bool = False
 
 
-def _said(found: Transcript, problem: Callable[[int, str], None], is_over: Callable[[], bool]) -> Iterator[Said]:
+def _said(
+    found: Transcript, problem: Callable[[int, str], None], is_over: Callable[[], bool]
+) -> Iterator[tuple[Said, int]]:
     is_text = isinstance(found.reader, SpecStory)
     for line in found.lines:
         try:
             row: Any = text_of(line) if is_text else row_of(line)
             if row is not None and (line.whole or not is_text or is_over()):
-                yield from found.reader.feed(row, line.number, len(line.content or b""))
+                size = len(line.content or b"")
+                yield from ((said, size) for said in found.reader.feed(row, line.number, size))
         except InvalidInput as error:
             problem(line.number, str(error))
 
 
-def _timed(said: Iterable[Said], last: _Last) -> Iterator[Timed]:
+def _timed(said: Iterable[tuple[Said, int]], last: _Last) -> Iterator[Timed]:
     waiting: list[Said] = []
-    for each in said:
+    for each, size in said:
         at = time_of(each.at)
         if at is not None:
             last.at, last.stated = at, True
@@ -125,7 +134,7 @@ def _timed(said: Iterable[Said], last: _Last) -> Iterator[Timed]:
             continue
         yield from (Timed(one, last.at) for one in waiting)
         waiting.clear()
-        yield Timed(each, last.at)
+        yield Timed(each, last.at, size)
     yield from (Timed(one, last.at) for one in waiting)
 
 

@@ -22,12 +22,13 @@ from theorex_lab.ingest.files import BROKEN, Transcript, files_in, opened, stem_
 from theorex_lab.ingest.recorded import Recorded
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.captured import BODIES
 from theorex_lab.progress import bar
 from theorex_lab.project import check_project, project_of
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, or lines in a hook's form, plain or .gz"
-_AT_ONCE = 500
+_AT_ONCE, _BYTES_AT_ONCE = 500, 64 << 20
 _LINES_A_STEP = 256  # of the progress bar
 _MOST_PROBLEMS = 10_000
 _COUNTED = {"prompt": "prompts", "tool_used": "tools", "turn_ended": "messages"}
@@ -129,7 +130,8 @@ class _Run:
         self._dry_run = dry_run
         self._seen: set[str] = set()  # by a dry run
         self._sessions: dict[str, set[str]] = defaultdict(set)
-        self._batch: list[Event] = []
+        self._batch: list[tuple[Captures, str, Timed]] = []
+        self._bytes = 0
 
     def take(self, file: Path, shown: Any) -> None:
         """Read a file to its end; one that is no transcript is left out."""
@@ -148,50 +150,50 @@ class _Run:
             self._problem(file, 0, f"cannot be read further: {error}")
 
     def write(self) -> None:
-        """Write what waits, without what is there or was recorded by the hook."""
-        if self._dry_run:
-            self._new(self._batch)
-        elif self._batch:
-            with self._journal.exclusive() as append:
-                for event in self._new(self._batch):
-                    append(event)
-        self._batch = []
-
-    def _told(self, file: Path, found: Transcript, written: int) -> None:
-        captures = self._captures(self._project or stem_of(file))
-        everything = told(found, written, self._is_over, lambda number, why: self._problem(file, number, why))
-        for event in self._events(captures, found.reader.name, everything):
-            self._batch.append(event)
-            if len(self._batch) >= _AT_ONCE:
-                self.write()
-
-    def _events(self, captures: Captures, form: str, everything: Iterator[Timed]) -> Iterator[Event]:
-        for each in everything:
-            event = captures.event(form, each)
-            if event is not None and self._since is not None and event.at < self._since:
-                self._report.earlier += 1
-            elif event is not None:
-                yield event
-
-    def _is_over(self, last: int) -> bool:
-        return last < self._now - REST_MICROSECONDS
-
-    def _new(self, events: list[Event]) -> list[Event]:
-        """Those that are neither there nor recorded by the hook, counted."""
-        there = {event.id for event in self._journal.read(ids=[event.id for event in events], erased=True)}
-        new = []
-        for event in events:
-            if event.id in there or event.id in self._seen:
+        """Write what waits, without what is there or was recorded by the hook; what is there already is not built again."""
+        ids = [captures.id_of(form, each) for captures, form, each in self._batch]
+        there = self._seen | {event.id for event in self._journal.read(ids=ids, erased=True)}
+        new: dict[str, Event] = {}
+        for number, (captures, form, each) in zip(ids, self._batch, strict=True):
+            event = None if number in there or number in new else captures.event(form, each)
+            if event is None:
                 self._report.already += 1
             elif self._recorded.holds(event):
                 self._report.skipped += 1
             else:
-                new.append(event)
-                self._count(event)
-            there.add(event.id)
+                new[number] = event
+        self._append(new)
+        self._batch, self._bytes = [], 0
+
+    def _append(self, new: dict[str, Event]) -> None:
         if self._dry_run:
-            self._seen |= there
-        return new
+            self._seen.update(new)
+        elif new:
+            with self._journal.exclusive() as append:
+                for event in self._journal.read(ids=list(new), erased=True):  # by another import meanwhile
+                    del new[event.id]
+                    self._report.already += 1
+                for event in new.values():
+                    append(event)
+        for event in new.values():
+            self._count(event)
+
+    def _told(self, file: Path, found: Transcript, written: int) -> None:
+        captures = self._captures(self._project or stem_of(file))
+        everything = told(found, written, self._is_over, lambda number, why: self._problem(file, number, why))
+        for each in everything:
+            if each.said.hook["hook_event_name"] not in BODIES:
+                continue
+            if self._since is not None and each.at < self._since:
+                self._report.earlier += 1
+                continue
+            self._batch.append((captures, found.reader.name, each))
+            self._bytes += each.size
+            if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
+                self.write()
+
+    def _is_over(self, last: int) -> bool:
+        return last < self._now - REST_MICROSECONDS
 
     def _count(self, event: Event) -> None:
         self._report.events += 1

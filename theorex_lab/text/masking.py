@@ -51,6 +51,7 @@ _USUAL_HINTS = ("-us", "key", "token", "://", "auth", "login")  # most texts tha
 # Short texts are asked of again and again where many events come in at once: names of tools, members and paths.
 _SHORT_CHARACTERS, _MOST_SHORT = 200, 4_096
 _short: dict[str, str] = {}
+_plain_members: set[str] = set()
 _PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
 
 
@@ -93,10 +94,14 @@ def _is_drawn(word: str) -> bool:
 
 def _mask_plain(text: str) -> str:
     lowered = text.lower()
-    for hint in (*_USUAL_HINTS, *HINTS):  # a generator would take three times as long
+    return _mask_hinted(text, lowered) if _is_hinted(lowered) else text
+
+
+def _is_hinted(lowered: str) -> bool:
+    for hint in (*_USUAL_HINTS, *HINTS):  # noqa: SIM110, since a generator takes three times as long
         if hint in lowered:
-            return _mask_hinted(text, lowered)
-    return text
+            return True
+    return False
 
 
 def _mask_hinted(text: str, lowered: str) -> str:
@@ -139,8 +144,12 @@ def is_secret_member(key: str, value: object) -> bool:
     >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
     (True, False)
     """
+    if key in _plain_members:
+        return False
     lowered = key.lower()
-    if lowered != "pass" and not any(hint in lowered for hint in HINTS):
+    if lowered != "pass" and not _is_hinted(lowered):
+        if len(key) <= _SHORT_CHARACTERS and len(_plain_members) < _MOST_SHORT:
+            _plain_members.add(key)
         return False
     from theorex_lab.text.secret_names import is_secret_member as named
 
