@@ -33,6 +33,7 @@ class Codex:
         found = _STEM_ID.search(stem)
         self._session, self._named = found[0] if found else stem, False
         self._cwd: object = None
+        self._at: object = None  # of the line before, for those that state none
         self._helper = ""
         self._calls, self._turns = Calls(), Turns()
         self._asked: list[Said] = []  # prompts of the model's log, until it is known whether the other log has some
@@ -49,7 +50,8 @@ class Codex:
 
     def feed(self, row: Row, number: int, size: int) -> Iterator[Said]:
         """See `Reader`."""
-        kind, at = row.get("type"), row.get("timestamp")
+        kind, at = row.get("type"), row.get("timestamp") or self._at
+        self._at = at
         payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
         if kind == "session_meta" or (kind is None and "id" in row):
             self._meta(payload)

@@ -152,7 +152,7 @@ class _Run:
     def write(self) -> None:
         """Write what waits, without what is there or was recorded by the hook; what is there already is not built again."""
         ids = [captures.id_of(form, each) for captures, form, each in self._batch]
-        there = self._seen | {event.id for event in self._journal.read(ids=ids, erased=True)}
+        there = {event.id for event in self._journal.read(ids=ids, erased=True)} | self._seen.intersection(ids)
         new: dict[str, Event] = {}
         for number, (captures, form, each) in zip(ids, self._batch, strict=True):
             event = None if number in there or number in new else captures.event(form, each)

@@ -138,7 +138,8 @@ def _parts(kind: str, title: str, body: str) -> tuple[Row, str]:
         command = own[1] if own else shown[1] if shown else ""
         return {"command": command}, "\n".join(fence[1] for fence in fences if fence is not own)
     named = shown or _NAMED_FILE.search(title)
-    member = "file_path" if kind in ("read", "write") else "query" if kind == "search" else "text"
+    is_file = kind in ("read", "write") or (named is not None and named is not shown)
+    member = "file_path" if is_file else "query" if kind == "search" else "text"
     value = named[1].removeprefix("./") if named else ""
     return {member: value} if value else {}, "\n".join(text for _, text in fences)
 
