@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from theorex_lab.ingest.said import Calls, Row, Said, Turns, blocks_of, compacting, object_of, prompt, texts_of
 
-_KINDS = frozenset({"user", "assistant", "system", "summary", "progress", "attachment", "queue-operation"})
+# Tuples, since a broken line may have anything at the place of a name.
+_KINDS = ("user", "assistant", "system", "summary", "progress", "attachment", "queue-operation")
 _MARKS = frozenset({"message", "sessionId", "uuid", "leafUuid"})
-_ENDS = frozenset({"end_turn", "stop_sequence", "refusal"})
-_TURN_ENDS = frozenset({"turn_duration", "stop_hook_summary"})
+_ENDS = ("end_turn", "stop_sequence", "refusal")
+_TURN_ENDS = ("turn_duration", "stop_hook_summary")
 
 
 class Claude:

@@ -13,10 +13,8 @@ from collections.abc import Iterator
 
 from theorex_lab.ingest.said import Calls, Row, Said, Turns, compacting, object_of, prompt, texts_of
 
-_ENVELOPE = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-_BARE = frozenset(
-    {"message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "reasoning"}
-)
+_ENVELOPE = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_BARE = ("message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "reasoning")
 _FOLDER = re.compile(r"<cwd>([^<>\n]{1,4096})</cwd>")
 _STEM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _EXIT_CODE = re.compile(

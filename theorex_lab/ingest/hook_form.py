@@ -13,7 +13,7 @@ from theorex_lab.ingest.prompts import own_words
 from theorex_lab.ingest.said import Row, Said
 
 _TIMES = ("at", "timestamp", "captured_at")
-_TAKEN = frozenset(
+_TAKEN = tuple(
     "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop PreCompact SessionEnd".split()
 )
 
