@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -82,6 +83,21 @@ def test_no_hint_of_a_table_is_missed_by_the_first_look() -> None:
     # `pass` stands beside a sign, `de passe` after `mot`: the first look has them so.
     hints = (hints | {*secret_prose.HINTS}) - {"pass", "de passe"}
     assert [hint for hint in hints if not any(each in hint for each in HINTS)] == []
+
+
+def test_every_prefix_is_of_the_signs_in_which_tokens_are_looked_for() -> None:
+    prefixes = [prefix for _, names in secret_formats.PREFIXED for prefix in names.split()]
+    assert [each for each in prefixes if not re.fullmatch(secret_formats.LONG, each + "x" * 12)] == []
+
+
+def test_names_in_letters_of_unusual_cases_are_found() -> None:
+    for name in ("acceſs_key", "private_\u212aey", "API_KEY", "PHPSESSID", "jsessionid"):
+        assert mask(f"{name} = 'x8Kd93kdKs02kLs9'") == f"{name} = '[masked]'"
+
+
+def test_a_command_is_known_by_a_whole_word() -> None:
+    assert mask("mysql.exe -phunter2x db") == "mysql.exe -p[masked] db"
+    assert mask("my-mysql -phunter2x db") == "my-mysql -phunter2x db"
     for table in (secret_names.PASSWORDS, secret_names.TOKENS):
         assert all(isinstance(hint, str) for hint, _ in table)
     assert secret_commands.COMMANDS

@@ -50,6 +50,14 @@ def test_importing_twice_and_a_second_copy_imports_once(lab: Lab, tmp_path: Path
     assert again.projects == {}
 
 
+def test_what_is_there_is_neither_built_nor_masked_again(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE))
+    monkeypatch.setattr(importing.Captures, "event", None)
+    assert lab.import_transcripts(tmp_path / "x.jsonl").already == 8
+
+
 @settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.parametrize("name", FORMS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
@@ -43,7 +43,12 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
         ]
         tokens, found = zip(*points, strict=True)
         value, low, high = ([getattr(point, name) for point in found] for name in ("value", "low", "high"))
-        look = {"color": colour_of(number), "marker": shape_of(number), "markersize": 5, "linewidth": 1.2}
+        look: dict[str, Any] = {
+            "color": colour_of(number),
+            "marker": shape_of(number),
+            "markersize": 5,
+            "linewidth": 1.2,
+        }
         draw_interval(ax, tokens, value, low, high, label=design, **look)
     legend_beside(ax)
     unasked = "a session's start" if mode == "inject" else "the question"
