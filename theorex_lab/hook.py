@@ -99,7 +99,9 @@ def _capture(
     agent: str,
 ) -> str:
     """Append what the event says; at the end of a session, see to what it leaves."""
-    session, body = _session(event.get("session_id")), body_of(event)
+    from theorex_lab.ids import session_of
+
+    session, body = session_of(event.get("session_id")), body_of(event)
     keeps_messages = kind not in ("turn_ended", "session_ended") or _keeps_messages(home)
     if not keeps_messages and body.get("message"):
         body["message"] = ""
@@ -176,22 +178,6 @@ def _append(home: str, made: Callable[[int], Event]) -> None:
         _log(home, journal.notice)
 
 
-def _session(given: object) -> str:
-    """The session's id; one that the journal does not allow becomes a hash of it, the same each time."""
-    from theorex_lab.errors import InvalidInput
-    from theorex_lab.ids import check_session
-
-    if given is None:
-        return ""
-    try:
-        return check_session(given)  # type: ignore[arg-type]
-    except InvalidInput:
-        import hashlib
-        import json
-
-        return "hash-" + hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[:32]
-
-
 def _show_context(home: str, event: Mapping[str, Any]) -> str:
     """Print the context of the agent's project, and note in the journal that it was given.
 
@@ -218,12 +204,13 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
 
 
 def _note_recalled(home: str, event: Mapping[str, Any], path: str, text: bytes, project: str) -> str:
+    from theorex_lab.ids import session_of
     from theorex_lab.memory.recalled import given_of, recalled_event
 
     agent, problem = _agent()
     if problem:
         return problem
-    session, (items, tokens) = _session(event.get("session_id")), given_of(path, text)
+    session, (items, tokens) = session_of(event.get("session_id")), given_of(path, text)
     _append(
         home,
         lambda at: recalled_event(

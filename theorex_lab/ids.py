@@ -77,3 +77,20 @@ def check_session(session: str) -> str:
     if not isinstance(session, str) or not _SESSION.fullmatch(session):
         raise InvalidInput(f"got the session id {session!r}; allowed are up to 128 of A-Z a-z 0-9 . _ : -")
     return session
+
+
+def session_of(given: object) -> str:
+    """The session's id as an agent's program names it; one that the journal does not allow becomes a hash, the same each time.
+
+    >>> session_of(None), session_of("s-1"), session_of("a b")
+    ('', 's-1', 'hash-5e229e245c3e525283e65ec4998d643f')
+    """
+    if given is None:
+        return ""
+    try:
+        return check_session(given)  # type: ignore[arg-type]
+    except InvalidInput:
+        import hashlib
+        import json
+
+        return "hash-" + hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[:32]

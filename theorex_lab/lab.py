@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from theorex_lab.exchange.events import EventsReport
     from theorex_lab.exchange.events_file import Header
     from theorex_lab.exchange.files import Exported, FileReport
+    from theorex_lab.ingest.importing import Imported
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import Verification, View, Views
@@ -467,6 +468,12 @@ class Lab:
         from theorex_lab.exchange.events import import_events
 
         return import_events(self.home, Path(file).expanduser(), **how)
+
+    def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
+        """Take in what coding agents kept of their sessions; see `ingest.importing.import_transcripts`."""
+        from theorex_lab.ingest.importing import import_transcripts
+
+        return import_transcripts(self.home, Path(path).expanduser(), **how)
 
     def close(self) -> None:
         """Close the journal, after the calls of models that are under way; a temporary home is removed."""

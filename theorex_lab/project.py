@@ -19,7 +19,10 @@ _WORKTREES = "/.git/worktrees/"
 
 def project_root(folder: str) -> str:
     """The nearest git root at or above a folder, of a worktree its main repository's; the folder itself without one."""
-    place = checkout_root(folder)
+    return _repository_root(checkout_root(folder))
+
+
+def _repository_root(place: str) -> str:
     git = os.path.join(place, ".git")
     return (_main_repository(git) if os.path.isfile(git) else "") or place
 
@@ -51,7 +54,12 @@ def project_of(folder: object) -> str:
     """
     if not isinstance(folder, str) or not os.path.isabs(folder) or "\0" in folder:
         return ""
-    root = project_root(folder)
+    return project_at(checkout_root(folder))
+
+
+def project_at(checkout: str) -> str:
+    """The project of a checkout, by its root as `checkout_root` gives it."""
+    root = _repository_root(checkout)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(root))[:_NAME_CHARACTERS].strip("-") or "root"
     return f"{name}-{_sha256(os.fsencode(root))[:8]}"
 

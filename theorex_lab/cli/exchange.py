@@ -16,8 +16,9 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.clock import to_microseconds
 from theorex_lab.console import command, emit, fail, keeps_secrets, printable, tends_project
-from theorex_lab.console.agents import agent_option
+from theorex_lab.console.agents import agent_option, note
 from theorex_lab.errors import FilesThere
+from theorex_lab.text.doors import current
 
 NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."
 _EVENTS_A_STEP = 1_000
@@ -77,10 +78,22 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
 @click.option("--events", metavar="FILE", type=_PATH, help="Take in a file of events: captures as heard, or all.")
-@click.option("--dry-run", is_flag=True, help="With --events: say what would be taken in; nothing is kept.")
+@click.option(
+    "--transcripts", metavar="PATH", type=_PATH, help="Take in sessions that coding agents kept: a file or a folder."
+)
+@click.option(
+    "--project", metavar="P", default="", help="With --transcripts: of sessions that name no absolute folder."
+)
+@click.option("--since", metavar="ISO", help="With --transcripts: leave out what is earlier.")
+@click.option(
+    "--dry-run", is_flag=True, help="With --events or --transcripts: say what would come in; nothing is kept."
+)
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
-def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events: Path | None, dry_run: bool) -> None:
+def import_(
+    path: Path | None, agent: str, trust_own: bool, strict: bool, events: Path | None, transcripts: Path | None,
+    project: str, since: str | None, dry_run: bool,
+) -> None:  # fmt: skip
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
@@ -88,13 +101,25 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, events
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
 
-    JSON: {files, imported, skipped}; with --events {file, imported, known, left_out, problems, …}
+    Transcripts are those of Claude Code, Codex and SpecStory, and lines in a hook's form; --trust-own takes the prompts in
+    them for your own word. Secrets in them are masked always.
+
+    JSON: {files, imported, skipped}; with --events {file, imported, known, left_out, problems, …}; with --transcripts
+    {files, sessions, events, already, skipped, projects, problems, trusted, …}
     """
+    if transcripts is not None:
+        if path is not None or events is not None or current().keeps_secrets:
+            raise click.UsageError("--transcripts PATH goes without another PATH, --events and --keep-secrets")
+        how = {"project": project, "since": since, "trust_own": trust_own, "dry_run": dry_run, "agent": agent}
+        _import_transcripts(transcripts, strict=strict, **how)
+        return
+    if project or since is not None:
+        raise click.UsageError("--project and --since are of --transcripts PATH")
+    if events is None and dry_run:
+        raise click.UsageError("--dry-run is of --events FILE or --transcripts PATH")
     if events is not None:
         _import_events(path, events, trust_own=trust_own, dry_run=dry_run, strict=strict)
         return
-    if dry_run:
-        raise click.UsageError("--dry-run is of --events FILE")
     lab = open_lab()
     reports = lab.import_files(path, agent=agent, trust_own=trust_own)
     imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
@@ -134,6 +159,22 @@ def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -
     emit(result, "\n".join([*lines, *report.problems, *["(a dry run: nothing was kept)"] * report.dry_run]))
 
 
+def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
+    if how["since"] is not None:
+        how["since"] = _moment(how["since"])
+    report = open_lab().import_transcripts(path, **how)
+    result = report.to_dict()
+    if report.suggestion:
+        note(report.suggestion)
+    if report.problems and strict:
+        fail("; ".join(report.problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
+    lines = [f"{report.events:8d} new of {report.files} transcripts, {report.already} there already"]
+    lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
+    for name, counts in sorted(report.projects.items()):
+        lines.append(f"          {name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    emit(result, "\n".join([*lines, *report.problems, *["(a dry run: nothing was kept)"] * bool(how["dry_run"])]))
+
+
 @contextmanager
 def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
     """What moves a bar to the number of events done; None where nobody looks at a terminal, or how many there are is unknown."""
@@ -152,7 +193,11 @@ def archive(before: str) -> None:
 
     JSON: {events, segments}
     """
-    moment = to_microseconds(f"{before}T00:00:00Z" if _DAY.fullmatch(before) else before)
     lab = open_lab()
-    done = lab.archive(moment, project=lab.home.project or None)
+    done = lab.archive(to_microseconds(_moment(before)), project=lab.home.project or None)
     emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))
+
+
+def _moment(given: str) -> str:
+    """A day's beginning in UTC, or the time itself."""
+    return f"{given}T00:00:00Z" if _DAY.fullmatch(given) else given

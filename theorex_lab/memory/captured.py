@@ -56,19 +56,33 @@ def folder_of(event: HookEvent) -> str:
     return folder
 
 
+class Place:
+    """Where an agent works. folder: as its event names it.  real: the same without links.  root: of its checkout."""
+
+    __slots__ = ("folder", "project", "real", "root")
+
+    def __init__(self, folder: str, project: str = "") -> None:
+        """What the file system says of a folder; with '', or where it cannot be looked at, only `project` is known."""
+        self.folder, self.real, self.root, self.project = folder, "", "", project
+        if not folder:
+            return
+        from theorex_lab.project import checkout_root, project_at
+
+        try:
+            self.real, self.root = os.path.realpath(folder), checkout_root(folder)
+            self.project = project_at(self.root)
+        except OSError:
+            return
+
+
 def project(event: HookEvent) -> str:
     """The project of the folder that the agent works in, '' where there is none or the folder cannot be looked at."""
-    from theorex_lab.project import project_of
-
-    try:
-        return project_of(folder_of(event))
-    except OSError:
-        return ""
+    return Place(folder_of(event)).project
 
 
-def tool_used(event: HookEvent) -> Body:
+def tool_used(event: HookEvent, place: Place | None = None) -> Body:
     """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it read and edited, its command."""
-    given, folder = event.get("tool_input"), folder_of(event)
+    given, place = event.get("tool_input"), place or Place(folder_of(event))
     response = event.get("error") if event.get("tool_response") is None else event["tool_response"]
     name = preview(event.get("tool_name"), TOOL_CHARACTERS)
     trace_id = _trace_id()
@@ -78,9 +92,9 @@ def tool_used(event: HookEvent) -> Body:
         "response": preview(response, RESPONSE_CHARACTERS),
         "source": "tool",
         "ok": succeeded(event),
-        "paths": _paths(name, given, folder),
-        "command": _command(name, given, folder),
-        "project": project(event),
+        "paths": _paths(name, given, place),
+        "command": _command(name, given, place),
+        "project": place.project,
         **({"trace_id": trace_id} if trace_id else {}),
     }
 
@@ -119,7 +133,7 @@ def _states_failure(signs: HookEvent) -> bool:
     )
 
 
-def _paths(tool: str, given: object, folder: str) -> dict[str, list[str]]:
+def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
     """The project's paths in a tool's input, from the root of the agent's checkout, by what the tool does to them."""
     from theorex_lab.journal.event import paths_by_use
 
@@ -128,8 +142,7 @@ def _paths(tool: str, given: object, folder: str) -> dict[str, list[str]]:
         return paths_by_use(tool, ())
     from theorex_lab.text.masking import mask
 
-    root = _root(folder)
-    found = [_shown(path, folder, root) for path in named]
+    found = [_shown(path, place) for path in named]
     return paths_by_use(tool, [path for path in dict.fromkeys(found) if path and mask(path) == path])
 
 
@@ -149,31 +162,21 @@ def _named(tool: str, given: object) -> list[object]:
     return named
 
 
-def _root(folder: str) -> str:
-    """The root of the checkout that a folder lies in, '' where that cannot be looked at."""
-    from theorex_lab.project import checkout_root
-
-    try:
-        return checkout_root(folder) if folder else ""
-    except OSError:
-        return ""
-
-
-def _shown(path: object, folder: str, root: str) -> str:
+def _shown(path: object, place: Place) -> str:
     """The path from the project's root: a relative one starts at the folder, which may itself be named through a link."""
     from theorex_lab.text.paths import shown_path
 
-    if not isinstance(path, str) or "\0" in path or not root:
+    if not isinstance(path, str) or "\0" in path or not place.root:
         return shown_path(path)
     if not path.startswith("/"):
-        return shown_path(os.path.join(os.path.realpath(folder), path), root)
-    inside = os.path.normpath(folder).rstrip("/") + "/"
+        return shown_path(os.path.join(place.real, path), place.root)
+    inside = os.path.normpath(place.folder).rstrip("/") + "/"
     if path.startswith(inside):
-        path = os.path.join(os.path.realpath(folder), path[len(inside) :])
-    return shown_path(path, root)
+        path = os.path.join(place.real, path[len(inside) :])
+    return shown_path(path, place.root)
 
 
-def _command(tool: str, given: object, folder: str) -> str:
+def _command(tool: str, given: object, place: Place) -> str:
     """The command that a tool ran, masked, with the project's paths from its root and without those that lead out of it."""
     from theorex_lab.journal.event import tool_key
 
@@ -187,10 +190,10 @@ def _command(tool: str, given: object, folder: str) -> str:
     from theorex_lab.text.paths import without_far_paths
 
     text = masked_start(command, 4 * COMMAND_CHARACTERS)
-    if (root := _root(folder)) and f"{root}/" in text:
+    if place.root and f"{place.root}/" in text:
         import re
 
-        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(root)}/", "", text)
+        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(place.root)}/", "", text)
     return preview(without_far_paths(text), COMMAND_CHARACTERS)
 
 
@@ -205,12 +208,16 @@ def _trace_id() -> str:
         return ""
 
 
-def prompt(event: HookEvent) -> Body:
+def prompt(event: HookEvent, place: Place | None = None) -> Body:
     """What a person asked."""
-    return {"text": preview(event.get("prompt"), PROMPT_CHARACTERS), "source": "user", "project": project(event)}
+    return {
+        "text": preview(event.get("prompt"), PROMPT_CHARACTERS),
+        "source": "user",
+        "project": _project(event, place),
+    }
 
 
-def turn_ended(event: HookEvent) -> Body:
+def turn_ended(event: HookEvent, place: Place | None = None) -> Body:
     """The end of an answer, with the last message where the event has it; `subagent` tells a helper's from the agent's.
 
     transcript_bytes: how large the agent's transcript is by then, where that is known.
@@ -220,7 +227,7 @@ def turn_ended(event: HookEvent) -> Body:
         "message": preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS),
         "source": "agent",
         "subagent": event.get("hook_event_name") == "SubagentStop",
-        "project": project(event),
+        "project": _project(event, place),
         **({} if size is None else {"transcript_bytes": size}),
     }
 
@@ -241,18 +248,23 @@ def _transcript_bytes(event: HookEvent) -> int | None:
         return None
 
 
-def compacting(event: HookEvent) -> Body:
+def compacting(event: HookEvent, place: Place | None = None) -> Body:
     """That the context is about to be summarized, and what called for it."""
-    return {"trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS), "project": project(event)}
+    return {"trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS), "project": _project(event, place)}
 
 
-def session_ended(event: HookEvent) -> Body:
+def session_ended(event: HookEvent, place: Place | None = None) -> Body:
     """The end of a session."""
-    return {"project": project(event)}
+    return {"project": _project(event, place)}
 
 
-# Hook event -> the kind of event that it becomes, and its body. SessionStart becomes one only where something was shown.
-BODIES: dict[str, tuple[str, Callable[[HookEvent], Body]]] = {
+def _project(event: HookEvent, place: Place | None) -> str:
+    return project(event) if place is None else place.project
+
+
+# Hook event -> the kind of event that it becomes, and what makes its body, of the event and of its place where that is
+# known already. SessionStart becomes one only where something was shown.
+BODIES: dict[str, tuple[str, Callable[..., Body]]] = {
     "PostToolUse": ("tool_used", tool_used),
     FAILURE: ("tool_used", tool_used),
     "UserPromptSubmit": ("prompt", prompt),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.design import Log, Probe, SessionLine
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.sources import data_folder
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.captured import BODIES
+from theorex_lab.ids import derived_event_id, session_of
+from theorex_lab.ingest.captures import Timed
+from theorex_lab.ingest.importing import FORMS, read_transcripts
+from theorex_lab.ingest.said import Row
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import Entry, new_observation
 from theorex_lab.text.doors import door
 
@@ -24,7 +24,12 @@ _SETTINGS = Settings()
 
 
 def load_logs(name: str) -> list[Log]:
-    """The logs of a data set, each `set/part` where it has several. Raises InvalidInput for an unknown name."""
+    """The logs of a data set, each `set/part` where it has several, or of the transcripts at a path, one a project.
+
+    Raises InvalidInput for an unknown name, and for a path without transcripts.
+    """
+    if name not in LOGS and Path(name).expanduser().exists():
+        return transcript_logs(Path(name).expanduser())
     if name not in LOGS:
         raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(LOGS)}, or the path of one")
     return LOGS[name]()
@@ -70,46 +75,45 @@ def _coding_sessions() -> list[Log]:
     folder = data_folder()
     if folder is None:
         raise InvalidInput("got no folder of data; set THEOREX_DATA to one that holds coding_sessions")
-    return [hook_form_log("coding_sessions", folder / "coding_sessions" / "getspecstory.jsonl.gz")]
+    name = "coding_sessions"
+    return transcript_logs(folder / name / "getspecstory.jsonl.gz", project=name)
 
 
-def hook_form_log(name: str, path: Path) -> Log:
-    """Of lines in a coding agent's hook form."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    timed = sorted(
-        ((to_microseconds(row["at"]), number, row) for number, row in enumerate(rows)), key=lambda row: row[:2]
-    )
-    events = [event for at, number, row in timed for event in _captures(name, at, number, row)]
-    return Log(name, events, (), [_line(at, row) for at, _, row in timed])
+def transcript_logs(path: Path, *, project: str = "") -> list[Log]:
+    """Of what coding agents kept of their sessions, one log a project; prompts are the user's word.
+
+    project: of sessions that name no absolute folder. Raises InvalidInput where no transcript is found.
+    """
+    found: dict[str, list[tuple[Timed, Event | None]]] = defaultdict(list)
+    for told, event, name in read_transcripts(path, project=project):
+        found[name].append((told, event))
+    if not found:
+        raise InvalidInput(f"got {path}, in which no transcript was found; allowed are {FORMS}")
+    return [_log(name, rows) for name, rows in found.items()]
 
 
-def _captures(name: str, at: int, number: int, row: dict[str, Any]) -> Iterator[Event]:
-    hook = row["hook_event_name"]
-    if hook not in BODIES:
-        return
-    kind, body_of = BODIES[hook]
-    with door():
-        body = body_of({**row, "cwd": None, "last_assistant_message": row.get("agent_text")})
-    body["project"] = name
-    if kind == "tool_used":
-        body["paths"] = {"read": list(row.get("reads", ())), "edited": list(row.get("edits", ()))}
-    yield new_event(
-        kind, body, agent="main", session=row["session"], at=at, event_id=derived_event_id("log", name, number)
-    )
+def _log(name: str, rows: list[tuple[Timed, Event | None]]) -> Log:
+    rows.sort(key=lambda row: row[0].at)
+    return Log(name, [event for _, event in rows if event], (), [_line(*row) for row in rows])
 
 
-def _line(at: int, row: dict[str, Any]) -> SessionLine:
-    inputs = " ".join(value for value in row.get("tool_input", {}).values() if isinstance(value, str))
+def _line(told: Timed, event: Event | None) -> SessionLine:
+    hook, paths = told.said.hook, event.body.get("paths", {}) if event else {}
+    given = hook.get("tool_input")
+    texts = given.values() if isinstance(given, dict) else [given]
     return SessionLine(
-        at,
-        row["session"],
-        row.get("prompt", ""),
-        row.get("agent_text", ""),
-        inputs,
-        tuple(row.get("reads", ())),
-        tuple(row.get("edits", ())),
+        told.at,
+        session_of(told.said.session),
+        _text(hook, "prompt"),
+        _text(hook, "last_assistant_message"),
+        " ".join(text for text in texts if isinstance(text, str)),
+        tuple(paths.get("read", ())),
+        tuple(paths.get("edited", ())),
     )
+
+
+def _text(hook: Row, name: str) -> str:
+    return text if isinstance(text := hook.get(name), str) else ""
 
 
 LOGS: dict[str, Callable[[], list[Log]]] = {"coding_sessions": _coding_sessions, "locomo": _locomo}

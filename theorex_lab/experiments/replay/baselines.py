@@ -14,9 +14,9 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Probe
 from theorex_lab.errors import InvalidInput
-from theorex_lab.text.line import one_line
 from theorex_lab.experiments.scores.session_scores import Scene, ends_of, sentences, shortest_end, words
 from theorex_lab.journal.event import Event
+from theorex_lab.text.line import one_line
 
 PROMPT_CHARACTERS = 600
 HALF_LIFE_DAYS = 2.0

@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.progress import bar
 from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
 from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.trials import Plan, Trial, try_out
 from theorex_lab.experiments.scores.probe_scores import LOWER_IS_BETTER, NEITHER, PROBE_SCORES
 from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
+from theorex_lab.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,151 @@
+"""Each form of transcripts becomes the captures that the hook would have written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import transcripts as made
+from transcripts import CLOCK, CWD, SESSION, captures, told, write
+
+from theorex_lab import Lab
+from theorex_lab.clock import to_microseconds
+from theorex_lab.ids import derived_event_id
+from theorex_lab.ingest.prompts import own_words
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.captured import BODIES
+from theorex_lab.project import project_of
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with Lab(tmp_path / "home", clock=CLOCK) as lab:
+        yield lab
+
+
+def events(lab: Lab, kind: str) -> list[Event]:
+    return [event for event in lab.journal.tail(0) if event.kind == kind]
+
+
+def test_claude_code(lab: Lab, tmp_path: Path) -> None:
+    report = lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True)
+    assert told(lab) == [
+        ("prompt", "Fix the cache, always use the TTL"), ("tool_used", "Read"), ("tool_used", "Bash"), ("turn_ended", "go on"),
+        ("turn_ended", "The TTL is fixed."), ("compacting", "auto"), ("prompt", "Now the docs"), ("turn_ended", "Docs are done."),
+    ]  # fmt: skip
+    assert report.problems == []
+    assert report.projects == {project_of(CWD): {"sessions": 1, "prompts": 2, "tools": 2, "messages": 3}}
+    assert [event.body["subagent"] for event in events(lab, "turn_ended")] == [True, False, False]
+    read, bash = events(lab, "tool_used")
+    assert (read.body["paths"], read.body["ok"]) == ({"read": ["src/cache.py"], "edited": []}, True)
+    assert (bash.body["ok"], bash.body["response"], bash.body["command"]) == (
+        False,
+        "Exit code 2",
+        "make test TOKEN=[masked]",
+    )
+    assert read.session == SESSION
+    assert read.at == to_microseconds(made.at(4))
+
+
+def test_a_capture_is_what_the_hook_writes(lab: Lab, tmp_path: Path) -> None:
+    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True)
+    found = events(lab, "tool_used")[0].body
+    hook = {
+        "hook_event_name": "PostToolUse", "cwd": CWD, "tool_name": "Read", "tool_input": {"file_path": f"{CWD}/src/cache.py"},
+        "tool_response": {"type": "text", "file": {"content": "x = 1"}},
+    }  # fmt: skip
+    assert found == {"v": 2, **BODIES["PostToolUse"][1](hook)}
+
+
+def test_codex(lab: Lab, tmp_path: Path) -> None:
+    lab.import_transcripts(write(tmp_path / "rollout-x.jsonl", made.CODEX), trust_own=True)
+    assert told(lab) == [
+        ("prompt", "Fix the cache"), ("tool_used", "shell"), ("tool_used", "apply_patch"), ("tool_used", "local_shell"),
+        ("compacting", ""), ("turn_ended", "It is fixed."),
+    ]  # fmt: skip
+    shell, patch, listing = (event.body for event in events(lab, "tool_used"))
+    assert (shell["ok"], shell["command"]) == (False, "bash -lc make test")
+    assert (patch["ok"], patch["paths"]["edited"]) == (True, ["src/a.py"])
+    assert listing["command"] == "ls src"
+    assert {event.body["project"] for event in lab.journal.tail(0)} == {project_of(CWD)}
+
+
+def test_codex_before_it_had_an_envelope(lab: Lab, tmp_path: Path) -> None:
+    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CODEX_BARE), trust_own=True)
+    expected = [("prompt", "Fix the cache"), ("tool_used", "shell"), ("turn_ended", "It is fixed.")]
+    assert told(lab) == [*expected, ("prompt", "Thanks, now the docs")]
+    assert {(event.session, event.at, event.body["project"]) for event in lab.journal.tail(0)} == {
+        (SESSION, to_microseconds(made.at(1)), project_of(CWD))
+    }
+
+
+def test_what_a_sub_agent_of_codex_is_asked_is_no_prompt(lab: Lab, tmp_path: Path) -> None:
+    rows = json.loads(json.dumps(made.CODEX))
+    rows[0]["payload"]["source"] = {"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}
+    lab.import_transcripts(write(tmp_path / "x.jsonl", rows), trust_own=True)
+    assert not events(lab, "prompt")
+    assert [event.body["subagent"] for event in events(lab, "turn_ended")] == [True]
+
+
+def test_specstory(lab: Lab, tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    lab.import_transcripts(write(project / ".specstory" / "history" / "x.md", made.SPECSTORY), trust_own=True)
+    assert told(lab) == [
+        ("prompt", "Fix the cache"), ("tool_used", "Bash"), ("tool_used", "Read"), ("turn_ended", "It is fixed."),
+        ("prompt", "Now the docs"),
+    ]  # fmt: skip
+    bash, read = (event.body for event in events(lab, "tool_used"))
+    assert (bash["command"], "boom" in bash["response"]) == ("make test", True)
+    assert read["paths"]["read"] == ["src/cache.py"]
+    assert {event.body["project"] for event in lab.journal.tail(0)} == {project_of(str(project))}
+    assert {event.session for event in lab.journal.tail(0)} == {SESSION}
+
+
+def test_specstory_before_version_2(lab: Lab, tmp_path: Path) -> None:
+    lab.import_transcripts(write(tmp_path / "old one.md", made.SPECSTORY_OLD), trust_own=True)
+    expected = [("prompt", "Fix the cache"), ("tool_used", "read_file"), ("turn_ended", "It is fixed.")]
+    assert told(lab) == [*expected, ("prompt", "Thanks")]
+    assert events(lab, "tool_used")[0].body["paths"]["read"] == ["src/cache.py"]
+    assert events(lab, "prompt")[0].body["project"] == "old-one"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_in_a_hooks_form(lab: Lab, tmp_path: Path, packed: bool) -> None:
+    file = tmp_path / ("x.jsonl.gz" if packed else "x.jsonl")
+    content = made.lines(made.HOOK).encode()
+    file.write_bytes(gzip.compress(content) if packed else content)
+    lab.import_transcripts(file, project="mine", trust_own=True)
+    assert told(lab) == [
+        ("prompt", "Fix the cache"), ("tool_used", "read_file"), ("tool_used", "Edit"), ("turn_ended", "It is fixed."),
+        ("session_ended", ""),
+    ]  # fmt: skip
+    read, edit = events(lab, "tool_used")
+    assert (read.body["paths"], read.body["project"]) == ({"read": ["src/a.py"], "edited": []}, "mine")
+    assert (edit.body["paths"], edit.body["project"]) == ({"read": [], "edited": ["src/b.py"]}, project_of(CWD))
+    assert (edit.session, edit.at) == ("s2", read.at)
+
+
+def test_folders_below_the_first_that_are_not_here_are_of_its_project(lab: Lab, tmp_path: Path) -> None:
+    rows = [made.claude("user", 1, "One"), made.claude("user", 2, "Two", cwd=f"{CWD}/web")]
+    report = lab.import_transcripts(write(tmp_path / "x.jsonl", rows))
+    assert list(report.projects) == [project_of(CWD)]
+
+
+def test_a_program_in_the_persons_name_says_nothing() -> None:
+    for text in (
+        "<system-reminder>x", "<local-command-stdout>x</local-command-stdout>", "Caveat: The messages below were generated by "
+        "the user while running local commands", "[Request interrupted by user for tool use]", "<pasted-text>x</pasted-text>",
+        "<system-reminder>a</system-reminder>b</system-reminder>", "# AGENTS.md instructions for /srv",
+        "<task-notification>\nx\n</task-notification>",
+    ):  # fmt: skip
+        assert own_words([text]) == "", text
+    assert own_words(["a < b <system-reminder>x</system-reminder> c"]) == "a < b  c"
+    assert own_words(["# Context from my IDE setup:\nx\n## My request for Codex:\nFix it"]) == "Fix it"
+
+
+def test_an_id_is_of_form_session_and_the_transcripts_own(lab: Lab, tmp_path: Path) -> None:
+    lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE))
+    assert captures(lab)[1][-1] == derived_event_id("transcript", "claude", SESSION, "prompt u1")

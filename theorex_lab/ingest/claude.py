@@ -1,0 +1,118 @@
+"""Claude Code's transcripts: ~/.claude/projects/**/*.jsonl, one object a line, as its versions 1 and 2 write them.
+
+A line is of a `user` (a prompt, answers of tools, what the program itself says), an `assistant` (messages, calls) or the
+`system`; what sub-agents do is marked `isSidechain`, and has an `agentId` in later versions. A turn's end is stated by a
+`stop_reason` or a line of the system; in transcripts without either the next prompt shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from theorex_lab.ingest.said import Calls, Row, Said, Turns, blocks_of, compacting, object_of, prompt, texts_of
+
+# Tuples, since a broken line may have anything at the place of a name.
+_KINDS = ("user", "assistant", "system", "summary", "progress", "attachment", "queue-operation")
+_MARKS = frozenset({"message", "sessionId", "uuid", "leafUuid"})
+_ENDS = ("end_turn", "stop_sequence", "refusal")
+_TURN_ENDS = ("turn_duration", "stop_hook_summary")
+
+
+class Claude:
+    """Reads one transcript of Claude Code; `stem` is its session where its lines name none."""
+
+    name = "claude"
+
+    def __init__(self, stem: str) -> None:
+        self._stem = stem
+        self._calls, self._turns = Calls(), Turns()
+        self._compacted = False
+
+    @staticmethod
+    def reads(row: Row) -> bool:
+        """Whether a line is of this form."""
+        return row.get("type") in _KINDS and not _MARKS.isdisjoint(row)
+
+    def feed(self, row: Row, number: int, size: int) -> Iterator[Said]:
+        """See `Reader`."""
+        if row.get("type") == "assistant" and not row.get("isApiErrorMessage"):
+            yield from self._assistant(row, number, size)
+        elif row.get("type") == "user":
+            yield from self._user(row, number)
+        elif row.get("type") == "system":
+            yield from self._system(row, number)
+        elif row.get("type") == "attachment":
+            yield from self._queued(row, number)
+
+    def end(self) -> Iterator[Said]:
+        """See `Reader`."""
+        yield from self._turns.all_ended()
+
+    def _place(self, row: Row, number: int) -> tuple[str, object, object, object]:
+        session = row.get("sessionId")
+        return (
+            session if isinstance(session, str) else self._stem,
+            row.get("uuid", number),
+            row.get("timestamp"),
+            row.get("cwd"),
+        )
+
+    def _assistant(self, row: Row, number: int, size: int) -> Iterator[Said]:
+        message, helper = object_of(row.get("message")), _helper(row)
+        place = self._place(row, number)
+        text = "\n".join(texts_of(message.get("content")))
+        self._turns.says(*place, text, helper=helper)
+        for block in blocks_of(message.get("content")):
+            if block.get("type") == "tool_use":
+                self._turns.goes_on(helper)
+                self._calls.begin(block.get("id"), block.get("name"), block.get("input"), size)
+        if message.get("stop_reason") in _ENDS:
+            yield from self._turns.ended(helper)
+
+    def _user(self, row: Row, number: int) -> Iterator[Said]:
+        content = object_of(row.get("message")).get("content")
+        session, own, at, cwd = self._place(row, number)
+        answers = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
+        for block in answers:
+            answer = _answer(block, row.get("toolUseResult") if len(answers) == 1 else None)
+            yield self._calls.answered(session, block.get("tool_use_id"), at, cwd, answer)
+        if row.get("isCompactSummary"):
+            if not self._compacted:
+                yield compacting(session, own, at, cwd)
+            self._compacted = False
+        elif not answers and not row.get("isMeta") and not row.get("isSidechain"):
+            texts = texts_of(content)
+            if any(text.startswith("[Request interrupted by user") for text in texts):
+                self._turns.goes_on()
+            if asked := prompt(session, own, at, cwd, texts):
+                yield from [*self._turns.ended(), *asked]
+
+    def _system(self, row: Row, number: int) -> Iterator[Said]:
+        if row.get("subtype") == "compact_boundary":
+            self._compacted = True
+            yield compacting(*self._place(row, number), object_of(row.get("compactMetadata")).get("trigger"))
+        elif row.get("subtype") in _TURN_ENDS:
+            yield from self._turns.ended(_helper(row))
+
+    def _queued(self, row: Row, number: int) -> Iterator[Said]:
+        """A prompt that was given while the agent was at work: its turn goes on."""
+        queued = object_of(row.get("attachment"))
+        if (
+            queued.get("type") == "queued_command"
+            and queued.get("commandMode") == "prompt"
+            and not row.get("isSidechain")
+        ):
+            yield from prompt(*self._place(row, number), texts_of(queued.get("prompt")))
+
+
+def _helper(row: Row) -> str:
+    """Which sub-agent speaks, '' where it is the agent itself."""
+    return f"helper {row.get('agentId', '')}" if row.get("isSidechain") else ""
+
+
+def _answer(block: Row, result: object) -> Row:
+    """A tool's answer: structured where the program kept it so, else its text."""
+    text = "\n".join(texts_of(block.get("content")))
+    if block.get("is_error") is True:
+        return {"error": text or result}
+    return {"tool_response": result if isinstance(result, dict | list) else text}

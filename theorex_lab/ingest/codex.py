@@ -1,0 +1,151 @@
+"""Codex's sessions: ~/.codex/sessions/**/rollout-*.jsonl, its items in an envelope of time, type and payload, or bare.
+
+In the envelope two logs interleave: `response_item` is what the model gets and says, `event_msg` what the person sees. What
+a person asked stands in both, and in the first also what the program says in the person's name: where the second has
+prompts, only these are taken. The first versions wrote bare items, without times or a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from theorex_lab.ingest.said import Calls, Row, Said, Turns, compacting, object_of, prompt, texts_of
+
+_ENVELOPE = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_BARE = ("message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "reasoning")
+_FOLDER = re.compile(r"<cwd>([^<>\n]{1,4096})</cwd>")
+_STEM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_EXIT_CODE = re.compile(
+    r"(?:Exit code: |(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?Process exited with code )(-?\d{1,9})\n"
+)
+
+
+class Codex:
+    """Reads one session of Codex; `stem` names it where no line does."""
+
+    name = "codex"
+
+    def __init__(self, stem: str) -> None:
+        found = _STEM_ID.search(stem)
+        self._session, self._named = found[0] if found else stem, False
+        self._cwd: object = None
+        self._at: object = None  # of the line before, for those that state none
+        self._helper = ""
+        self._calls, self._turns = Calls(), Turns()
+        self._asked: list[Said] = []  # prompts of the model's log, until it is known whether the other log has some
+        self._has_prompts = False
+
+    @staticmethod
+    def reads(row: Row) -> bool:
+        """Whether a line is of this form."""
+        if row.get("type") in _ENVELOPE and "payload" in row:
+            return True
+        return row.get("record_type") == "state" or (row.get("type") in _BARE and "message" not in row) or (
+            "type" not in row and {"id", "timestamp", "instructions"} <= row.keys()
+        )  # fmt: skip
+
+    def feed(self, row: Row, number: int, size: int) -> Iterator[Said]:
+        """See `Reader`."""
+        kind, at = row.get("type"), row.get("timestamp") or self._at
+        self._at = at
+        payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
+        if kind == "session_meta" or (kind is None and "id" in row):
+            self._meta(payload)
+        elif kind == "turn_context":
+            self._cwd = payload.get("cwd") or self._cwd
+        elif kind == "compacted":
+            yield compacting(self._session, number, at, self._cwd)
+        elif kind == "event_msg":
+            yield from self._event(payload, number, at)
+        else:
+            yield from self._item(payload, number, at, size)
+
+    def end(self) -> Iterator[Said]:
+        """See `Reader`."""
+        yield from self._prompts()
+        yield from self._turns.all_ended()
+
+    def _meta(self, payload: Row) -> None:
+        """The session's head; a fork has that of its origin after its own."""
+        if self._named or not isinstance(payload.get("id"), str):
+            return
+        self._session, self._named = payload["id"], True
+        self._cwd = payload.get("cwd")
+        source = payload.get("source")
+        self._helper = "helper" if isinstance(source, dict) and "subagent" in source else ""
+
+    def _event(self, payload: Row, number: int, at: object) -> Iterator[Said]:
+        kind = payload.get("type")
+        if kind == "user_message":
+            self._has_prompts = True
+            self._asked.clear()
+            message = payload.get("message")
+            yield from self._ask(
+                prompt(self._session, number, at, self._cwd, [message] if isinstance(message, str) else [])
+            )
+        elif kind == "task_complete":
+            yield from self._turns.ended(self._helper)
+        elif kind == "turn_aborted":
+            self._turns.goes_on(self._helper)
+
+    def _item(self, item: Row, number: int, at: object, size: int) -> Iterator[Said]:
+        kind, role = item.get("type"), item.get("role")
+        if kind == "message" and role == "user":
+            self._user(item, number, at)
+            return
+        if kind == "message" and role == "assistant":
+            yield from self._prompts()
+            text = "\n".join(texts_of(item.get("content"), "output_text"))
+            self._turns.says(self._session, number, at, self._cwd, text, helper=self._helper)
+        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+            yield from self._prompts()
+            self._turns.goes_on(self._helper)
+            self._calls.begin(item.get("call_id") or item.get("id"), *_call(item), size)
+        elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
+            answer = _answer(item.get("output"))
+            yield self._calls.answered(self._session, item.get("call_id") or item.get("id"), at, self._cwd, answer)
+
+    def _user(self, item: Row, number: int, at: object) -> None:
+        texts = texts_of(item.get("content"), "input_text")
+        if self._cwd is None and (found := next(filter(None, map(_FOLDER.search, texts)), None)):
+            self._cwd = found[1]
+        self._asked += prompt(self._session, number, at, self._cwd, texts)
+
+    def _prompts(self) -> list[Said]:
+        """The prompts of the model's log, where the other has none."""
+        asked, self._asked = self._asked, []
+        return [] if self._has_prompts else [told for each in asked for told in self._ask([each])]
+
+    def _ask(self, asked: list[Said]) -> list[Said]:
+        """A prompt, after the end of the turn before; what a sub-agent is asked is no prompt."""
+        return [] if self._helper or not asked else [*self._turns.ended(), *asked]
+
+
+def _call(item: Row) -> tuple[str, object]:
+    """A call's tool and input."""
+    if item.get("type") == "local_shell_call":
+        return "local_shell", item.get("action")
+    given = item.get("arguments", item.get("input"))
+    return str(item.get("name", "")), _parsed(given)
+
+
+def _answer(output: object) -> Row:
+    """A tool's answer, with the exit code that the program states around it."""
+    found = _parsed(output)
+    if isinstance(found, dict):
+        return {"tool_response": {**found, **object_of(found.get("metadata"))}}
+    text = "\n".join(texts_of(found, "output_text", "input_text"))
+    stated = _EXIT_CODE.match(text)
+    return {"tool_response": {"exit_code": int(stated[1]), "output": text[stated.end() :]} if stated else text}
+
+
+def _parsed(given: object) -> object:
+    """What a text holds as an object of JSON, else the value itself."""
+    if not isinstance(given, str) or not given.startswith("{"):
+        return given
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        return given

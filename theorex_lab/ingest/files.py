@@ -1,0 +1,154 @@
+"""Transcripts in a folder, and their lines: streamed, each of bounded length, with what cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.ingest.claude import Claude
+from theorex_lab.ingest.codex import Codex
+from theorex_lab.ingest.hook_form import HookForm
+from theorex_lab.ingest.said import Reader, Row
+from theorex_lab.ingest.specstory import SpecStory
+
+LONGEST_LINE_BYTES = 64 << 20
+_LOOKED_AT_LINES, _LOOKED_AT_BYTES = 200, 8 << 20  # until the form is known
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".md", ".md.gz")
+_NAME_CHARACTERS = 64
+BROKEN = (OSError, EOFError, zlib.error)  # what reading a damaged or vanished file raises
+
+
+class Line(NamedTuple):
+    """A line: its number from 1, its bytes (None where it is too long), and whether its end is there."""
+
+    number: int
+    content: bytes | None
+    whole: bool
+
+
+class Transcript(NamedTuple):
+    """A file whose form is known: who reads it, and its lines from the first on."""
+
+    reader: Reader
+    lines: Iterator[Line]
+
+
+def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
+    """The file itself, or the regular files below a folder that may be transcripts, in order, with their sizes in bytes.
+
+    Links in the folder are not followed.
+
+    Raises InvalidInput where there is neither.
+    """
+    if path.is_file():
+        return {path: path.stat().st_size}
+    if not path.is_dir():
+        raise InvalidInput(f"got {path}, which is no file or folder; allowed is a transcript, or a folder of them")
+    found: list[Path] = []
+    for folder, _, names in os.walk(path, onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}")):
+        found += [Path(folder) / name for name in names if name.lower().endswith(_SUFFIXES)]
+    looked_at = {file: _looked_at(file) for file in sorted(found)}
+    return {file: known.st_size for file, known in looked_at.items() if known and stat.S_ISREG(known.st_mode)}
+
+
+def _looked_at(file: Path) -> os.stat_result | None:
+    try:
+        return file.lstat()
+    except OSError:  # removed meanwhile
+        return None
+
+
+def stem_of(file: Path) -> str:
+    """A file's name without its endings, made of what the names of sessions and projects may have."""
+    name = re.sub(r"(?i)\.(?:gz|jsonl|ndjson|json|md)$", "", re.sub(r"(?i)\.gz$", "", file.name))
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_NAME_CHARACTERS].strip("-") or "transcripts"
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """A regular file's content, unpacked where it is packed, and the file itself, which tells how far it was read."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(file, flags), "rb") as raw:
+        if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+            raise InvalidInput(f"got {file}, which is no regular file")
+        packed = raw.peek(2)[:2] == b"\x1f\x8b"
+        yield (io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw), raw
+
+
+def transcript(file: Path, content: BinaryIO) -> Transcript | None:
+    """The file with its reader, by what its first lines are like; None where no reader knows them."""
+    lines = _lines(content)
+    looked_at: list[Line] = []
+    size = 0
+    for line in islice(lines, _LOOKED_AT_LINES):
+        looked_at.append(line)
+        size += len(line.content or b"")
+        if reader := _reader_of(line, file):
+            return Transcript(reader, chain(looked_at, lines))
+        if size > _LOOKED_AT_BYTES:
+            break
+    return None
+
+
+def text_of(line: Line) -> str:
+    """The line as a text, bytes outside of UTF-8 replaced. Raises InvalidInput for one that is too long."""
+    if line.content is None:
+        raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
+    return line.content.decode("utf-8-sig", "replace")
+
+
+def row_of(line: Line) -> Row | None:
+    """The object of JSON in a line, None for an empty line. Raises InvalidInput for anything else."""
+    text = text_of(line)
+    if not text.strip():
+        return None
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "not JSON, or nested too deeply" if line.whole else "the transcript ends inside the line"
+        raise InvalidInput(reason) from error
+    if not isinstance(row, dict):
+        raise InvalidInput("no object of JSON")
+    return row
+
+
+def _reader_of(line: Line, file: Path) -> Reader | None:
+    stem = stem_of(file)
+    try:
+        text = text_of(line)
+        if SpecStory.reads(text):
+            return SpecStory(stem, _project_above(file))
+        row = row_of(line) if text.lstrip().startswith("{") else None
+    except InvalidInput:
+        return None
+    found = next((form for form in (HookForm, Codex, Claude) if row is not None and form.reads(row)), None)
+    return None if found is None else found(stem)
+
+
+def _project_above(file: Path) -> str:
+    """The folder whose `.specstory` holds the file, '' where none does."""
+    above = next((folder for folder in file.absolute().parents if folder.name == ".specstory"), None)
+    return str(above.parent) if above else ""
+
+
+def _lines(content: BinaryIO) -> Iterator[Line]:
+    number = 0
+    while found := content.readline(LONGEST_LINE_BYTES + 1):
+        number += 1
+        if len(found) <= LONGEST_LINE_BYTES or found.endswith(b"\n"):
+            yield Line(number, found, found.endswith(b"\n"))
+            continue
+        while found and not found.endswith(b"\n"):
+            found = content.readline(1 << 20)
+        yield Line(number, None, whole=True)

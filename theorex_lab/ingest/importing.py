@@ -1,0 +1,231 @@
+"""Transcripts into the journal: what is new of them, some hundred captures a transaction, as often as one likes."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.clock import LATEST, to_microseconds
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.problems import merged
+from theorex_lab.home import Home
+from theorex_lab.ids import check_agent
+from theorex_lab.ingest.captures import REST_MICROSECONDS, Captures, Timed, told
+from theorex_lab.ingest.files import BROKEN, Transcript, files_in, opened, stem_of, transcript
+from theorex_lab.ingest.recorded import Recorded
+from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.captured import BODIES
+from theorex_lab.progress import bar
+from theorex_lab.project import check_project, project_of
+
+OWN_FOLDERS = ("~/.claude", "~/.codex")
+FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, or lines in a hook's form, plain or .gz"
+_AT_ONCE, _BYTES_AT_ONCE = 500, 64 << 20
+_LINES_A_STEP = 256  # of the progress bar
+_MOST_PROBLEMS = 10_000
+_COUNTED = {"prompt": "prompts", "tool_used": "tools", "turn_ended": "messages"}
+
+
+@dataclass
+class Imported:
+    """What came in, or would by a dry run.
+
+    files: transcripts.  sessions, events: new ones.  already: captures that were there.  skipped: those that the hook
+    itself had recorded.  earlier: those before `since`.  projects: by name, how many sessions, prompts, tools, messages.
+    problems: what could not be read, and where.  trusted: whether prompts came in as the user's own.
+    """
+
+    files: int = 0
+    sessions: int = 0
+    events: int = 0
+    already: int = 0
+    skipped: int = 0
+    earlier: int = 0
+    projects: dict[str, dict[str, int]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    trusted: bool = False
+    suggestion: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON holds it; `suggestion` where there is one."""
+        return {name: value for name, value in asdict(self).items() if value or name != "suggestion"}
+
+
+def import_transcripts(
+    home: Home,
+    path: Path,
+    *,
+    project: str = "",
+    since: str | datetime | None = None,
+    trust_own: bool = False,
+    dry_run: bool = False,
+    agent: str = "main",
+    progress: bool | None = None,
+) -> Imported:
+    """Take in the transcripts of a file or folder, as captures of the hook; what is there already stays as it is.
+
+    project: of sessions that name no absolute folder; without it their file's name.  since: leave out what is earlier.
+    trust_own: prompts are the user's word; otherwise all that comes in has the source `import`.  dry_run: nothing is
+    written.  progress: a bar by bytes (None: in a terminal or notebook).
+
+    Each 500 captures are one transaction; an import that was killed is repeated, and does the rest. Raises InvalidInput
+    where there is no transcript, StorageError on a full disk.
+    """
+    own = project_of(str(Path(project).absolute())) if os.sep in project else check_project(project)
+    report = Imported(trusted=trust_own, suggestion="" if trust_own else _suggestion(path))
+    files = files_in(path, report.problems)
+    run = _Run(home, report, own, check_agent(agent), None if since is None else to_microseconds(since), dry_run)
+    with closing(bar(sum(files.values()), 0, progress, "B", "import")) as shown:
+        for file in files:
+            run.take(file, shown)
+    run.write()
+    if not report.files:
+        reasons = "".join(f"; {problem}" for problem in merged(report.problems))
+        raise InvalidInput(f"got {path}, in which no transcript was found; allowed are {FORMS}{reasons}")
+    report.problems = merged(report.problems)
+    return report
+
+
+def read_transcripts(path: Path, *, project: str = "") -> Iterator[tuple[Timed, Event | None, str]]:
+    """What the transcripts of a file or folder tell, in full, with its capture and its project; nothing is written.
+
+    project: as in `import_transcripts`. Prompts are the user's word, and every session is over. Lines that cannot be read
+    are left out. Raises InvalidInput where there is no such file or folder.
+    """
+    seen: set[str] = set()
+    for file in files_in(path, []):
+        with opened(file) as (content, _):
+            found = transcript(file, content)
+            if found is None:
+                continue
+            captures = Captures(LATEST, project or stem_of(file), trust_own=True)
+            for each in told(found, file.stat().st_mtime_ns // 1_000, lambda _: True, lambda *_: None):
+                event = captures.event(found.reader.name, each)
+                if event is None or event.id not in seen:
+                    yield each, event, captures.project_of(each)
+                seen |= {event.id} if event else set()
+
+
+class _Run:
+    """One import: takes files one by one, and writes what is new of them."""
+
+    def __init__(
+        self, home: Home, report: Imported, project: str, agent: str, since: int | None, dry_run: bool
+    ) -> None:
+        self._journal, self._report, self._project, self._since = home.journal, report, project, since
+        self._now = home.clock.now()
+        self._captures = partial(
+            Captures, self._now + FUTURE_TOLERANCE_MICROSECONDS, agent=agent, trust_own=report.trusted,
+            keep_messages=home.settings.keep_messages,
+        )  # fmt: skip
+        self._recorded = Recorded(home.journal)
+        self._dry_run = dry_run
+        self._seen: set[str] = set()  # by a dry run
+        self._sessions: dict[str, set[str]] = defaultdict(set)
+        self._batch: list[tuple[Captures, str, Timed]] = []
+        self._bytes = 0
+
+    def take(self, file: Path, shown: Any) -> None:
+        """Read a file to its end; one that is no transcript is left out."""
+        try:
+            written = file.stat().st_mtime_ns // 1_000
+            with opened(file) as (content, raw):
+                found = transcript(file, content)
+                if found is None:
+                    if ".md" not in file.suffixes:  # most Markdown was never meant to be one
+                        self._problem(file, 1, "no transcript of a form that is known")
+                    return
+                self._report.files += 1
+                lines = _shown(found.lines, raw, shown)
+                self._told(file, found._replace(lines=lines), written)
+        except BROKEN as error:
+            self._problem(file, 0, f"cannot be read further: {error}")
+
+    def write(self) -> None:
+        """Write what waits, without what is there or was recorded by the hook; what is there already is not built again."""
+        ids = [captures.id_of(form, each) for captures, form, each in self._batch]
+        there = {event.id for event in self._journal.read(ids=ids, erased=True)} | self._seen.intersection(ids)
+        new: dict[str, Event] = {}
+        for number, (captures, form, each) in zip(ids, self._batch, strict=True):
+            event = None if number in there or number in new else captures.event(form, each)
+            if event is None:
+                self._report.already += 1
+            elif self._recorded.holds(event):
+                self._report.skipped += 1
+            else:
+                new[number] = event
+        self._append(new)
+        self._batch, self._bytes = [], 0
+
+    def _append(self, new: dict[str, Event]) -> None:
+        if self._dry_run:
+            self._seen.update(new)
+        elif new:
+            with self._journal.exclusive() as append:
+                for event in self._journal.read(ids=list(new), erased=True):  # by another import meanwhile
+                    del new[event.id]
+                    self._report.already += 1
+                for event in new.values():
+                    append(event)
+        for event in new.values():
+            self._count(event)
+
+    def _told(self, file: Path, found: Transcript, written: int) -> None:
+        captures = self._captures(self._project or stem_of(file))
+        everything = told(found, written, self._is_over, lambda number, why: self._problem(file, number, why))
+        for each in everything:
+            if each.said.hook["hook_event_name"] not in BODIES:
+                continue
+            if self._since is not None and each.at < self._since:
+                self._report.earlier += 1
+                continue
+            self._batch.append((captures, found.reader.name, each))
+            self._bytes += each.size
+            if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
+                self.write()
+
+    def _is_over(self, last: int) -> bool:
+        return last < self._now - REST_MICROSECONDS
+
+    def _count(self, event: Event) -> None:
+        self._report.events += 1
+        project = event.body["project"]
+        counts = self._report.projects.setdefault(project, dict.fromkeys(("sessions", *_COUNTED.values()), 0))
+        if event.session not in self._sessions[project]:
+            self._sessions[project].add(event.session)
+            counts["sessions"] += 1
+            self._report.sessions += 1
+        if event.kind in _COUNTED:
+            counts[_COUNTED[event.kind]] += 1
+
+    def _problem(self, file: Path, number: int, why: str) -> None:
+        if len(self._report.problems) < _MOST_PROBLEMS:
+            self._report.problems.append(f"{file.name}:{number}: {why}")
+
+
+def _shown(lines: Iterator[Any], raw: Any, shown: Any) -> Iterator[Any]:
+    """The lines; the bar is moved by how far the file was read."""
+    done = 0
+    for number, line in enumerate(lines):
+        yield line
+        if number % _LINES_A_STEP == 0:
+            shown.update(raw.tell() - done)
+            done = raw.tell()
+    shown.update(raw.tell() - done)
+
+
+def _suggestion(path: Path) -> str:
+    """What to say of transcripts in the user's own folder of an agent."""
+    place = path.resolve()
+    own = [folder for folder in OWN_FOLDERS if place.is_relative_to(Path(folder).expanduser().resolve())]
+    return (
+        f"these lie in {own[0]}: if you wrote the prompts in them, --trust-own takes them for your word" if own else ""
+    )

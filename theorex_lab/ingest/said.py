@@ -1,0 +1,137 @@
+"""What every reader of transcripts makes: an event in Claude Code's hook form, with its session, its own id and its time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from theorex_lab.clock import to_microseconds
+from theorex_lab.errors import InvalidInput
+from theorex_lab.ingest.prompts import own_words
+
+Row = dict[str, Any]
+_PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come yet
+
+
+class Said(NamedTuple):
+    """One thing that a transcript tells.
+
+    hook: the event as the hook would have got it.  own: its id within the session.  at: as the transcript states it.
+    cwd: the folder of the session.  doubtful: whether what a tool answered may pass for it, as in Markdown.
+    """
+
+    hook: Row
+    session: str
+    own: str
+    at: object = None
+    cwd: object = None
+    doubtful: bool = False
+
+
+class Reader(Protocol):
+    """Reads the lines of one transcript in order. What it tells of a start of them, it tells of the whole as well."""
+
+    name: str
+
+    def feed(self, row: Any, number: int, size: int) -> Iterator[Said]:
+        """What a line tells: an object of JSON, or in Markdown a text; its number from 1 and its size in bytes."""
+
+    def end(self) -> Iterator[Said]:
+        """What is told by there being no further line; asked only where the session is over."""
+
+
+def prompt(
+    session: str, own: object, at: object, cwd: object, blocks: list[str], *, doubtful: bool = False
+) -> list[Said]:
+    """What a person asked, without what a program put in; nothing where that is all."""
+    text = own_words(blocks)
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
+    return [Said(event, session, f"prompt {own}", at, cwd, doubtful)] if text else []
+
+
+def compacting(session: str, own: object, at: object, cwd: object, trigger: object = "") -> Said:
+    """That the context was summarized; the summary itself is nobody's word."""
+    return Said({"hook_event_name": "PreCompact", "trigger": trigger}, session, f"compacting {own}", at, cwd)
+
+
+class Turns:
+    """The last message of each speaker whose turn has not ended; a call of a tool after it means that it was not the last."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Said] = {}
+
+    def says(self, session: str, own: object, at: object, cwd: object, text: str, *, helper: str = "") -> None:
+        """A message of the agent, or of the `helper` that it had started."""
+        if text.strip():
+            name = "SubagentStop" if helper else "Stop"
+            event = {"hook_event_name": name, "last_assistant_message": text.strip()}
+            self._last[helper] = Said(event, session, f"turn {own}", at, cwd)
+
+    def goes_on(self, helper: str = "") -> None:
+        """What was said was not the last of the turn, or the turn was broken off."""
+        self._last.pop(helper, None)
+
+    def ended(self, helper: str = "") -> list[Said]:
+        """The end of the turn, once; nothing where nothing was said in it."""
+        last = self._last.pop(helper, None)
+        return [] if last is None else [last]
+
+    def all_ended(self) -> list[Said]:
+        """The ends of all turns."""
+        return [each for helper in list(self._last) for each in self.ended(helper)]
+
+
+class Calls:
+    """Calls of tools whose answers have not come yet; the oldest are given up where they are too large together."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, tuple[str, object, int]] = OrderedDict()
+        self._size = 0
+
+    def begin(self, call: object, tool: object, given: object, size: int) -> None:
+        """A tool is called; `size` in bytes."""
+        self._calls[str(call)] = str(tool), given, size
+        self._size += size
+        while self._size > _PENDING_BYTES:
+            self._size -= self._calls.popitem(last=False)[1][2]
+
+    def answered(self, session: str, call: object, at: object, cwd: object, answer: Row) -> Said:
+        """The call with its `answer`: tool_response or error. Raises InvalidInput where no such call is under way."""
+        found = self._calls.pop(str(call), None)
+        if found is None:
+            raise InvalidInput("a tool answers a call that is not in the transcript before it")
+        self._size -= found[2]
+        name = "PostToolUseFailure" if "error" in answer else "PostToolUse"
+        event = {"hook_event_name": name, "tool_name": found[0], "tool_input": found[1], **answer}
+        return Said(event, session, f"tool {call}", at, cwd)
+
+
+def object_of(value: object) -> Row:
+    """The value where it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def blocks_of(content: object) -> list[Row]:
+    """The blocks of a message's content, which may be one text."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def texts_of(content: object, *kinds: str) -> list[str]:
+    """The texts in a message's content, of blocks of these types."""
+    found = (block.get("text") for block in blocks_of(content) if block.get("type") in ("text", *kinds))
+    return [text for text in found if isinstance(text, str)]
+
+
+def time_of(stated: object) -> int | None:
+    """A stated time in µs UTC; one without an offset is UTC's, None where there is none."""
+    if not isinstance(stated, str) or not 8 <= len(stated) <= 64:
+        return None
+    for offset in ("", "+00:00"):
+        try:
+            return to_microseconds(stated.strip() + offset)
+        except (InvalidInput, OverflowError):
+            continue
+    return None
