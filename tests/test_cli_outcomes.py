@@ -112,7 +112,7 @@ def test_judge_pending(run: Run, server: HostileServer) -> None:
     tried = ["first: " in each["problem"] for each in done.json["problems"]]
     assert tried == [True, False], "where nobody listened twice in a row nobody is asked again"
     asked = server.requests[0].body
-    assert asked["response_format"]["json_schema"]["schema"]["properties"]["score"]["type"] == "integer"
+    assert asked["response_format"]["json_schema"]["schema"]["properties"]["score"]["type"] == "number"
     assert "raised the TTL" in asked["messages"][0]["content"]
     server.then(completion('{"score": 100}'))
     assert [each["outcome_id"] for each in run("judge", "--pending", "--json").json["judged"]] == [*names[1:], other]

@@ -107,6 +107,8 @@ def _score(answer: Answer) -> tuple[float, str | None]:
     if done is None:
         return 0.0, why_none(answer)
     score = done.data.get("score") if isinstance(done.data, dict) else None
-    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= HIGHEST:
+    if isinstance(score, float) and 0 <= score <= 1:
+        return score, None
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= HIGHEST or score % 1:
         return 0.0, f"{done.model} answered {one_line(done.text, PROBLEM_CHARACTERS)!r}; allowed is a score of 0 to {HIGHEST}"  # fmt: skip
-    return score / (1 if isinstance(score, float) and score <= 1 else HIGHEST), None
+    return score / HIGHEST, None
