@@ -32,11 +32,13 @@ def server(tmp_path: Path) -> Iterator[HostileServer]:
 
 def test_an_outcome_is_recorded_and_corrected(run: Run) -> None:
     made = run("outcome", "--agent", "sage", *DEPLOY, "--fail", "--json")
-    assert (made.code, made.json.keys(), made.json["score"]) == (0, {"outcome_id", "score"}, 0.0)
+    assert (made.code, made.json.keys(), made.json["score"]) == (0, {"id", "outcome_id", "score"}, 0.0)
     name = made.json["outcome_id"]
+    assert made.json["id"] == name
     recorded = run("evolve-status", "--json").json["recent"][0]
+    assert recorded["id"] == recorded["outcome_id"] == name
     assert (recorded["agent_id"], recorded["success"], recorded["tags"]) == ("sage", False, ["cache", "db", "deploy"])
-    assert run("outcome", "--id", name, "--score", "0.8", "--json").json == {"outcome_id": name, "score": 0.8}
+    assert run("outcome", "--id", name, "--score", "0.8", "--json").json["score"] == 0.8
     assert run("outcome", "--id", name, "--agent", "sage", "--thumbs-down", "--json").json["score"] == 0.533333
     assert run("outcome", "--id", name, "--success", "--json").json["score"] == 0.533333
     (now,) = run("evolve-status", "--json").json["recent"]
@@ -110,7 +112,7 @@ def test_judge_pending(run: Run, server: HostileServer) -> None:
     tried = ["first: " in each["problem"] for each in done.json["problems"]]
     assert tried == [True, False], "where nobody listened twice in a row nobody is asked again"
     asked = server.requests[0].body
-    assert asked["response_format"]["json_schema"]["schema"]["properties"]["score"]["type"] == "integer"
+    assert asked["response_format"]["json_schema"]["schema"]["properties"]["score"]["type"] == "number"
     assert "raised the TTL" in asked["messages"][0]["content"]
     server.then(completion('{"score": 100}'))
     assert [each["outcome_id"] for each in run("judge", "--pending", "--json").json["judged"]] == [*names[1:], other]

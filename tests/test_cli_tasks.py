@@ -9,7 +9,7 @@ from theorex_lab.cli import tasks as commands
 from theorex_lab.dispatch.tasks import STATES
 
 KEYS = ["id", "from", "to", "type", "payload", "state", "attempt", "created_at", "claimed_at", "lease_until",
-        "completed_at", "worker", "result"]  # fmt: skip
+        "completed_at", "worker", "result", "from_agent", "to_agent", "task_type", "status", "submitted_at"]  # fmt: skip
 AT = ("--now", "2026-03-01T09:00:00Z", "--json")
 
 
@@ -32,6 +32,8 @@ def test_from_one_agent_to_the_other_and_back(run: Run) -> None:
     assert listed == dict.fromkeys(KEYS) | {
         "id": task_id, "from": "main", "to": "sage", "type": "review", "payload": {"file": "a.py"}, "state": "submitted",
         "attempt": 0, "created_at": "2026-03-01T09:00:00.000000Z",
+        "from_agent": "main", "to_agent": "sage", "task_type": "review", "status": "submitted",
+        "submitted_at": "2026-03-01T09:00:00.000000Z",
     }  # fmt: skip
     claimed = run("a2a-claim", "--agent", "sage", "--worker", "w1", "--lease", "60", *AT).json["task"]
     assert (claimed["id"], claimed["worker"], claimed["lease_until"]) == (task_id, "w1", "2026-03-01T09:01:00.000000Z")

@@ -249,6 +249,14 @@ def counts_of_routellm(table: Any) -> dict[str, float]:
     }
 
 
+def counts_of_aider(table: Any) -> dict[str, float]:
+    polyglot = table[table.board == "polyglot"]
+    assert polyglot.test_cases.median() == 225
+    assert polyglot.pass_rate_2.between(0, 100).all()
+    assert polyglot.seconds_per_case.notna().all()
+    return dict(table.board.value_counts())
+
+
 def counts_of_taubench(found: runs.TauBench) -> dict[str, float]:
     assert found.rewards.mean(axis=0).round(2).tolist() == [0.42, 0.44, 0.40, 0.42]
     assert sum(len(run.actions) for run in found.runs) == 1164
@@ -294,6 +302,7 @@ def counts_of_reflexion(found: runs.Reflexion) -> dict[str, float]:
 COUNTS: dict[str, Callable[[Any], dict[str, float]]] = {
     "llmrouter": counts_of_llmrouter,
     "routellm": counts_of_routellm,
+    "aider_leaderboards": counts_of_aider,
     "taubench_airline": counts_of_taubench,
     "whoandwhen": counts_of_whoandwhen,
     "reflexion_alfworld": counts_of_reflexion,

@@ -311,6 +311,13 @@ class Scripted:
         return Answer(Completion(str(given), "qwen", None, None, 1.0, data=given), [])
 
 
+def test_a_judge_may_answer_in_fractions_of_one(lab: Lab) -> None:
+    for n in range(4):
+        lab.outcomes.record("main", f"d{n}", "r", success=True)
+    done = judge(lab.outcomes, lab.outcomes.pending(), Scripted(*({"score": each} for each in (0.8, 1.0, 80.0, 1))))
+    assert [each.judge_score for each in done.judged] == [0.8, 1.0, 0.8, 0.01]
+
+
 def test_the_judge_scores_what_it_can_and_leaves_the_rest(lab: Lab) -> None:
     log = lab.outcomes
     ids = [log.record("main", f"d{n}", "r", success=True, thumbs_up=True).outcome_id for n in range(6)]

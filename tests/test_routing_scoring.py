@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
 from theorex_lab.experiments.scores.advice import Queries, Training
@@ -101,6 +102,18 @@ def test_a_small_set_is_scored_as_computed_by_hand() -> None:
     assert json.loads(json.dumps(found.result()))["metrics"]["policy"] == OURS
     assert set(found.result()["baselines"]) == {"best_single", "task_matrix", "uniform", "oracle", "heuristic"}
     assert score_routing(small_set(), seed=1) == found
+
+
+def test_a_policy_of_ones_own_is_scored_beside_the_router() -> None:
+    """It knows the two models that master a task, which stands at the end of a query."""
+    models = {"0": "a", "1": "b", "2": "c"}
+    found = score_routing(small_set(repeats=40), policies={"mine": lambda query: models[query[-1]]}, seed=1)
+    for part in (found.policies, found.without_repeats):
+        scores = {each.policy: each for each in part}
+        assert scores["oracle"].score >= scores["mine"].score > scores["best single"].score
+        assert (scores["mine"].gain, scores["mine"].regret) != (0.0, 0.0)
+    with pytest.raises(InvalidInput, match=r"got 'gpt' from the policy 'mine'; allowed are a, b, c"):
+        score_routing(small_set(), policies={"mine": lambda _: "gpt"})
 
 
 def test_figures_are_given_with_and_without_repeated_queries() -> None:

@@ -77,7 +77,10 @@ def test_as_json_the_sender_is_from_and_times_can_be_read(board: TaskBoard) -> N
     assert task is not None
     values = task.as_dict()
     assert list(values) == ["id", "from", "to", "type", "payload", "state", "attempt", "created_at", "claimed_at",
-                            "lease_until", "completed_at", "worker", "result"]  # fmt: skip
+                            "lease_until", "completed_at", "worker", "result",
+                            "from_agent", "to_agent", "task_type", "status", "submitted_at"]  # fmt: skip
+    a2a = [values[name] for name in ("from_agent", "to_agent", "task_type", "status", "submitted_at")]
+    assert a2a == [values[name] for name in ("from", "to", "type", "state", "created_at")]
     assert (values["from"], values["lease_until"]) == ("main", "2026-03-01T09:00:01.500000Z")
     assert values["completed_at"] is None
 

@@ -131,12 +131,13 @@ answered = st.builds(
         "trace_ended",
         {
             "trace_id": trace, "query_type": "code", "success": success, "lost": latency is None and not success,
-            "unavailable": False, "model": "small", "tokens": 7, "latency_ms": latency, "error": None, "response": "done",
+            "unavailable": False, "model": "small", "tokens": 7, "prompt_tokens": 5,
+            "completion_tokens": 2, "latency_ms": latency, "error": None, "response": "done",
             "attempts": [
                 {"model": "large", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "gone",
-                 "unavailable": True},
+                 "unavailable": True, "prompt_tokens": None, "completion_tokens": None},
                 {"model": "small", "success": success, "latency_ms": latency, "tokens": 7, "cost": 0.1, "error": None,
-                 "unavailable": False},
+                 "unavailable": False, "prompt_tokens": 5, "completion_tokens": 2},
             ],
         },
         agent=agent, at=NOW,

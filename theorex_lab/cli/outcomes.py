@@ -46,7 +46,7 @@ def outcome(
 
     The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are given.
 
-    JSON: {outcome_id, score}, with --judge also judge_score and problem
+    JSON: {id, outcome_id (the same), score}, with --judge also judge_score and problem
     """
     given: dict[str, Any] = {
         "success": _either(succeeded, failed, "--success", "--fail"),
@@ -78,7 +78,7 @@ def outcome(
 
 def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str]:
     """What is said of an outcome, after the judge was asked where that is wanted."""
-    shown: dict[str, Any] = {"outcome_id": done.outcome_id, "score": done.score}
+    shown: dict[str, Any] = {"id": done.outcome_id, "outcome_id": done.outcome_id, "score": done.score}
     text = f"{done.outcome_id}  score {done.score:.2f}"
     if judged:
         found = _ask_judge(lab, [done])

@@ -32,6 +32,13 @@ _MAX_NESTING = 64  # what was written at a shallow point of a program must be re
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _WORKER = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _TASK_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_A2A_NAMES = {
+    "from_agent": "from",
+    "to_agent": "to",
+    "task_type": "type",
+    "status": "state",
+    "submitted_at": "created_at",
+}
 _TIMES = ("created_at", "claimed_at", "lease_until", "completed_at")
 
 
@@ -59,11 +66,12 @@ class Task:
     result: Any = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: the sender is `from`, times are ISO 8601."""
+        """For JSON: the sender is `from`, times are ISO 8601; what A2A calls otherwise stands under both names."""
         values = {
             ("from" if field.name == "sender" else field.name): getattr(self, field.name) for field in fields(self)
         }
-        return values | {name: to_iso(values[name]) for name in _TIMES if values[name] is not None}
+        values |= {name: to_iso(values[name]) for name in _TIMES if values[name] is not None}
+        return values | {name: values[own] for name, own in _A2A_NAMES.items()}
 
 
 class _Standing(NamedTuple):

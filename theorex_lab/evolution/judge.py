@@ -24,7 +24,7 @@ Ask = Callable[[str, dict[str, Any]], "Answer"]
 HIGHEST = 100
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"score": {"type": "integer", "minimum": 0, "maximum": HIGHEST}},
+    "properties": {"score": {"type": "number", "minimum": 0, "maximum": HIGHEST}},
     "required": ["score"],
     "additionalProperties": False,
 }
@@ -102,11 +102,13 @@ def judge_prompt(outcome: Outcome) -> str:
 
 
 def _score(answer: Answer) -> tuple[float, str | None]:
-    """The score, 0..1, or what was wrong with the answer."""
+    """The score, 0..1, or what was wrong with the answer; a decimal fraction up to 1 is taken for a score of 0..1."""
     done = answer.completion
     if done is None:
         return 0.0, why_none(answer)
     score = done.data.get("score") if isinstance(done.data, dict) else None
-    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= HIGHEST:
+    if isinstance(score, float) and 0 <= score <= 1:
+        return score, None
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= HIGHEST or score % 1:
         return 0.0, f"{done.model} answered {one_line(done.text, PROBLEM_CHARACTERS)!r}; allowed is a score of 0 to {HIGHEST}"  # fmt: skip
-    return float(score) / HIGHEST, None
+    return score / HIGHEST, None

@@ -78,8 +78,8 @@ class Outcome:
     decided_at: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON holds it; concept ids as texts, since they exceed what some readers keep exact."""
-        return {**asdict(self), "concept_ids": [str(each) for each in self.concept_ids]}
+        """The outcome as JSON holds it, its id under two names; concept ids as texts, since they exceed what some readers keep exact."""
+        return {"id": self.outcome_id, **asdict(self), "concept_ids": [str(each) for each in self.concept_ids]}
 
 
 class Outcomes(View):

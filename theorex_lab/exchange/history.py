@@ -89,6 +89,8 @@ def line_of(event: Event) -> Record:
         event = event._replace(kind=heard["kind"], id=heard["id"], body=heard["said"])
         source = {"source": "import"}
     head = {"id": event.id, "kind": event.kind, "timestamp": to_iso(event.at), "agent_id": event.agent}
+    if event.kind == "nightly":  # the document's name of it
+        head["time"] = head["timestamp"]
     return {**head, "session_id": event.session, "lineage": list(event.lineage), **source, **event.body}
 
 

@@ -143,8 +143,8 @@ def _outcome_records(home: Home, agent: str | None) -> Iterator[Record]:
 def _outcome_record(journal: Journal, outcome: Outcome) -> Record:
     record = outcome.to_dict()
     (event,) = journal.read(ids=[outcome.outcome_id])
-    named = {"id": record.pop("outcome_id"), "timestamp": record.pop("at"), "session_id": record.pop("session")}
-    del record["reviewed"]
+    named = {"id": record.pop("id"), "timestamp": record.pop("at"), "session_id": record.pop("session")}
+    del record["reviewed"], record["outcome_id"]
     stated = {key: value for key, value in record.items() if value is not None}
     return {**named, **stated, "source": event.body.get("source", "agent")}
 

@@ -73,6 +73,18 @@ def fetch_routellm() -> pd.DataFrame:
     return table
 
 
+def fetch_aider_leaderboards() -> pd.DataFrame:
+    """Some 200 benchmark runs of the coding tool aider, a row each.
+
+    Columns board, dirname (the run's name), model, test_cases, pass_rate_2 (percent solved by the second try) and
+    seconds_per_case; NaN where not reported.
+    """
+    info = DATASETS["aider_leaderboards"]
+    table = routing.aider(read_files(info))
+    table.attrs.update(dataset=info.name, licence=info.licence)
+    return table
+
+
 def fetch_taubench_airline() -> runs.TauBench:
     """tau-bench airline: 4 trials of each of 50 tasks by gpt-4o, with every action and its reward."""
     info = DATASETS["taubench_airline"]

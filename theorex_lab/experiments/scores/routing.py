@@ -7,7 +7,7 @@ those, as in llmrouter, figures are given twice: with the training as published,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from theorex_lab.experiments.scores.bandits import UCB1, Bandit, ThompsonSamplin
 from theorex_lab.experiments.scores.routing_scores import (
     CostQuality,
     Floats,
+    Ints,
     achieved,
     area_gains,
     cost_quality_curve,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+Chooser = Callable[[str], str]
 OURS = "route, as it ships"
 COMPARED_WITH = "task matrix"
 ORDERS = 20
@@ -97,17 +99,21 @@ class RoutingScore:
         }
 
 
-def score_routing(dataset: str | RoutingSet = "llmrouter", *, seed: int = 0) -> RoutingScore:
+def score_routing(
+    dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[str, Chooser] | None = None, seed: int = 0
+) -> RoutingScore:
     """Ask the router that ships where each test query goes, and score it beside policies fitted on the same training.
 
-    `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in `load_routing_set`. `seed` draws bandits, the
-    order in which they meet the training, and the bootstrap.
+    `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in `load_routing_set`. `policies`: those of one's
+    own by name, each a function that takes the text of a query and returns the name of a model of the set, else
+    InvalidInput is raised. `seed` draws bandits, the order in which they meet the training, and the bootstrap.
     """
     found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
-    policies = _scored(found, found.train, calls, seed)
+    own = {name: _choices_of(name, choose, found) for name, choose in (policies or {}).items()}
+    scored = _scored(found, found.train, calls, own, seed)
     if len(kept) < len(calls):
-        without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], seed)
+        without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], own, seed)
     return RoutingScore(
         dataset=found.name,
         n=len(found.test.scores),
@@ -115,16 +121,25 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, seed: int = 0) -> 
         n_repeated=len(found.repeated),
         models=found.models,
         cost_unit=found.cost_unit,
-        policies=policies,
-        without_repeats=without if len(kept) < len(calls) else policies,
+        policies=scored,
+        without_repeats=without if len(kept) < len(calls) else scored,
         published=dict(found.published),
     )
 
 
+def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
+    """The model (a column of the scores) that a policy of one's own chooses for each test query."""
+    chosen = [choose(text) for text in found.test.queries.texts]
+    unknown = [each for each in chosen if each not in found.models]
+    if unknown:
+        raise InvalidInput(f"got {unknown[0]!r:.100} from the policy {name!r}; allowed are {', '.join(found.models)}")
+    return np.array([found.models.index(each) for each in chosen], np.int64)
+
+
 def _scored(
-    found: RoutingSet, training: Training, calls: Sequence[tuple[Event, Event]], seed: int
+    found: RoutingSet, training: Training, calls: Sequence[tuple[Event, Event]], own: Mapping[str, Ints], seed: int
 ) -> tuple[PolicyScore, ...]:
-    """The scores of the policies after this training, and of the router after these calls of it."""
+    """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
     # In random order, since bandits learn from the first queries what they do on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
     policies: list[Policy] = [
@@ -140,7 +155,7 @@ def _scored(
         "uniform": (scores.mean(axis=1), float(found.costs.mean())),
     }
     recorded = [event for call in calls for event in call]
-    chosen = {OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
+    chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
     for policy in policies:
         # A bandit goes on learning while it is scored: to explore is its way of choosing.
         asks = policy.play(found.test) if isinstance(policy, Bandit) else policy.choose(found.test.queries)

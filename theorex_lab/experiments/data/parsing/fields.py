@@ -1,7 +1,8 @@
-"""Untrusted JSON, read into typed records: what is not as a type says is refused with its place."""
+"""Untrusted JSON and YAML, read into typed records: what is not as a type says is refused with its place."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -40,9 +41,24 @@ def read_json_lines(content: Content, kind: type[T]) -> list[T]:
     return [_read(f"{content.place}, line {number}", line, adapter) for number, line in lines if line.strip()]
 
 
-def _read(place: str, data: bytes, adapter: TypeAdapter[T]) -> T:
+def read_yaml(content: Content, kind: type[T]) -> T:
+    """The content as YAML of this type. Raises as `read_json`, and for what is no YAML."""
+    import yaml  # type: ignore[import-untyped]
+
     try:
-        return adapter.validate_json(data)
+        value = yaml.load(content.data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise refused(content.place, content.data[:40], "allowed is YAML") from error
+    return _checked(content.place, lambda: TypeAdapter(kind).validate_python(value))
+
+
+def _read(place: str, data: bytes, adapter: TypeAdapter[T]) -> T:
+    return _checked(place, lambda: adapter.validate_json(data))
+
+
+def _checked(place: str, validate: Callable[[], T]) -> T:
+    try:
+        return validate()
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise refused(": ".join(map(str, (place, *first["loc"]))), first["input"], first["msg"]) from error
