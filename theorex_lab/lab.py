@@ -403,9 +403,9 @@ class Lab:
         could not be removed or wiped; the bodies are erased then.
         """
         from theorex_lab.journal.sqlite.archive import erase_from_segments
-        from theorex_lab.journal.sqlite.erase import Chosen, erase_chosen, wipe
+        from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
 
-        chosen, journal = Chosen(ids, agent, match, project), in_file(self.journal)
+        chosen, journal = EraseSelection(ids, agent, match, project), in_file(self.journal)
         reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
         remove_contexts(self.folder, self.views.folder)

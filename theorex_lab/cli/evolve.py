@@ -11,7 +11,7 @@ from theorex_lab.cli import open_lab
 from theorex_lab.cli.outcomes import alone_or_number
 from theorex_lab.console import command, emit, one_row
 from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.number import Number
+from theorex_lab.console.number import NumberType
 from theorex_lab.console.options import REVIEWER
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
 @command("evolve-review")
 @_AGENT
 @REVIEWER
-@click.option("--days", type=Number(min=0, min_open=True, max=3_650), help="Default: evolveWindowDays.")
+@click.option("--days", type=NumberType(min=0, min_open=True, max=3_650), help="Default: evolveWindowDays.")
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.

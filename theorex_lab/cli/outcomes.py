@@ -9,7 +9,7 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit, keeps_secrets, one_row
 from theorex_lab.console.agents import own_agent
-from theorex_lab.console.number import Number
+from theorex_lab.console.number import NumberType
 from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, SESSION
 from theorex_lab.errors import InvalidInput
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--result", help="What came of it.")
 @click.option("--success", "succeeded", is_flag=True, help="It went well.")
 @click.option("--fail", "failed", is_flag=True, help="It went wrong.")
-@click.option("--score", type=Number(0, 1), help="How well, from 0 to 1.")
+@click.option("--score", type=NumberType(0, 1), help="How well, from 0 to 1.")
 @click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
 @click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
 @click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be repeated.")

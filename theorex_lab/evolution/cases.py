@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from theorex_lab.evolution.decisive import FailureClass, Step
+from theorex_lab.evolution.decisive import FailureClass, RunStep
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.traces import Trace
@@ -36,7 +36,7 @@ class Case:
 
     outcome: Outcome
     trace: Trace | None
-    steps: tuple[Step, ...]
+    steps: tuple[RunStep, ...]
     tried: frozenset[str] = frozenset()
 
     @property
@@ -52,7 +52,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReviewVerdict:
     """What a reviewer said of a failure; with a `problem` nothing of it may enter the memory.
 
     score: 0..1, how sure it is that the fix would have prevented the failure.  decisive_step: index into the steps.
@@ -99,7 +99,7 @@ class Reviewer(Protocol):
     One with `names`, a tuple of texts, gets no failure again of which all of these have said nothing of use.
     """
 
-    def review(self, case: Case) -> Verdict:
+    def review(self, case: Case) -> ReviewVerdict:
         """The review of one failure; what cannot be reviewed gives one with a `problem`."""
         ...
 
@@ -112,10 +112,10 @@ def case_of(outcome: Outcome, trace: Trace | None) -> Case:
     """
     if trace is not None and trace.unavailable and not trace.events:
         trace = None
-    said: list[Step] = []
+    said: list[RunStep] = []
 
     def say(agent: str, text: str, tool: str | None = None, is_error: bool | None = None) -> None:
-        said.append(Step(len(said), agent, text, tool, is_error))
+        said.append(RunStep(len(said), agent, text, tool, is_error))
 
     task = trace.task if trace is not None else ""
     say(outcome.agent_id, "\n".join(dict.fromkeys(filter(None, [outcome.decision, task]))))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from theorex_lab.evolution.failure_signs import (
-    Reading,
-    Step,
+    RunStep,
+    StepReading,
     candidates,
     code_quote,
     failure_quote,
@@ -26,7 +26,7 @@ from theorex_lab.evolution.failure_signs import (
     sign_values,
 )
 
-__all__ = ["WEIGHTS", "Evidence", "FailureClass", "Finding", "Step", "find_decisive"]
+__all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decisive"]
 
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
@@ -81,7 +81,7 @@ class FailureClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Quote:
     """A quote of at most 200 characters on one line. step: the index of the step that it is from."""
 
     step: int
@@ -100,20 +100,20 @@ class Finding:
     agent: str
     failure_class: FailureClass
     confidence: float
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Quote, ...]
     scores: tuple[float, ...]
 
 
-def find_decisive(steps: Sequence[Step], *, task: str = "") -> Finding:
+def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> Finding:
     """The step that most likely decided the failure; of equal ones the first.
 
     task: what the run was to do, where it is known.  Texts past 20,000 characters are cut to their head and tail.
     Raises InvalidInput for a run without steps, or with an agent or text that is no string.
 
     >>> steps = [
-    ...     Step(0, "planner", "Find the height of the tower in the archive of the city."),
-    ...     Step(1, "coder", "We cannot reach the archive, so let's assume the tower is 120 m high."),
-    ...     Step(2, "checker", "I agree, 120 m is accurate. TERMINATE"),
+    ...     RunStep(0, "planner", "Find the height of the tower in the archive of the city."),
+    ...     RunStep(1, "coder", "We cannot reach the archive, so let's assume the tower is 120 m high."),
+    ...     RunStep(2, "checker", "I agree, 120 m is accurate. TERMINATE"),
     ... ]
     >>> found = find_decisive(steps)
     >>> found.step, found.agent, found.failure_class.value
@@ -140,7 +140,7 @@ def find_decisive(steps: Sequence[Step], *, task: str = "") -> Finding:
     )
 
 
-def _classify(readings: Sequence[Reading], found: int, task: str) -> FailureClass:
+def _classify(readings: Sequence[StepReading], found: int, task: str) -> FailureClass:
     each = readings[found]
     answer = readings[each.answer] if each.answer is not None else None
     before = next((readings[k] for k in range(found - 1, -1, -1) if not readings[k].idle), None)
@@ -166,8 +166,8 @@ def _classify(readings: Sequence[Reading], found: int, task: str) -> FailureClas
 
 
 def _evidence(
-    steps: Sequence[Step], readings: Sequence[Reading], found: int, failure_class: FailureClass
-) -> tuple[Evidence, ...]:
+    steps: Sequence[RunStep], readings: Sequence[StepReading], found: int, failure_class: FailureClass
+) -> tuple[Quote, ...]:
     """What the step said; then the error that followed, or that it passed over."""
     each = readings[found]
     quoted = [(found, _telling_line(each, failure_class))]
@@ -178,10 +178,10 @@ def _evidence(
         quoted.append((each.answer, failure_quote(readings[each.answer].text)))
     elif each.answer is not None and failure_class is FailureClass.WRONG_CODE:
         quoted.append((each.answer, readings[each.answer].text.strip().splitlines()[-1]))
-    return tuple(Evidence(steps[k].index, _shortened(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
+    return tuple(Quote(steps[k].index, _shortened(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
 
 
-def _telling_line(each: Reading, failure_class: FailureClass) -> str:
+def _telling_line(each: StepReading, failure_class: FailureClass) -> str:
     """The line that shows the fault: the made-up datum, the first working line of code, the new fact, or the longest."""
     if failure_class is FailureClass.MADE_UP_DATA:
         return made_up_quote(each.text)

@@ -79,7 +79,7 @@ _FURNITURE = re.compile(r"step\b|expert\b|\w+_expert\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One step of a run.
 
     index: its number in the run, as the reader knows it.  agent: who took it.  text: what was said or came back.
@@ -95,7 +95,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StepReading:
     """What a step did. text: cut to its head and tail.  prose: without code.  new_facts: those no earlier step held.
 
     of_user: said by who asked, no agent.  answer: the position of the tool's answer to this step, None without one.
@@ -130,7 +130,7 @@ def cut(text: str) -> str:
     return f"{text[:HEAD_CHARACTERS]}\n{text[-TAIL_CHARACTERS:]}"
 
 
-def read_run(steps: Sequence[Step], task: str = "") -> list[Reading]:
+def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
     """What each step did, in order; time grows with the length of the (cut) texts.
 
     Raises InvalidInput where there are no steps, or a step's agent or text is no string.
@@ -153,9 +153,9 @@ def read_run(steps: Sequence[Step], task: str = "") -> list[Reading]:
     return readings
 
 
-def _reading(step: Step, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> Reading:
+def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> StepReading:
     prose = _CODE_BLOCK.sub(" ", text)
-    return Reading(
+    return StepReading(
         text=text,
         prose=prose,
         has_code="```" in text,
@@ -175,13 +175,13 @@ def _reading(step: Step, text: str, is_result: bool, new_facts: tuple[str, ...],
     )
 
 
-def candidates(readings: Sequence[Reading]) -> list[int]:
+def candidates(readings: Sequence[StepReading]) -> list[int]:
     """Positions of the steps that can be at fault: what agents said; every step where they said nothing."""
     acting = [k for k, each in enumerate(readings) if not (each.is_result or each.idle or each.of_user)]
     return acting or list(range(len(readings)))
 
 
-def sign_values(readings: Sequence[Reading], task: str = "") -> list[tuple[float, ...]]:
+def sign_values(readings: Sequence[StepReading], task: str = "") -> list[tuple[float, ...]]:
     """The values of `SIGNS`, in its order, for each of `candidates`."""
     positions = candidates(readings)
     later = [k for k in positions if k > 0]
@@ -210,7 +210,7 @@ def sign_values(readings: Sequence[Reading], task: str = "") -> list[tuple[float
     return rows
 
 
-def is_claim(reading: Reading) -> bool:
+def is_claim(reading: StepReading) -> bool:
     """Whether a step states new facts without code, without announcing more, and before the run is declared done."""
     return bool(reading.new_facts) and not (reading.has_code or reading.announces or reading.done)
 

@@ -11,8 +11,8 @@ from theorex_lab.evolution.cases import (
     PROBLEM_CHARACTERS,
     Case,
     Reviewer,
+    ReviewVerdict,
     TraceReviewRecord,
-    Verdict,
     both_ends,
     case_of,
 )
@@ -75,13 +75,13 @@ class _Work:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
         number = _next_number(self.home.journal, outcome.outcome_id)
         if not self._waits(outcome):
-            return _record(outcome, Verdict(0.0, "", "", problem=_MEANWHILE))
+            return _record(outcome, ReviewVerdict(0.0, "", "", problem=_MEANWHILE))
         tried = self._tried(outcome)
         if self.names and self.names <= tried:
-            return _record(outcome, Verdict(0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"))
+            return _record(outcome, ReviewVerdict(0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"))
         found = _trace_of(self.home.views, outcome)
         if found is not None and found.success is None:
-            return _record(outcome, Verdict(0.0, "", "", problem=_UNDER_WAY))
+            return _record(outcome, ReviewVerdict(0.0, "", "", problem=_UNDER_WAY))
         sources = _sources(self.home.views, outcome, found)
         case = replace(case_of(outcome, found), tried=tried)
         return self._settle(case, _in_own_words(self.reviewer.review(case), case), sources, number)
@@ -100,7 +100,7 @@ class _Work:
             rows = view.queue(agent=outcome.agent_id, threshold=self.home.settings.review_threshold, again=self.again)
             return view.ids.find(outcome.outcome_id) in rows.tolist()
 
-    def _settle(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> TraceReviewRecord:
+    def _settle(self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int) -> TraceReviewRecord:
         # While a model thought, what it was shown may have been erased.
         if any(event.erased for event in self.home.journal.read(ids=[each.id for each in sources], erased=True)):
             return _record(case.outcome, replace(verdict, fix_description="", problem=_ERASED))
@@ -117,7 +117,7 @@ class _Work:
             self.home.journal.append([self._failed(case, verdict, sources)])
         return _record(case.outcome, verdict)
 
-    def _reviewed(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> list[Event]:
+    def _reviewed(self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int) -> list[Event]:
         """The fix as an observation, trusted no more than what it was made from, and the review that it is from."""
         outcome, now = case.outcome, self.home.clock.now()
         source = min(("model", *(each.body.get("source", "model") for each in sources)), key=lambda each: TRUST[each])
@@ -148,7 +148,7 @@ class _Work:
         )
         return [fix, event]
 
-    def _failed(self, case: Case, verdict: Verdict, sources: list[Event]) -> Event:
+    def _failed(self, case: Case, verdict: ReviewVerdict, sources: list[Event]) -> Event:
         outcome = case.outcome
         body = {
             "outcome_id": outcome.outcome_id,
@@ -169,7 +169,7 @@ class _Work:
         )
 
 
-def _in_own_words(verdict: Verdict, case: Case) -> Verdict:
+def _in_own_words(verdict: ReviewVerdict, case: Case) -> ReviewVerdict:
     """The review; with a problem where its fix holds an address, a command, or words of the run."""
     found = "" if verdict.problem else problem_with(verdict.fix_description, case.heard)
     if not found:
@@ -178,7 +178,7 @@ def _in_own_words(verdict: Verdict, case: Case) -> Verdict:
     return replace(verdict, fix_description="", problem=f"the fix_description holds {found}; {_ALLOWED}", reply=reply)
 
 
-def _concepts(fix: Event, verdict: Verdict) -> list[Any]:
+def _concepts(fix: Event, verdict: ReviewVerdict) -> list[Any]:
     """The concepts of a fix; those of what it is about, where its words are a rule's."""
     if verdict.about is None:
         found: list[Any] = fix.body["concepts"]
@@ -224,7 +224,7 @@ def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]
     return [*sources, *both_ends(tools)]
 
 
-def _record(outcome: Outcome, verdict: Verdict, *, observation_id: str | None = None) -> TraceReviewRecord:
+def _record(outcome: Outcome, verdict: ReviewVerdict, *, observation_id: str | None = None) -> TraceReviewRecord:
     return TraceReviewRecord(
         outcome.outcome_id,
         outcome.trace_id,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.policy import (
-    Policy,
+    KeptPolicy,
     keep,
     numbered_events,
     policies,
@@ -30,14 +30,16 @@ from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 
-Verdict = Literal["accept", "refuse", "hold"]
+GateVerdict = Literal["accept", "refuse", "hold"]
 
 MARGIN = 0.02
 MIN_SAMPLES = 5
 TOLERANCE = 1e-9
 
 
-def decide(before: float, after: float, n: int, *, margin: float = MARGIN, min_samples: int = MIN_SAMPLES) -> Verdict:
+def decide(
+    before: float, after: float, n: int, *, margin: float = MARGIN, min_samples: int = MIN_SAMPLES
+) -> GateVerdict:
     """Whether a policy that scored `after` replaces one that scored `before`, on `n` samples.
 
     accept where after ≥ before · (1 + margin) within a relative 1e-9, and from 0 only where it is above 0; hold below
@@ -68,7 +70,7 @@ class Gated:
     """
 
     part: str
-    decision: Verdict
+    decision: GateVerdict
     before: float | None
     after: float | None
     n: int
@@ -205,7 +207,7 @@ class _Gate:
     def _unfinished(self, event: Event) -> bool:
         return event.body["decision"] == "accept" and self._policy_of(event) is None
 
-    def _policy_of(self, event: Event) -> Policy | None:
+    def _policy_of(self, event: Event) -> KeptPolicy | None:
         """The policy that an accepted gate kept."""
         return next((each for each in self.policies if event.id in each.lineage), None)
 

@@ -12,7 +12,7 @@ from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
-    from theorex_lab.dispatch.llm import Answer
+    from theorex_lab.dispatch.llm import ChainAnswer
 
 MOST_SILENCES = 2
 NOBODY_ASKED = (
@@ -41,13 +41,13 @@ class Panel:
         """The models that are asked, in their order."""
         return tuple(self._settings.reviewers)
 
-    def without(self, names: Collection[str]) -> Callable[[str], Answer]:
+    def without(self, names: Collection[str]) -> Callable[[str], ChainAnswer]:
         """The panel without these models."""
         return partial(self, skipped=names)
 
     def __call__(
         self, prompt: str, json_schema: dict[str, Any] | None = None, *, skipped: Collection[str] = ()
-    ) -> Answer:
+    ) -> ChainAnswer:
         """The answer of the first that gives one; see `dispatch.llm.ask`. Without any attempt nobody was asked."""
         from theorex_lab.dispatch.llm import ask
 
@@ -61,7 +61,7 @@ class Panel:
         return answer
 
 
-def why_none(answer: Answer) -> str:
+def why_none(answer: ChainAnswer) -> str:
     """Why an answer holds no completion: what each model did, on one line."""
     tried = "; ".join(f"{each.model}: {each.error}" for each in answer.attempts)
     return one_line(tried, PROBLEM_CHARACTERS) or NOBODY_ASKED

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.exchange.flat_files import Record, draft_of, parse_object
+from theorex_lab.exchange.flat_files import FlatRecord, draft_of, parse_object
 from theorex_lab.exchange.importing import upcast_of_file
 from theorex_lab.journal.event import Body, Event, encode, segment_of
 from theorex_lab.journal.foreign import open_file
@@ -143,7 +143,7 @@ def _packing(file: BinaryIO, *, packed: bool) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, lines)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, bytes, Record]]:
+def _rows(path: Path) -> Iterator[tuple[int, bytes, FlatRecord]]:
     """Number from 1, bytes and content of each line. No line is read further than the longest that may be written."""
     with open_file(path) as file:
         packed = file.read(2) == _GZIP
@@ -171,18 +171,18 @@ def _next_line(path: Path, lines: BinaryIO, number: int) -> bytes:
     return line
 
 
-def _located(path: Path, number: int, read: Callable[[Record], Read], row: Record) -> Read:
+def _located(path: Path, number: int, read: Callable[[FlatRecord], Read], row: FlatRecord) -> Read:
     try:
         return read(row)
     except (InvalidInput, NewerVersion) as error:
         raise type(error)(f"{path}:{number}: {error}") from error
 
 
-def _event(row: Record) -> Event:
+def _event(row: FlatRecord) -> Event:
     """The event of a line, its body at this release's version. Raises InvalidInput and NewerVersion."""
     from theorex_lab.exchange import event_records, schema  # an export does without pydantic
 
-    stated = schema.checked(event_records.Row, row)
+    stated = schema.checked(event_records.EventRow, row)
     event = Event(**{name: getattr(stated, name) for name in Event._fields} | {"lineage": tuple(stated.lineage)})
     if event.kind == HEADER_KIND:
         raise InvalidInput(f"kind is {HEADER_KIND!r}; allowed is that in the first line alone")
@@ -194,7 +194,7 @@ def _event(row: Record) -> Event:
     return upcast_of_file(event)
 
 
-def _body(row: Record) -> Body:
+def _body(row: FlatRecord) -> Body:
     from theorex_lab.exchange import event_records, schema
 
     return schema.checked(event_records.Bodied, row).body

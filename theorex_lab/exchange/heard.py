@@ -107,7 +107,7 @@ class Hearsay:
             ).event(start)
         )  # fmt: skip
 
-    def outcome(self, event: Event, stated: records.Outcome) -> Event:
+    def outcome(self, event: Event, stated: records.OutcomeBody) -> Event:
         made = outcome_event(
             agent=event.agent, decision=stated.decision, result=stated.result, success=stated.success,
             settings=self.how.settings, at=event.at, tags=stated.tags, explicit_score=stated.explicit,
@@ -168,9 +168,9 @@ class Hearsay:
 
     def _mention(self, row: Any) -> list[Any] | None:
         """A concept of a text, its id made of its label; None for a label too long to be one."""
-        if not isinstance(row, list) or len(row) != len(records.Mention.model_fields):
+        if not isinstance(row, list) or len(row) != len(records.ConceptRow.model_fields):
             raise InvalidInput("concepts is no list of [id, label, surface form, count]")
-        stated = checked(records.Mention, dict(zip(records.Mention.model_fields, row, strict=True)))
+        stated = checked(records.ConceptRow, dict(zip(records.ConceptRow.model_fields, row, strict=True)))
         label, surface = (check_text(each, LARGEST) for each in (stated.label, stated.surface))
         if max(len(label), len(surface)) > records.LABEL_CHARACTERS:
             return None
@@ -192,6 +192,6 @@ _MAKERS: dict[str, tuple[type[records.Heard], Callable[[Hearsay, Event, Any], Ev
     "session_ended": (records.Captured, Hearsay.captured),
     "trace_started": (records.TraceStarted, Hearsay.trace_started),
     "trace_ended": (records.TraceEnded, Hearsay.trace_ended),
-    "outcome": (records.Outcome, Hearsay.outcome),
+    "outcome": (records.OutcomeBody, Hearsay.outcome),
     "outcome_scored": (records.OutcomeScored, Hearsay.outcome_scored),
 }

@@ -26,7 +26,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.exchange.files import Exported, FileReport, each_file
-from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, write_lines
+from theorex_lab.exchange.flat_files import FlatRecord, append_new, first_record, read_lines, write_lines
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted
 from theorex_lab.home import Home
@@ -81,7 +81,7 @@ def import_history(
     )
 
 
-def line_of(event: Event) -> Record:
+def line_of(event: Event) -> FlatRecord:
     """An event as a line of a file; what was only heard has the source `import`."""
     source = {}
     if event.kind == _HEARD:
@@ -134,7 +134,7 @@ def _gone(journal: Journal) -> set[str]:
     return gone
 
 
-def _event(record: Record, how: Importing, journal: Journal) -> tuple[Event, bool]:
+def _event(record: FlatRecord, how: Importing, journal: Journal) -> tuple[Event, bool]:
     from theorex_lab.exchange.history_records import event_of
 
     event, own = event_of(record, how)
@@ -145,7 +145,7 @@ def _event(record: Record, how: Importing, journal: Journal) -> tuple[Event, boo
 
 
 def taken(
-    journal: Journal, lines: Iterable[tuple[int | str, Record]], how: Importing, problems: list[str]
+    journal: Journal, lines: Iterable[tuple[int | str, FlatRecord]], how: Importing, problems: list[str]
 ) -> Iterator[tuple[Event, int]]:
     """What lines become, each given with its place; what is wrong with one is noted."""
     policies = len([*numbered_events(journal, "policy")])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from theorex_lab.config import Settings, Tier
+from theorex_lab.config import ModelTier, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.routing.heuristic import Complexity
 
@@ -57,7 +57,7 @@ def veto(power: Power, complexity: Complexity, settings: Settings) -> str | None
     return None
 
 
-def allows(tier: Tier, power: Power, complexity: Complexity, settings: Settings) -> bool:
+def allows(tier: ModelTier, power: Power, complexity: Complexity, settings: Settings) -> bool:
     """Whether a model of this size may run now; small and medium ones always may.
 
     >>> allows("large", Power(90.0, True), "low", Settings())

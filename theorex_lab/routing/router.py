@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from theorex_lab.config import ModelSettings, QueryType, Settings, Tier
+from theorex_lab.config import ModelSettings, ModelTier, QueryType, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from theorex_lab.home import Home
 
 # Sizes to try, by the size that is wanted.
-FALLBACK_TIERS: dict[Tier, tuple[Tier, ...]] = {
+FALLBACK_TIERS: dict[ModelTier, tuple[ModelTier, ...]] = {
     "large": ("large", "medium", "small"),
     "medium": ("medium", "small", "large"),
     "small": ("small", "medium", "large"),
@@ -50,7 +50,7 @@ class Decision:
     """
 
     query_type: QueryType
-    tier: Tier
+    tier: ModelTier
     model: str | None
     confidence: float
     reasons: list[str]
@@ -274,13 +274,13 @@ def _why_nothing(cells: list[Cell], query_type: QueryType, min_samples: int) -> 
     return f"no usable cell for {query_type} is of a model that may be chosen"
 
 
-def _ordered(allowed: dict[str, ModelSettings], wanted: Tier) -> list[str]:
+def _ordered(allowed: dict[str, ModelSettings], wanted: ModelTier) -> list[str]:
     """The models by how near their size is to the wanted one; within a size in the order of the settings."""
     tiers = FALLBACK_TIERS[wanted]
     return sorted(allowed, key=lambda name: tiers.index(allowed[name].tier))
 
 
-def _found(model: str | None, allowed: dict[str, ModelSettings], wanted: Tier) -> str:
+def _found(model: str | None, allowed: dict[str, ModelSettings], wanted: ModelTier) -> str:
     if model is None:
         return "no model of the settings may run"
     return model if allowed[model].tier == wanted else f"no {wanted} model may run, so {model}"

@@ -27,13 +27,13 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
-from theorex_lab.design import Tool
+from theorex_lab.design import AgentTool
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
 from theorex_lab.memory.giving import given
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
-from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
+from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, RequestRefused, Rules, check_message
 from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped
 from theorex_lab.serve.signals import ending
 
@@ -249,7 +249,9 @@ def _add_resources(server: MCPServer, lab: Lab, named: Callable[[str | None], st
         return context_of(project, agent, model)
 
 
-def _add_tool_of(server: MCPServer, tool: Tool, face: Callable[[], Any], named: Callable[[str | None], str]) -> None:
+def _add_tool_of(
+    server: MCPServer, tool: AgentTool, face: Callable[[], Any], named: Callable[[str | None], str]
+) -> None:
     """A tool that a design brings, called with what `face` gives and the arguments that its function declares."""
     declared = inspect.signature(tool.run, eval_str=True)
     parameters = [
@@ -422,9 +424,9 @@ class _Input:
                 continue
             try:
                 if len(line) > self._max_line_bytes:
-                    raise Refused(413, f"a request may hold up to {self._max_line_bytes} bytes")
+                    raise RequestRefused(413, f"a request may hold up to {self._max_line_bytes} bytes")
                 message = check_message(line)
-            except Refused as refusal:
+            except RequestRefused as refusal:
                 # A notification gets no answer, whatever its parameters are.
                 if refusal.code != INVALID_PARAMS or refusal.identity is not None:
                     await self._output.write(json.dumps(refusal.answer()) + "\n")

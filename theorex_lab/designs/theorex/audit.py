@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from theorex_lab.design import Asked, Found, Told
+from theorex_lab.design import Asked, SearchFound, Told
 from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.evolution.audit import cut
 from theorex_lab.home import Home
@@ -27,7 +27,7 @@ class Concept:
     sign: int = 0  # of the sum when it last had one
 
 
-class Reading:
+class AuditReader:
     """Reads events in order and tells what each of them did.
 
     `tier`: what a concept's is before the first event that names it; NEUTRAL where the journal is read from its start.
@@ -114,10 +114,10 @@ def _feel(concept: Concept, count: int, sentiment: float) -> None:
 
 def reading() -> Callable[[Event], Iterator[Told]]:
     """What tells of the journal's events from its start, in order."""
-    return Reading().take
+    return AuditReader().take
 
 
-def newest(home: Home, asked: Asked) -> list[Found] | None:
+def newest(home: Home, asked: Asked) -> list[SearchFound] | None:
     """The latest entries, read from the journal's end; None where they hang on what was long ago."""
     from theorex_lab.designs.theorex.audit_newest import NeedsAll, Newest
 

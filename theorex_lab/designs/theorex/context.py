@@ -16,7 +16,17 @@ from theorex_lab.designs.theorex.sentences import plain, sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
-from theorex_lab.memory.context import NOTICE, Chosen, Context, escape, fence, items_of, listed, marked_up, sections_of
+from theorex_lab.memory.context import (
+    NOTICE,
+    ChosenLines,
+    Context,
+    escape,
+    fence,
+    items_of,
+    listed,
+    marked_up,
+    sections_of,
+)
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.observation import TRUST
@@ -121,10 +131,10 @@ def _own_and_shared(axon: Axon, shared: SharedWeb, now: int, home: Home, agent: 
     return lines
 
 
-def _take_sentences(room: Room, said: Sequence[Line], most: int) -> Chosen:
+def _take_sentences(room: Room, said: Sequence[Line], most: int) -> ChosenLines:
     """Up to `most` sentences that have room, in half of what is left; what was only heard in the part that is its own."""
     told = room.take(said, at_most=room.left // 2, most=most)
-    return Chosen(told, room.take_hearsay(said, most=most - len(told)), [], TITLES)
+    return ChosenLines(told, room.take_hearsay(said, most=most - len(told)), [], TITLES)
 
 
 def render_flash(home: Home, session: str, *, agent: str) -> Context:

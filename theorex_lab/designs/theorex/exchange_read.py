@@ -25,7 +25,7 @@ from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange import schema
-from theorex_lab.exchange.flat_files import Lines, Record, without_nulls
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, without_nulls
 from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted, noted
@@ -157,7 +157,7 @@ class _Kept(schema.FileRecord):
     source_weight: schema.Share = 0
 
 
-def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) -> Read:
+def axon_events(graph: FlatRecord, agent: str, how: Importing, problems: list[str]) -> Read:
     """Concepts and links of one agent's graph.
 
     A concept whose time cannot be read is kept as last seen in the year 1, where it scores 0, and is noted.
@@ -193,7 +193,7 @@ def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, 
             yield imported(how, "imported", body, agent), 1
 
 
-def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
+def shared_events(graph: FlatRecord, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
     """What each agent contributed to the shared web.
 
     `held` tells whether an agent's axon has a concept. One that it lacks enters it too, unless the file says that the
@@ -224,7 +224,7 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
         yield how.believed(event, problems, number), 1
 
 
-def moment_record(document: Record) -> Record:
+def moment_record(document: FlatRecord) -> FlatRecord:
     """The sentence that a moment's document states."""
     named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
     return {**document, **named}
@@ -273,7 +273,7 @@ def _node_stated(node: Any, how: Importing) -> tuple[str, Body]:
     return str(node.get("key")), body
 
 
-def _stated(attributes: Record, how: Importing) -> Body:
+def _stated(attributes: FlatRecord, how: Importing) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
     concept, stated = _concept(attributes, how), schema.checked(_Stated, attributes)
     count, kind = stated.frequency_count, stated.observation_type
@@ -312,7 +312,7 @@ def _said(stated: Any, count: int) -> Body:
     return {"said": {**levels, **numbers, "first_seen": own.first_seen, "last_seen": own.last_seen}}
 
 
-def _cold(attributes: Record, how: Importing) -> tuple[str, Body]:
+def _cold(attributes: FlatRecord, how: Importing) -> tuple[str, Body]:
     agent = check_agent(attributes.get("agent_id", how.agent))
     return agent, _stated({**attributes, "scanned_tier": Tier.SLEEPING.name}, replace(how, agent=agent))
 
@@ -324,7 +324,7 @@ def _tier(stated: _Stated) -> str:
     return tier
 
 
-def _concept(record: Record, how: Importing) -> _Concept:
+def _concept(record: FlatRecord, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
     limit, named = how.settings.max_text_bytes, schema.checked(_Named, record)
     label = kept_text(named.canonical_form)
@@ -362,7 +362,7 @@ def _link(edge: Any, ids: dict[str, int]) -> list[int]:
     return [*_ends(edge, ids), *_weight(attributes)]
 
 
-def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
+def _ends(edge: FlatRecord, ids: dict[str, int]) -> list[int]:
     ends = [ids.get(str(edge.get(name))) for name in ("source", "target")]
     one, other = ends
     if one is None or other is None or one == other:
@@ -372,14 +372,14 @@ def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
     return [one, other]
 
 
-def _weight(attributes: Record) -> list[int]:
+def _weight(attributes: FlatRecord) -> list[int]:
     """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
     link = schema.checked(_Link, attributes)
     likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
     return [link.given("co_occurrence_count", likely), link.last_co_occurrence]
 
 
-def _graduated(attributes: Record) -> list[list[int]]:
+def _graduated(attributes: FlatRecord) -> list[list[int]]:
     return [[concept, at] for concept, at in schema.checked(_Attributes, attributes).graduated.items()]
 
 
@@ -413,7 +413,7 @@ def _given_links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[s
     ]
 
 
-def _contributions(attributes: Record) -> list[Record]:
+def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
     """What each agent gave; a file of the original system has one, that of the node's agent."""
     stated = attributes.get("contributions", [attributes])
     if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
@@ -421,7 +421,7 @@ def _contributions(attributes: Record) -> list[Record]:
     return stated
 
 
-def _observation(record: Record, counted: Collection[str], how: Importing) -> Event:
+def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -> Event:
     given = check_text(record.get("text", ""), how.settings.max_text_bytes)
     text = kept_text(given)
     if text != given:  # what was found in the text may be of its secrets
@@ -466,7 +466,7 @@ def _mentions(concepts: list[list[Any]], how: Importing) -> list[list[Any]]:
     return list(found.values())
 
 
-def _kept(record: Record, how: Importing) -> tuple[str, Body, str, str, int]:
+def _kept(record: FlatRecord, how: Importing) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
     concept, stated = _concept(record, how), schema.checked(_Kept, record)
     agent = stated.given("agent_id", how.agent)
@@ -481,7 +481,7 @@ def _kept(record: Record, how: Importing) -> tuple[str, Body, str, str, int]:
     return own if re.fullmatch(UUID, own) else "", event.body, agent, event.session, event.at
 
 
-def _attributes(item: Any) -> Record:
+def _attributes(item: Any) -> FlatRecord:
     attributes = item.get("attributes", {}) if isinstance(item, dict) else None
     if not isinstance(attributes, dict):
         raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")

@@ -38,7 +38,7 @@ class System(Protocol):
         """End; all is on disk then."""
 
 
-class Theorex:
+class TheorexSystem:
     """Ours: extraction, words and vectors."""
 
     def __init__(self, folder: Path) -> None:
@@ -180,7 +180,7 @@ class Mem0:
 
 
 SYSTEMS: dict[str, Callable[[Path], System]] = {
-    "theorex": Theorex, "fts5": Fts5, "chroma": Chroma, "lancedb": LanceDb, "mem0": Mem0,
+    "theorex": TheorexSystem, "fts5": Fts5, "chroma": Chroma, "lancedb": LanceDb, "mem0": Mem0,
 }  # fmt: skip
 
 
