@@ -120,7 +120,7 @@ class _Work:
     def _reviewed(self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int) -> list[Event]:
         """The fix as an observation, trusted no more than what it was made from, and the review that it is from."""
         outcome, now = case.outcome, self.home.clock.now()
-        source = min(("model", *(each.body.get("source", "model") for each in sources)), key=lambda each: TRUST[each])
+        source = min(("model", *(event.body.get("source", "model") for event in sources)), key=lambda name: TRUST[name])
         text = f"{FIX_TYPE}: {verdict.fix_description}"
         entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session,
                       project_in(sources[:1]))  # fmt: skip

@@ -27,10 +27,10 @@ _TIPS = {
 def draw_failure(case: Case, verdict: ReviewVerdict, label: Label | None = None) -> Figure:
     """The run of a failure as a timeline: the decisive step as the review found it, and as a person labelled it.
 
-    >>> from theorex_lab.evolution.decisive import Step
+    >>> from theorex_lab.evolution.decisive import RunStep
     >>> from theorex_lab.evolution.outcomes import Outcome
     >>> outcome = Outcome("o1", "main", "deploy", "it broke", False, "2026-03-02T09:00:00Z")
-    >>> case = Case(outcome, None, (Step(0, "main", "deploy"),))
+    >>> case = Case(outcome, None, (RunStep(0, "main", "deploy"),))
     >>> draw_failure(case, ReviewVerdict(0.5, "Try it first.", "rules", 0, "wrong_plan")).axes[0].get_title()
     'main: deploy\\nfound: wrong_plan at step 0'
     """

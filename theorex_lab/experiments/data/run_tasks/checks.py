@@ -35,10 +35,10 @@ class Check(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberCheck:
+class Number:
     """The last number of the answer is `value`, within `tolerance`; `1,234` is one number.
 
-    >>> NumberCheck(7).accepts("3 + 4 = 7"), NumberCheck(7).accepts("7 is 3 + 4")
+    >>> Number(7).accepts("3 + 4 = 7"), Number(7).accepts("7 is 3 + 4")
     (True, False)
     """
 
