@@ -343,8 +343,8 @@ def _change(
         if not spelt & values.keys() and to_snake(key) not in kind.tunables:
             near = _nearest_key(key, kind)
             raise ConfigError(f"got the key {key!r}, but there is no such setting; the nearest is {near}")
-        for each in spelt:
-            values.pop(each, None)
+        for spelling in spelt:
+            values.pop(spelling, None)
     values |= {to_camel(to_snake(key)): value for key, value in changes.items()}
 
 
@@ -382,7 +382,7 @@ def describe_settings(settings: SettingsRecord, *, before: str = "") -> list[dic
     from theorex_lab.config_schema import allowed
 
     kind = type(settings)
-    values, defaults = (each.model_dump(by_alias=True) for each in (settings, kind()))
+    values, defaults = (record.model_dump(by_alias=True) for record in (settings, kind()))
     return [
         {
             "key": before + to_camel(name),
@@ -403,4 +403,6 @@ def _rules() -> str:
 
 
 def _fields(*kinds: type[SettingsRecord]) -> str:
-    return str([(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()])
+    return str(
+        [(name, tunable.annotation, tunable.bounds) for kind in kinds for name, tunable in kind.tunables.items()]
+    )

@@ -50,7 +50,7 @@ class SettingsRecord:
         }
 
     def __init__(self, **values: Any) -> None:
-        if values or any(each.default is REQUIRED for each in self.tunables.values()):
+        if values or any(tunable.default is REQUIRED for tunable in self.tunables.values()):
             from theorex_lab.config_schema import validated
 
             values = validated(type(self), values)

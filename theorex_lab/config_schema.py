@@ -26,13 +26,13 @@ def _model(kind: type[SettingsRecord]) -> type[BaseModel]:
     """The pydantic model of a record; annotations are texts, which pydantic reads among the names of this module."""
     if kind in _MODELS:
         return _MODELS[kind]
-    fields: dict[str, Any] = {name: (each.annotation, _field(each)) for name, each in kind.tunables.items()}
+    fields: dict[str, Any] = {name: (tunable.annotation, _field(tunable)) for name, tunable in kind.tunables.items()}
     _MODELS[kind] = create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
     return _MODELS[kind]
 
 
-def _field(each: Tunable) -> Any:
-    return Field(... if each.default is REQUIRED else None, **each.bounds)
+def _field(tunable: Tunable) -> Any:
+    return Field(... if tunable.default is REQUIRED else None, **tunable.bounds)
 
 
 # Names that annotations use; those of the records inside another stand here for their pydantic models.

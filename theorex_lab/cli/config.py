@@ -43,9 +43,9 @@ def _show() -> None:
     lab = open_lab()
     home = lab.home
     parts = [
-        describe_settings(home.settings_of(each), before=f"{each.name}.")
-        for each in home.designs
-        if each.settings is not None
+        describe_settings(home.settings_of(design), before=f"{design.name}.")
+        for design in home.designs
+        if design.settings is not None
     ]
     rows = sum(parts, describe_settings(lab.settings))
     lines = [f"# {lab.config_file}"]
@@ -68,7 +68,7 @@ def _change(key: str, value: str | None) -> None:
     from theorex_lab.designs import installed
 
     name, _, member = key.partition(".")
-    kind = next((each.settings for each in installed() if member and each.name == name), None)
+    kind = next((design.settings for design in installed() if member and design.name == name), None)
     before, inner = ("", key) if kind is None else (f"{name}.", member)
     changes = {} if value is None else {inner: read_value(inner, value, kind or Settings)}
     unset = [inner] if value is None else []

@@ -65,9 +65,9 @@ def roles() -> None:
     """
     found = [role.model_dump() for role in open_lab().settings.roles]
     table = [["agent", "role", "priority", "model", "takes"]]
-    for each in found:
-        takes = ", ".join(each["capabilities"]) + ("" if each["active"] else "  (not active)")
-        table.append([each["agent_id"], each["role"], str(each["priority"]), each["model_preference"] or "any", takes])
+    for role in found:
+        takes = ", ".join(role["capabilities"]) + ("" if role["active"] else "  (not active)")
+        table.append([role["agent_id"], role["role"], str(role["priority"]), role["model_preference"] or "any", takes])
     emit({"roles": found}, "\n".join(_aligned(table)) if found else "no roles")
 
 

@@ -151,7 +151,7 @@ class End:
             "latency_ms": self.latency_ms,
             "error": _error(self.error),
             "response": preview(self.response, RESPONSE_CHARACTERS),
-            "attempts": [{**asdict(each), "error": _error(each.error)} for each in self.attempts],
+            "attempts": [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts],
         }
         return new_event(
             "trace_ended",

@@ -242,7 +242,7 @@ class TaskBoard:
         view = self.home.views.get(Tasks)
         with view.lock:
             found = [view.standing(row, now) for row in view.rows_of(agent)]
-        return self._read([each for each in found if state in (None, STATES[each.state])])
+        return self._read([standing for standing in found if state in (None, STATES[standing.state])])
 
     def claim(self, agent: str, *, worker: str | None = None, lease_seconds: float | None = None) -> Task | None:
         """Take the agent's oldest task that is submitted; None where there is none.
@@ -363,12 +363,12 @@ class TaskBoard:
 
     def _read(self, found: Sequence[_Standing]) -> list[Task]:
         """The tasks with their texts, without those erased meanwhile."""
-        seqs = {seq for each in found for seq in (each.seq, each.step_seq)}
+        seqs = {seq for standing in found for seq in (standing.seq, standing.step_seq)}
         events = {event.seq: event for event in self.home.journal.read(seqs=sorted(seqs))}
         return [
-            _as_task(each, events[each.seq], events[each.step_seq])
-            for each in found
-            if each.seq in events and each.step_seq in events
+            _as_task(standing, events[standing.seq], events[standing.step_seq])
+            for standing in found
+            if standing.seq in events and standing.step_seq in events
         ]
 
     def _append_once(self, event: Event) -> bool:
@@ -396,7 +396,7 @@ def check_json(value: Any, what: str, allowed: int) -> None:
         )
     level = [value]
     for _ in range(_MAX_NESTING + 1):
-        level = [each for held in level if isinstance(held, dict | list | tuple) for each in _inside(held)]
+        level = [element for held in level if isinstance(held, dict | list | tuple) for element in _inside(held)]
         if not level:
             return
     raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")

@@ -288,9 +288,9 @@ class Dispatcher:
         model = attempts[-1].model if attempts else ""
         end = End(start.trace_id, self.home.clock.now(), success=completion is not None, model=model, attempts=attempts)
         if completion is None:
-            tried = "; ".join(f"{each.model}: {each.error}" for each in attempts)
+            tried = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in attempts)
             error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
-            return replace(end, error=error, unavailable=all(each.unavailable for each in attempts))
+            return replace(end, error=error, unavailable=all(attempt.unavailable for attempt in attempts))
         end = replace(
             end,
             prompt_tokens=attempts[-1].prompt_tokens,

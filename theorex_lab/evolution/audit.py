@@ -50,7 +50,7 @@ def audit(
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     _ = lab.agent("main").write("a stale cache", observation_type="moment")
-    ...     [each.kind for each in audit(lab.home)]
+    ...     [entry.kind for entry in audit(lab.home)]
     ['moment_capture']
     """
     known = kinds_of(home)
@@ -62,7 +62,7 @@ def audit(
     found: list[SearchFound] = []
     asked = Asked(chosen, EARLIEST if since is None else since, limit, upto=home.journal.last_seq())
     for part in reversed(_parts(home) if limit != 0 else ()):  # the home's own are soon found, and bound the others
-        found = sorted([*_told_by(part, home, asked), *found], key=lambda each: each[0].seq)
+        found = sorted([*_told_by(part, home, asked), *found], key=lambda pair: pair[0].seq)
         if limit is not None and len(found) >= limit:
             found = found[-limit:]
             asked = asked._replace(after=found[0][0].seq - 1)
@@ -99,7 +99,7 @@ def _told_by(part: AuditPart, home: Home, asked: Asked) -> list[SearchFound]:
         return []
     if asked.limit is not None and part.newest is not None and (found := part.newest(home, mine)) is not None:
         return found
-    read = sorted({each for kind in mine.kinds for each in part.read_from[kind]})
+    read = sorted({read_kind for kind in mine.kinds for read_kind in part.read_from[kind]})
     return found_in(home.journal.tail(0, kinds=read, upto=asked.upto), part.reading(), mine)
 
 

@@ -43,7 +43,7 @@ class Case:
     def heard(self) -> list[str]:
         """The texts of the run that are not the owner's words of it: commands, answers of tools and models."""
         error = [self.trace.error] if self.trace is not None and self.trace.error else []
-        return [*(each.text for each in self.steps[1:-1]), *error]
+        return [*(step.text for step in self.steps[1:-1]), *error]
 
     @property
     def task(self) -> str:
@@ -150,6 +150,8 @@ def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
     if trace.response:
         say(trace.model, trace.response)
     elif trace.success is False:
-        failed = [each for each in trace.attempts if not each["success"]] or [{"model": trace.model, "error": None}]
-        for each in failed:
-            say(str(each["model"] or "dispatch"), f"model unavailable: {each['error'] or trace.error}")
+        failed = [attempt for attempt in trace.attempts if not attempt["success"]] or [
+            {"model": trace.model, "error": None}
+        ]
+        for attempt in failed:
+            say(str(attempt["model"] or "dispatch"), f"model unavailable: {attempt['error'] or trace.error}")

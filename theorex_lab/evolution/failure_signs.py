@@ -137,13 +137,13 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
     """
     if not steps:
         raise InvalidInput("got a run of 0 steps; allowed is one or more")
-    wrong = [each for each in steps if not isinstance(each.text, str) or not isinstance(each.agent, str)]
+    wrong = [step for step in steps if not isinstance(step.text, str) or not isinstance(step.agent, str)]
     if wrong:
         raise InvalidInput(
             f"got agent {wrong[0].agent!r} and text of type {type(wrong[0].text).__name__} in step {wrong[0].index!r}; allowed are strings"
         )
-    texts = [cut(each.text) for each in steps]
-    results = [each.tool is not None or bool(_RESULT.match(text)) for each, text in zip(steps, texts, strict=True)]
+    texts = [cut(step.text) for step in steps]
+    results = [step.tool is not None or bool(_RESULT.match(text)) for step, text in zip(steps, texts, strict=True)]
     known = set(_words(cut(task)))
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
@@ -177,7 +177,7 @@ def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ..
 
 def candidates(readings: Sequence[StepReading]) -> list[int]:
     """Positions of the steps that can be at fault: what agents said; every step where they said nothing."""
-    acting = [k for k, each in enumerate(readings) if not (each.is_result or each.idle or each.of_user)]
+    acting = [k for k, reading in enumerate(readings) if not (reading.is_result or reading.idle or reading.of_user)]
     return acting or list(range(len(readings)))
 
 
@@ -191,20 +191,20 @@ def sign_values(readings: Sequence[StepReading], task: str = "") -> list[tuple[f
     foreign = is_foreign(readings[0].text, task)
     rows: list[tuple[float, ...]] = []
     for k in positions:
-        each = readings[k]
+        reading = readings[k]
         rows.append(
             (
                 _FOREIGN_SCALE * (k == 0 and foreign),
-                float(k == 0 and each.has_code and each.answer is not None),
+                float(k == 0 and reading.has_code and reading.answer is not None),
                 float(k == first_code),
                 float(k == first_commitment),
-                float(k > 0 and each.made_up),
-                float(each.placeholder),
+                float(k > 0 and reading.made_up),
+                float(reading.placeholder),
                 float(k == first_claim),
-                math.log1p(len(each.new_facts)),
-                float(len(each.text) < BRIEF_CHARACTERS),
-                float(each.approves),
-                float(each.repairs),
+                math.log1p(len(reading.new_facts)),
+                float(len(reading.text) < BRIEF_CHARACTERS),
+                float(reading.approves),
+                float(reading.repairs),
             )
         )
     return rows

@@ -52,7 +52,10 @@ def review_failures(
     work = _Work(home, reviewer, again)
     work.tries = _tries(home.journal) if waiting else {}
     # Two failures on which every model hangs must not block the rest.
-    return [work.review(each) for each in sorted(waiting, key=lambda each: len(work.tries.get(each.outcome_id, ())))]
+    return [
+        work.review(outcome)
+        for outcome in sorted(waiting, key=lambda outcome: len(work.tries.get(outcome.outcome_id, ())))
+    ]
 
 
 def _tries(journal: Journal) -> dict[str, list[Body]]:
@@ -89,7 +92,7 @@ class _Work:
     def _tried(self, outcome: Outcome) -> frozenset[str]:
         """Who had this failure, with this trace, and could say nothing of use; nobody, where it is to be done again."""
         tries = [] if self.again else self.tries.get(outcome.outcome_id, [])
-        return frozenset(each["reviewer"] for each in tries if each["trace_id"] == outcome.trace_id)
+        return frozenset(attempt["reviewer"] for attempt in tries if attempt["trace_id"] == outcome.trace_id)
 
     def _waits(self, outcome: Outcome) -> bool:
         """Whether it is still a failure that nobody has reviewed or erased since the queue was read."""
@@ -102,7 +105,7 @@ class _Work:
 
     def _settle(self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int) -> TraceReviewRecord:
         # While a model thought, what it was shown may have been erased.
-        if any(event.erased for event in self.home.journal.read(ids=[each.id for each in sources], erased=True)):
+        if any(event.erased for event in self.home.journal.read(ids=[event.id for event in sources], erased=True)):
             return _record(case.outcome, replace(verdict, fix_description="", problem=_ERASED))
         if verdict.problem is None:
             try:
@@ -125,7 +128,7 @@ class _Work:
         entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session,
                       project_in(sources[:1]))  # fmt: skip
         fix, _ = new_observation(entry, self.home.settings, now)
-        lineage = tuple(each.id for each in sources)
+        lineage = tuple(event.id for event in sources)
         fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
         body = {
             "outcome_id": outcome.outcome_id,
@@ -165,7 +168,7 @@ class _Work:
             agent=outcome.agent_id,
             session=outcome.session,
             at=self.home.clock.now(),
-            lineage=[each.id for each in sources],
+            lineage=[event.id for event in sources],
         )
 
 
@@ -183,7 +186,7 @@ def _concepts(fix: Event, verdict: ReviewVerdict) -> list[Any]:
     if verdict.about is None:
         found: list[Any] = fix.body["concepts"]
         return found
-    return [[each.concept_id, each.label, each.surface, each.count] for each in extract(verdict.about)]
+    return [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in extract(verdict.about)]
 
 
 def _review_id(outcome_id: str, number: int) -> str:

@@ -108,7 +108,7 @@ def parts_of(home: Home) -> dict[str, PolicyPart]:
 
     Raises InvalidInput where two parts have one name, or a part has settings that no policy keeps.
     """
-    named = [*(each for design in home.designs for each in design.policies.items()), ("routing", ROUTING)]
+    named = [*(policy for design in home.designs for policy in design.policies.items()), ("routing", ROUTING)]
     parts, kept = dict(named), policy_settings(home.settings)
     if len(parts) < len(named):
         raise InvalidInput(f"got parts of the policy named {[name for name, _ in named]}; allowed is one of each name")
@@ -209,12 +209,12 @@ class _Gate:
 
     def _policy_of(self, event: Event) -> KeptPolicy | None:
         """The policy that an accepted gate kept."""
-        return next((each for each in self.policies if event.id in each.lineage), None)
+        return next((policy for policy in self.policies if event.id in policy.lineage), None)
 
     def _turned_down(self) -> frozenset[str]:
         """Digests of accepted policies that somebody rolled back from."""
-        restored = [(each.number, each.parent or 0) for each in self.policies if each.is_rollback]
-        accepted = [(event, each.number) for event in self.said if (each := self._policy_of(event)) is not None]
+        restored = [(policy.number, policy.parent or 0) for policy in self.policies if policy.is_rollback]
+        accepted = [(event, policy.number) for event in self.said if (policy := self._policy_of(event)) is not None]
         return frozenset(
             event.body["result"]
             for event, number in accepted

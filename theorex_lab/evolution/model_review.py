@@ -77,7 +77,7 @@ def review_prompt(case: Case) -> str:
             f"error: {one_line(trace.error or 'none', _WORDS_CHARACTERS)}",
         ]
         lines += ["The call:", *fence(told, "call"), "Its steps:", *fence(_told_steps(case.steps), "steps")]
-    classes = ", ".join(each.value for each in FailureClass)
+    classes = ", ".join(member.value for member in FailureClass)
     return "\n".join(
         [
             *lines,
@@ -95,8 +95,8 @@ def _told_steps(steps: Sequence[RunStep]) -> list[str]:
     half = _PROMPT_STEPS // 2
     few = len(steps) <= _PROMPT_STEPS
     lines = [
-        f"step {each.index}, {'tool ' if each.tool else ''}{one_line(each.agent, 64)}: {one_line(each.text, _STEP_CHARACTERS)}"
-        for each in (steps if few else [*steps[:half], *steps[-half:]])
+        f"step {step.index}, {'tool ' if step.tool else ''}{one_line(step.agent, 64)}: {one_line(step.text, _STEP_CHARACTERS)}"
+        for step in (steps if few else [*steps[:half], *steps[-half:]])
     ]
     return lines if few else [*lines[:half], f"({len(steps) - 2 * half} steps are left out)", *lines[half:]]
 

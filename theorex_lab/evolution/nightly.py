@@ -106,7 +106,7 @@ class _Night:
             body = {
                 "steps": report.to_dict()["steps"],
                 "fixes": self.fixes,
-                "gate": [each.to_dict() for each in self.gated],
+                "gate": [result.to_dict() for result in self.gated],
             }
             event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
             self.home.journal.append([event], allow_future=True)
@@ -117,8 +117,8 @@ class _Night:
 
     def review(self) -> str:
         records = self.review_failures(self.agent)
-        written = self.fixes = sum(each.written_to_axon for each in records)
-        problems = Counter(each.problem for each in records if each.problem)
+        written = self.fixes = sum(record.written_to_axon for record in records)
+        problems = Counter(record.problem for record in records if record.problem)
         waiting = "".join(f"; {n} wait on: {problem}" for problem, n in problems.most_common(_PROBLEMS_TOLD))
         return f"{written} fixes written{waiting}"
 

@@ -79,7 +79,7 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON holds it; concept ids as texts, since they exceed what some readers keep exact."""
-        return {**asdict(self), "concept_ids": [str(each) for each in self.concept_ids]}
+        return {**asdict(self), "concept_ids": [str(concept_id) for concept_id in self.concept_ids]}
 
 
 class Outcomes(View):
@@ -404,7 +404,7 @@ class OutcomeLog:
 
     def pending(self, *, agent: str | None = None) -> list[Outcome]:
         """Outcomes that no judge has scored, oldest first."""
-        return [each for each in self.outcomes(agent=agent) if each.judge_score is None]
+        return [outcome for outcome in self.outcomes(agent=agent) if outcome.judge_score is None]
 
     def _outcomes(self, view: Outcomes, rows: Iterable[int]) -> list[Outcome]:
         chosen = list(rows)

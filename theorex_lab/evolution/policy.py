@@ -163,9 +163,11 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
     """
     with policy_lock(home):
         known = policies(journal)
-        chosen = next((each for each in known if each.number == number), None)
+        chosen = next((policy for policy in known if policy.number == number), None)
         if chosen is None:
-            numbers = ", ".join(str(each.number) for each in known) or "none yet: `theorex policy-snapshot` keeps one"
+            numbers = (
+                ", ".join(str(policy.number) for policy in known) or "none yet: `theorex policy-snapshot` keeps one"
+            )
             raise InvalidInput(f"got the policy number {number!r}; allowed are {numbers}")
         changes = _difference(policy_settings(settings), chosen.settings)
         restored = with_changes(settings, changes)

@@ -72,7 +72,7 @@ class RecordedReviewer:
     """Replays records of earlier reviews, by the id of their outcome; of several for one outcome the last."""
 
     def __init__(self, records: Iterable[TraceReviewRecord]) -> None:
-        self._by_outcome = {each.outcome_id: each for each in records}
+        self._by_outcome = {record.outcome_id: record for record in records}
 
     def review(self, case: Case) -> ReviewVerdict:
         """The review that the record holds; a failure without a record stays as it is."""

@@ -103,7 +103,7 @@ def calls(views: Views) -> list[Call]:
             for row in rows
             if int(table["ended"][row]) not in heard
         ]
-    return sorted(each for each in found if each.model)
+    return sorted(call for call in found if call.model)
 
 
 def _wrong_and_heard(journal: Journal) -> tuple[set[int], set[int]]:

@@ -73,9 +73,9 @@ def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
 def _answer(finding: Finding, steps: Sequence[RunStep]) -> RunStep | None:
     """The answer of the tool that the decisive step called, or whose error it passed over."""
     after = [steps[k + 1] for k in range(len(steps) - 1) if steps[k].index == finding.step]
-    cited = {each.step for each in finding.evidence}
-    answers = [*after, *(each for each in steps if each.index in cited)]
-    return next((each for each in answers if each.tool), None)
+    cited = {quote.step for quote in finding.evidence}
+    answers = [*after, *(step for step in steps if step.index in cited)]
+    return next((answer for answer in answers if answer.tool), None)
 
 
 def _tool_name(answer: RunStep) -> str:

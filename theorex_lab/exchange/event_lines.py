@@ -28,8 +28,8 @@ def event_lines(name: str, *kinds: str) -> FileLayout:
 
 
 def _export(name: str, kinds: Sequence[str], home: Home, _: Any, folder: Path, *, agent: str | None) -> Exported:
-    events = (each for each in home.journal.tail(0, kinds=kinds) if agent in (None, each.agent))
-    return Exported(folder, {name: write_lines(folder / name, (encode(_record(each)) for each in events))})
+    events = (event for event in home.journal.tail(0, kinds=kinds) if agent in (None, event.agent))
+    return Exported(folder, {name: write_lines(folder / name, (encode(_record(event)) for event in events))})
 
 
 def _record(event: Event) -> FlatRecord:

@@ -117,7 +117,7 @@ def without_nulls(value: Any) -> FlatRecord:
     """A JSON object without its members that are null: they say no more than missing ones. Raises InvalidInput for none."""
     if not isinstance(value, dict):
         raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
-    return {key: each for key, each in value.items() if each is not None}
+    return {key: member for key, member in value.items() if member is not None}
 
 
 def write_cold(path: Path, records: Iterable[tuple[str, FlatRecord]]) -> int:

@@ -72,16 +72,16 @@ class Hearsay:
         made, _ = new_observation(entry, self.how.settings, self.how.now)
         more: Body = {"text": text, "weight": stated.given("weight", made.body["weight"])}
         if known:
-            more["concepts"] = [row for each in stated.concepts if (row := self._mention(each))]
+            more["concepts"] = [row for concept in stated.concepts if (row := self._mention(concept))]
             more["sentiment"] = stated.sentiment
             more["extractor"] = stated.given("extractor", made.body["extractor"])
         return self._like(event, made._replace(body={**made.body, **more}))
 
     def captured(self, event: Event, stated: records.Captured) -> Event:
         known = stated.model_dump(include=set(type(stated).model_fields))
-        for each in known.values():
-            if isinstance(each, str):
-                check_text(each.strip() or "-", self.how.settings.max_text_bytes)
+        for value in known.values():
+            if isinstance(value, str):
+                check_text(value.strip() or "-", self.how.settings.max_text_bytes)
         body: Body = kept_value({**(stated.model_extra or {}), **known, **_IMPORTED})
         if body.get("trace_id") not in self.there:
             body.pop("trace_id", None)
@@ -97,7 +97,7 @@ class Hearsay:
     def trace_ended(self, event: Event, stated: records.TraceEnded) -> Event:
         start = self._start(event, stated)
         self._check_heard(start.trace_id)
-        attempts = tuple(checked(records.Attempted, without_nulls(each)).attempt() for each in stated.attempts)
+        attempts = tuple(checked(records.Attempted, without_nulls(attempt)).attempt() for attempt in stated.attempts)
         whole = stated.attempt(lost=stated.lost)
         return self._with_source(
             End(
@@ -114,7 +114,7 @@ class Hearsay:
             session=event.session, source="import",
         )  # fmt: skip
         more: Body = {
-            "concepts": [self.concepts.get(each, each) for each in stated.concepts],
+            "concepts": [self.concepts.get(concept, concept) for concept in stated.concepts],
             "judge": check_score(stated.judge, "judge's score"),
             "thumbs": check_score(stated.thumbs, "thumbs"),
         }
@@ -136,11 +136,11 @@ class Hearsay:
     def _start(self, event: Event, stated: records.TraceStarted) -> Start:
         """The START of a trace, also as its END tells of it."""
         (query_type,) = check_tags([stated.query_type])
-        tags = check_tags([kept_text(each) for each in check_tags(stated.tags)])
+        tags = check_tags([kept_text(tag) for tag in check_tags(stated.tags)])
         outcome = self.events.get(stated.outcome_id, stated.outcome_id)
         return Start(
             stated.trace_id, event.agent, event.at, stated.task, query_type, stated.model, event.session,
-            tuple(tag for tag in tags if tag != query_type), tuple(kept_text(clean(each)) for each in stated.reasons),
+            tuple(tag for tag in tags if tag != query_type), tuple(kept_text(clean(reason)) for reason in stated.reasons),
             stated.context_pct, stated.query_tokens, outcome if outcome in self.there else None,
         )  # fmt: skip
 
@@ -171,7 +171,7 @@ class Hearsay:
         if not isinstance(row, list) or len(row) != len(records.ConceptRow.model_fields):
             raise InvalidInput("concepts is no list of [id, label, surface form, count]")
         stated = checked(records.ConceptRow, dict(zip(records.ConceptRow.model_fields, row, strict=True)))
-        label, surface = (check_text(each, LARGEST) for each in (stated.label, stated.surface))
+        label, surface = (check_text(name, LARGEST) for name in (stated.label, stated.surface))
         if max(len(label), len(surface)) > records.LABEL_CHARACTERS:
             return None
         number = concept_id(label)

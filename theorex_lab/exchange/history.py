@@ -124,7 +124,7 @@ def _is_wanted(steps: list[Event], agent: str | None, gone: set[str]) -> bool:
 
 def _gone(journal: Journal) -> set[str]:
     """Agents of whom events were erased and nothing is left."""
-    ids = [each for event in journal.tail(0, kinds=[ERASURE]) for each in event.body["ids"]]
+    ids = [event_id for event in journal.tail(0, kinds=[ERASURE]) for event_id in event.body["ids"]]
     gone = {event.agent for event in journal.read(ids=ids, erased=True)}
     for event in journal.tail(0) if gone else ():
         if event.kind != ERASURE:

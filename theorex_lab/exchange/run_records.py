@@ -152,8 +152,8 @@ def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[
     stated = schema.checked(_Trace, record)
     start, source = _start(stated, how, links), {"source": how.source(record, "source", "model")}
     steps = [_with(start.event(), source)]
-    for position, each in enumerate(stated.events):
-        steps.append(_tool(without_nulls(each), start, position, how))
+    for position, event in enumerate(stated.events):
+        steps.append(_tool(without_nulls(event), start, position, how))
     if "end_time" in record or "success" in record:
         steps.append(_with(_end(record, start).event(start), source))
     return steps
@@ -176,7 +176,7 @@ def _start(stated: _Trace, how: Importing, links: dict[str, str]) -> Start:
         stated.model,
         stated.session_id,
         tuple(check_tags([tag for tag in tags if tag != query_type])),
-        tuple(clean(schema.checked(_Reason, {"reason": each}).reason) for each in stated.reasons),
+        tuple(clean(schema.checked(_Reason, {"reason": reason}).reason) for reason in stated.reasons),
         stated.context_pct,
         stated.query_tokens,
         links.get(stated.id, outcome_id),
@@ -209,7 +209,7 @@ def _said(record: FlatRecord, key: str) -> str:
 def _end(record: FlatRecord, start: Start) -> End:
     stated = schema.checked(_End, record)
     how_it_went = stated.attempt(lost=stated.lost)
-    attempts = [schema.checked(AttemptRecord, without_nulls(each)).attempt() for each in stated.attempts]
+    attempts = [schema.checked(AttemptRecord, without_nulls(attempt)).attempt() for attempt in stated.attempts]
     if "attempts" not in record and start.model and not stated.lost:
         attempts = [how_it_went]
     answered = how_it_went.success or stated.lost
@@ -224,7 +224,7 @@ def _end(record: FlatRecord, start: Start) -> End:
         stated.response,
         tuple(attempts),
         stated.lost,
-        unavailable=all(each.unavailable for each in attempts or [how_it_went]) and not answered,
+        unavailable=all(attempt.unavailable for attempt in attempts or [how_it_went]) and not answered,
         prompt_tokens=how_it_went.prompt_tokens,
         completion_tokens=how_it_went.completion_tokens,
     )

@@ -63,7 +63,7 @@ def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     """The files that `export_outcomes` writes."""
     (own,) = places(home.settings)
-    return [own / file_name(each.outcome_id) for each in OutcomeLog(home).outcomes(agent=agent)]
+    return [own / file_name(outcome.outcome_id) for outcome in OutcomeLog(home).outcomes(agent=agent)]
 
 
 def places(settings: Settings) -> list[Path]:

@@ -196,8 +196,8 @@ def _like(
 ) -> list[Cell]:
     """How the models did on queries like this one: as cells, drawn to those of the matrix; none where too little is like it."""
     found = recall.like(query, settings.recall_calls) if recall is not None and settings.recall_calls else {}
-    found = {name: each for name, each in found.items() if name in candidates}
-    if all(each.weight < LEAST_WEIGHT for each in found.values()):
+    found = {name: recalled for name, recalled in found.items() if name in candidates}
+    if all(recalled.weight < LEAST_WEIGHT for recalled in found.values()):
         return []
     usable = {cell.model: cell for cell in cells if cell.usable and cell.model in candidates}
     return [

@@ -73,7 +73,7 @@ class _Server(MCPServer[Any]):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         tool = self._tool_manager.get_tool(name)
         if tool is None:
-            names = ", ".join(each.name for each in await self.list_tools())
+            names = ", ".join(tool.name for tool in await self.list_tools())
             raise MCPError(INVALID_PARAMS, f"there is no tool {name[:64]!r}; the tools are {names}")
         known = tool.parameters["properties"]
         if unknown := [argument for argument in arguments if argument not in known]:
@@ -82,7 +82,7 @@ class _Server(MCPServer[Any]):
             # Here, since the SDK would take the text "5" and true for numbers, and a text of JSON for a list.
             tool.fn_metadata.arg_model.model_validate(arguments, strict=True)
         except ValidationError as error:
-            wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+            wrong = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
             raise MCPError(INVALID_PARAMS, f"{name}: {'; '.join(wrong)}") from error
         return await super().call_tool(name, arguments, context)
 
@@ -255,8 +255,8 @@ def _add_tool_of(
     """A tool that a design brings, called with what `face` gives and the arguments that its function declares."""
     declared = inspect.signature(tool.run, eval_str=True)
     parameters = [
-        each.replace(annotation=AgentId, default=None) if each.name == "agent_id" else each
-        for each in list(declared.parameters.values())[1:]
+        parameter.replace(annotation=AgentId, default=None) if parameter.name == "agent_id" else parameter
+        for parameter in list(declared.parameters.values())[1:]
     ]
 
     def call(**given: Any) -> Any:
@@ -266,7 +266,9 @@ def _add_tool_of(
             return tool.run(face(), **given)
 
     call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": declared.return_annotation}
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {
+        "return": declared.return_annotation
+    }
     annotations = ToolAnnotations(
         read_only_hint=not tool.changes, destructive_hint=False if tool.changes else None,
         idempotent_hint=tool.repeatable if tool.changes else None, open_world_hint=False,

@@ -88,10 +88,10 @@ class AuditReader:
 
     def _prune(self, event: Event) -> Iterator[Told]:
         for agent, gone in event.body["concepts"].items():
-            for each in gone:
-                concept = self._concept(agent, each["concept_id"], "")
-                self.concepts[agent, each["concept_id"]] = Concept("", Tier.NEUTRAL.name)
-                told = {"concept_id": str(each["concept_id"]), "label": concept.label, "count": each.get("count")}
+            for pruned in gone:
+                concept = self._concept(agent, pruned["concept_id"], "")
+                self.concepts[agent, pruned["concept_id"]] = Concept("", Tier.NEUTRAL.name)
+                told = {"concept_id": str(pruned["concept_id"]), "label": concept.label, "count": pruned.get("count")}
                 yield "prune", agent, told
 
     def _concept(self, agent: str, number: int, label: str) -> Concept:

@@ -45,7 +45,7 @@ class Newest:
     def __init__(self, home: Home, asked: Asked) -> None:
         self.journal, self.views, self.asked = home.journal, home.views, asked
         self.last = asked.upto
-        self.kinds = sorted({each for kind in asked.kinds for each in _READ_FROM.get(kind, READ_FROM[kind])})
+        self.kinds = sorted({read_kind for kind in asked.kinds for read_kind in _READ_FROM.get(kind, READ_FROM[kind])})
 
     def entries(self) -> list[SearchFound]:
         """The entries, oldest first. Raises NeedsAll."""
@@ -196,11 +196,11 @@ def _imported(events: Iterable[Event]) -> set[Key]:
 
 def _pruned(events: Iterable[Event]) -> set[Key]:
     return {
-        (agent, each["concept_id"])
+        (agent, pruned["concept_id"])
         for event in events
         if event.kind == "prune"
         for agent, gone in event.body["concepts"].items()
-        for each in gone
+        for pruned in gone
     }
 
 

@@ -124,10 +124,10 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
 def _own_and_shared(axon: Axon, shared: SharedWeb, now: int, home: Home, agent: str) -> list[Line]:
     lines = _concepts(axon, now, home.settings, agents=[agent], projects=home.projects)
     own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(home.projects)).tolist()}
-    for each in shared_concepts(axon, shared, now, home.settings):
-        if each.text not in own and Tier[each.tier] >= Tier.MILD:
-            numbers = {name: getattr(each, name) for name in ("concept_id", "count", "last_seen", "trust")}
-            lines.append(_line(each.agent, each.text, now, **numbers))
+    for concept in shared_concepts(axon, shared, now, home.settings):
+        if concept.text not in own and Tier[concept.tier] >= Tier.MILD:
+            numbers = {name: getattr(concept, name) for name in ("concept_id", "count", "last_seen", "trust")}
+            lines.append(_line(concept.agent, concept.text, now, **numbers))
     return lines
 
 
@@ -154,7 +154,11 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
     said = [
         *trusted_first(active)[:_FLASH_ACTIVE],
         *trusted_first(recent)[:_FLASH_RECENT],
-        *(_moment_line(agent, each, now) for each in moments if not any(_says(line, each.story) for line in fixes)),
+        *(
+            _moment_line(agent, moment, now)
+            for moment in moments
+            if not any(_says(line, moment.story) for line in fixes)
+        ),
     ]
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))

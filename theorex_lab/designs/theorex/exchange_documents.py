@@ -57,8 +57,8 @@ def document_files(path: Path) -> list[Path]:
     """The documents below a folder that no file of lines there holds, policies by their numbers; or the file itself where it lies in a folder of that name."""
     if path.is_file():
         return [path] if path.suffix == ".json" and _folder_of(path) else []
-    wanted = [each for name, each in _PATTERNS.items() if not (path / _LINES.get(name, name)).is_file()]
-    return sorted((file for each in wanted for file in path.glob(each)), key=_number)
+    wanted = [pattern for name, pattern in _PATTERNS.items() if not (path / _LINES.get(name, name)).is_file()]
+    return sorted((file for pattern in wanted for file in path.glob(pattern)), key=_number)
 
 
 def import_documents(
@@ -172,7 +172,7 @@ def _captures(
 def _task_lines(
     home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
 ) -> Iterator[tuple[Event, int]]:
-    lines = [(place, each) for place, document in documents for each in _steps_of(place, document, problems)]
+    lines = [(place, step) for place, document in documents for step in _steps_of(place, document, problems)]
     return taken(home.journal, lines, how, problems)
 
 

@@ -254,9 +254,9 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
     """What flushes kept. Records of one event, which follow one another, become that event again."""
     kept = (found for _, found in each_noted(problems, lines, _kept, how))
     for (event_id, shared, agent, session, at), group in groupby(
-        kept, key=lambda each: (each[0], {**each[1], "concepts": None}, *each[2:])
+        kept, key=lambda record: (record[0], {**record[1], "concepts": None}, *record[2:])
     ):
-        concepts = [concept for each in group for concept in each[1]["concepts"]]
+        concepts = [concept for record in group for concept in record[1]["concepts"]]
         body = {**shared, "concepts": concepts}
         made = event_id or derived_event_id("short_term", agent, session, at, encode(body))
         believed = min(at, how.latest)
@@ -389,11 +389,11 @@ def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body |
     named = "canonical_form" in attributes or "surface_form" in attributes
     number = _concept(attributes, how).id if named else schema.checked(_Numbered, attributes).concept_id
     found: list[tuple[str, Body, Body | None]] = []
-    for each in _contributions(attributes):
-        agent = check_agent(each.get("agent_id", how.agent))
+    for contribution in _contributions(attributes):
+        agent = check_agent(contribution.get("agent_id", how.agent))
         own = replace(how, agent=agent)
-        body = _stated({**attributes, **each}, own) if named else None
-        numbers = body or _stated({**each, "canonical_form": "-"}, own)
+        body = _stated({**attributes, **contribution}, own) if named else None
+        numbers = body or _stated({**contribution, "canonical_form": "-"}, own)
         names = ("fix_count", "first_seen", "last_seen", "source_weight")
         given = {
             "concept_id": number,
@@ -401,7 +401,7 @@ def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body |
             "trust": TRUST[numbers["source"]],
             **{name: numbers[name] for name in names},
         }
-        found.append((agent, given, None if each.get("forgotten") else body))
+        found.append((agent, given, None if contribution.get("forgotten") else body))
     return str(node.get("key")), found
 
 
@@ -409,14 +409,15 @@ def _given_links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[s
     attributes = _attributes(edge)
     ends = sorted(_ends(edge, ids))
     return [
-        (check_agent(each.get("agent_id", how.agent)), [*ends, *_weight(each)]) for each in _contributions(attributes)
+        (check_agent(contribution.get("agent_id", how.agent)), [*ends, *_weight(contribution)])
+        for contribution in _contributions(attributes)
     ]
 
 
 def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
     """What each agent gave; a file of the original system has one, that of the node's agent."""
     stated = attributes.get("contributions", [attributes])
-    if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
+    if not isinstance(stated, list) or not all(isinstance(contribution, dict) for contribution in stated):
         raise InvalidInput("contributions is no list of objects; allowed is one object an agent")
     return stated
 
@@ -459,7 +460,7 @@ def _mentions(concepts: list[list[Any]], how: Importing) -> list[list[Any]]:
     """Concepts of a text; ids are made from the canonical forms. Raises InvalidInput."""
     found: dict[int, list[Any]] = {}
     for _, label, surface, count in concepts:
-        if any(isinstance(each, str) and len(each) > LABEL_CHARACTERS for each in (label, surface)):
+        if any(isinstance(name, str) and len(name) > LABEL_CHARACTERS for name in (label, surface)):
             continue  # the sentence is kept, and found by its words
         concept = _concept({"canonical_form": label, "surface_form": surface}, how)
         found[concept.id] = [*concept, schema.checked(_Mention, {"count": count}).count]

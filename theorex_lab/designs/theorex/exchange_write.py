@@ -136,7 +136,7 @@ def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
     has no text. In order of concept_id. Of several contributions the one of the highest source weight speaks, of equal ones the latest.
     """
     axon, shared, table = memory.axon, memory.shared, memory.shared.concepts
-    summed = {each.concept_id: each for each in shared_concepts(axon, shared, memory.now, memory.settings)}
+    summed = {concept.concept_id: concept for concept in shared_concepts(axon, shared, memory.now, memory.settings)}
     given: dict[int, list[FlatRecord]] = {}
     spoken: dict[int, tuple[Any, ...]] = {}
     for row in _rows_of_agents(memory.shared, table["agent"], memory.agents):
@@ -151,15 +151,15 @@ def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
         attributes: FlatRecord = {"concept_id": concept, "node_type": NODE_TYPE}
         if concept in spoken:
             weight, _, agent, known = spoken[concept]
-            each = summed[concept]
+            numbers = summed[concept]
             attributes |= {
                 "canonical_form": axon.labels[known],
                 "node_type": axon.node_types[int(axon.concepts["node_type"][known])],
                 "surface_form": axon.surfaces[known],
-                "importance_weight": round(each.importance, _DIGITS),
-                "relevance_tier": each.tier,
-                "frequency_count": each.count,
-                "last_seen": to_iso(each.last_seen),
+                "importance_weight": round(numbers.importance, _DIGITS),
+                "relevance_tier": numbers.tier,
+                "frequency_count": numbers.count,
+                "last_seen": to_iso(numbers.last_seen),
                 "agent_id": agent,
                 "source_weight": weight,
             }
@@ -284,7 +284,7 @@ def moment_document(record: FlatRecord) -> FlatRecord:
     named = {
         "story": record["text"],
         "code_refs": record.get("refs", []),
-        "concept_ids": [each[0] for each in record["concepts"]],
+        "concept_ids": [concept[0] for concept in record["concepts"]],
     }
     return {**{name: value for name, value in record.items() if name not in ("text", "refs")}, **named}
 

@@ -32,11 +32,11 @@ def sentences(
     it. No sentence comes twice: what was heard never stands in the place of the owner's own words, nor beside them.
     """
     among = axon.observed_within(projects)
-    events = [each for kind in TITLES for each in _of_type(axon, journal, now, settings, kind, among)]
+    events = [event for kind in TITLES for event in _of_type(axon, journal, now, settings, kind, among)]
     said = confirmed(journal, [event.id for event in events if is_heard(event)])
     told = [(event, _line(event, now, event.id in said)) for event in events]
     kept: dict[Hashable, tuple[str, Line]] = {}
-    for event, line in sorted(told, key=lambda each: not each[1].trusted):
+    for event, line in sorted(told, key=lambda pair: not pair[1].trusted):
         kept.setdefault(dedup_key(event, heard=not line.trusted), (plain(one_line(event.body["text"])), line))
     lines: dict[str, Line] = {}
     for text, line in kept.values():

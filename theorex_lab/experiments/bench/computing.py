@@ -47,7 +47,7 @@ def swept(recorded: EventLog) -> list[list[float]]:
     done = sweep(
         recorded, {"half_life_days": HALF_LIVES}, metric=final_tiers, chunk_size=len(HALF_LIVES), progress=False
     )
-    return [list(each.values()) for each in done.metrics]
+    return [list(scores.values()) for scores in done.metrics]
 
 
 def folded(events: list[tuple[int, int]], half_lives: list[float], at: int) -> list[list[float]]:

@@ -172,7 +172,7 @@ class Mem0:
         """By the vector."""
         self.given.known[text] = vector
         found = self.memory.search(text, filters={"user_id": "main"}, top_k=10)["results"]
-        return [each["memory"] for each in found]
+        return [hit["memory"] for hit in found]
 
     def close(self) -> None:
         """Close the history."""
