@@ -1,6 +1,6 @@
 """Records of settings: plain objects that start fast; pydantic is loaded only to check values that were handed in.
 
-The method names are those of a pydantic model, of which such a record is the light side.
+The method names are those of a pydantic model; a record is its light counterpart.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Home:
 
     @property
     def projects(self) -> tuple[str, ...] | None:
-        """The projects of which memory is given back here, beside what is of none; None: of all."""
+        """The projects whose memory is returned, beside memory without a project; None: all projects."""
         return (self.project,) if self.project else None
 
     def in_project(self, project: str) -> Home:

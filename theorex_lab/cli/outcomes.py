@@ -41,7 +41,7 @@ def outcome(
     up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool, trace_id: str | None, outcome_id: str | None,
 ) -> None:  # fmt: skip
     """A new one needs --decision, --result, and --success or --fail; with --trace-id the decision is the task of the
-    call, and how it went counts for its model. With --id success, score and thumb may be set anew: what was recorded
+    call, and how it went counts for its model. With --id, success, score and thumb may be corrected: what was recorded
     stays, the correction is an event of its own.
 
     The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are given.

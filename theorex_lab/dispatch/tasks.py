@@ -100,7 +100,7 @@ class Tasks(View):
         self._held: dict[int, dict[int, int]] = {}  # agent -> row -> end of its lease
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in steps of tasks; a task of which a step was erased is gone."""
+        """Take in steps of tasks; a task with an erased step is gone."""
         erased: set[str] = set()
         for event in events:
             if event.kind == ERASURE:
@@ -264,7 +264,7 @@ class TaskBoard:
             lost.add(event.id)
 
     def renew(self, task_id: str, worker: str | None = None) -> Task:
-        """Let the lease on a task begin anew, as long as it was. Also after its end, as in `complete`.
+        """Restart the lease on a task with its old length, also after its end, as in `complete`.
 
         Raises InvalidInput for an unknown id, or where the worker does not hold the task.
         """
@@ -280,7 +280,7 @@ class TaskBoard:
     ) -> Task:
         """Report a task as done. result: a JSON value of up to maxTextBytes.  worker: by default the agent asked.
 
-        After the end of the lease this is accepted as long as nobody has claimed the task anew: the work is done, and
+        After the end of the lease this is accepted as long as nobody has claimed the task again: the work is done, and
         to refuse it would only have it done twice. Raises InvalidInput for an unknown id, or where the worker does not
         hold the task; then nothing was written.
         """

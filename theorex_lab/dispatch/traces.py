@@ -23,7 +23,7 @@ from theorex_lab.memory.rows import Rows
 OPEN, SUCCESS, FAILURE, LOST, UNAVAILABLE = 0, 1, 2, 3, 4
 _AMOUNTS = ("latency_ms", "tokens", "prompt_tokens", "completion_tokens")
 _UNSORTED_KEYS = 1_024  # rows that are searched one by one before their keys are sorted in
-_NEAREST_AMONG = 2_000  # the newest ids, of which the nearest to an unknown one is named
+_NEAREST_AMONG = 2_000  # an unknown id is compared with so many of the newest ids, to name the nearest
 
 
 class _Open(NamedTuple):

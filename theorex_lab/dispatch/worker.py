@@ -241,7 +241,7 @@ class Dispatcher:
         with self._lock:
             client = self._clients.get(MODEL)
             if client is not None and local is not None and not client.url.startswith(f"{local.url}/"):
-                self._clients.pop(MODEL).close()  # it was started anew, at another port
+                self._clients.pop(MODEL).close()  # it was restarted at another port
         return settings
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:

@@ -1,4 +1,4 @@
-"""The audit log: what befell the memory, read from the journal, which is the only record of it.
+"""The audit log: the decisions about the memory, read from the journal, which is their only record.
 
 Each design tells of what it decided; what every home has (outcomes, reviews, gates, erasures) is told here.
 """

@@ -96,7 +96,7 @@ class TraceReviewRecord:
 class Reviewer(Protocol):
     """Anything that reviews failures.
 
-    One with `names`, a tuple of texts, gets no failure again of which all of these have said nothing of use.
+    A reviewer with `names`, a tuple of texts, does not get a failure again once all these names failed to review it.
     """
 
     def review(self, case: Case) -> ReviewVerdict:

@@ -274,7 +274,7 @@ def _words(text: str) -> list[str]:
 
 
 def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
-    """Numbers, names and quoted words in the prose of which some word was never seen before."""
+    """Numbers, names and quoted words of the prose that hold a word never seen before."""
     found = dict.fromkeys(match.group().strip(' *"').lower() for match in _FACT.finditer(_CODE_BLOCK.sub(" ", text)))
     return tuple(
         fact for fact in found if not _FURNITURE.search(fact) and any(word not in known for word in _words(fact))

@@ -194,7 +194,7 @@ def _review_id(outcome_id: str, number: int) -> str:
 
 
 def _next_number(journal: Journal, outcome_id: str) -> int:
-    """From 1 on; an erased review keeps its number for ever."""
+    """The number of the next review, from 1; the number of an erased review is never reused."""
     number = 1
     while journal.read(ids=[_review_id(outcome_id, number)], erased=True):
         number += 1

@@ -264,7 +264,7 @@ def check_score(score: float | None, what: str) -> float | None:
 class OutcomeLog:
     """The outcomes of a home: record, correct, list.
 
-    Every change is a new event; what was recorded stands for ever.
+    Every change is a new event; a recorded event never changes.
     """
 
     def __init__(self, home: Home) -> None:

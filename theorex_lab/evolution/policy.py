@@ -158,8 +158,8 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
     """Put the policy of this number in force; returns the event of it and the settings as they are now.
 
     What is in force is kept first, then config.json is replaced as a whole, then a new policy says so; repeating it
-    changes nothing. Settings of which the policy says nothing stay as they are. Raises InvalidInput for a number that
-    there is not, ConfigError where the policy does not fit the other settings; then nothing was changed.
+    changes nothing. Settings that the policy does not name stay as they are. Raises InvalidInput for an unknown
+    number, ConfigError where the policy does not fit the other settings; then nothing was changed.
     """
     with policy_lock(home):
         known = policies(journal)

@@ -31,7 +31,7 @@ def _object_of(stated: Any) -> FlatRecord:
 
 
 class Bodied(schema.FileRecord):
-    """A line of a file of events, of which only the body is wanted."""
+    """A line of a file of events; only its body is read."""
 
     body: Annotated[dict[str, Any], BeforeValidator(_object_of), Field(description="a JSON object as text")]
 

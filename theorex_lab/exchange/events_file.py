@@ -38,7 +38,7 @@ _HEADER_BYTES = 512
 _NO_ID = "00000000-0000-0000-0000-000000000000"
 _GZIP = b"\x1f\x8b"
 Read = TypeVar("Read")
-_ANEW = "the file was cut or changed; export it anew"
+_EXPORT_AGAIN = "the file was cut or changed; export it again"
 
 
 class Header(NamedTuple):
@@ -91,7 +91,7 @@ def read_header(path: Path) -> Header | None:
         )
     events, sha256, redacted = (body.get(name) for name in Header._fields)
     if type(events) is not int or not isinstance(sha256, str) or not isinstance(redacted, bool):
-        raise InvalidInput(f"{path}:1: its first line is not whole; {_ANEW}")
+        raise InvalidInput(f"{path}:1: its first line is not whole; {_EXPORT_AGAIN}")
     return Header(events, sha256, redacted)
 
 
@@ -108,12 +108,12 @@ def read_events(path: Path, header: Header | None) -> Iterator[Event]:
         digest.update(line)
         event = _located(path, number, _event, row)
         if event.seq <= seq:
-            raise InvalidInput(f"{path}:{number}: got the seq {event.seq} after {seq}; {_ANEW}")
+            raise InvalidInput(f"{path}:{number}: got the seq {event.seq} after {seq}; {_EXPORT_AGAIN}")
         seq, count = event.seq, count + 1
         yield event
     if header is not None and (count, digest.hexdigest()) != header[:2]:
         raise InvalidInput(
-            f"got {path} with {count} events, which are not the {header.events} that it was written with; {_ANEW}"
+            f"got {path} with {count} events, which are not the {header.events} that it was written with; {_EXPORT_AGAIN}"
         )
 
 
@@ -154,20 +154,20 @@ def _rows(path: Path) -> Iterator[tuple[int, bytes, FlatRecord]]:
             try:
                 yield number, line, parse_object(line)
             except InvalidInput as error:
-                raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
+                raise InvalidInput(f"{path}:{number}: {error}; {_EXPORT_AGAIN}") from error
 
 
 def _next_line(path: Path, lines: BinaryIO, number: int) -> bytes:
     try:
         line = lines.readline(LARGEST_LINE_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
+        raise InvalidInput(f"{path}:{number}: {error}; {_EXPORT_AGAIN}") from error
     if len(line) > LARGEST_LINE_BYTES:
         raise InvalidInput(
             f"{path}:{number}: got a line of more than {LARGEST_LINE_BYTES} bytes; this is no file of events"
         )
     if line and not line.endswith(b"\n"):
-        raise InvalidInput(f"{path}:{number}: the last line has no end; {_ANEW}")
+        raise InvalidInput(f"{path}:{number}: the last line has no end; {_EXPORT_AGAIN}")
     return line
 
 

@@ -1,14 +1,14 @@
 """Events of a file that anybody may have made: what was captured comes in as heard, what was decided does not.
 
 Taken are observations, prompts, tool events, ends of turns and sessions, messages of turns, compactions, traces, outcomes
-and their later scores; each is built anew from members that are checked, with the source `import`. Left out is every other
+and their later scores; each is rebuilt from members that are checked, with the source `import`. Left out is every other
 kind: what a design, a gate, a person or an erasure decided, tasks, which somebody would work on, history that the file's
 home had only heard itself, what that home gave to its agents (`recalled`), which is no use of what is remembered here, and
 kinds that this release does not know.
 
-An id that was drawn by chance is kept. One that was derived is derived anew, from it and under another name: at an id
-that a step of this home will take, a stranger's event would keep that step from being noted ever. A tool event, an END,
-a score or a message counts only for a trace, an outcome or a turn that was itself heard.
+An id that was drawn by chance is kept. A derived id is derived again from it under another name: at an id that a step
+of this home will take, a stranger's event would keep that step from ever being recorded. A tool event, an END, a score
+or a message counts only for a trace, an outcome or a turn that was itself heard.
 """
 
 from __future__ import annotations

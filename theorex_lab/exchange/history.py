@@ -6,8 +6,8 @@ evolution.jsonl  nights (nightly): their steps, the fixes that they wrote, what 
 reviews.jsonl    failures that were reviewed (reviewed), and what no reviewer could say of others (review_failed)
 
 A line is a JSON object: id, kind, timestamp (ISO 8601), agent_id, session_id, lineage, and the members of the event's
-body with its version v. What was erased is in no file, neither a task of which a step was erased, nor one from or to an
-agent of whom nothing is left. Of one agent its reviews are written, and the tasks that were sent to it.
+body with its version v. No file holds what was erased, a task with an erased step, or a task from or to an agent that
+was erased as a whole. An export of one agent holds its reviews and the tasks sent to it.
 
 Imported with `trust_own` they are what they were: a task that waits can be claimed, a policy can be restored (none comes
 into force by being imported), a failure that was reviewed waits no more; ids stay, so that repeating it adds nothing, and
@@ -93,7 +93,7 @@ def line_of(event: Event) -> FlatRecord:
 
 
 def _own(journal: Journal, name: str, kinds: tuple[str, ...]) -> Iterator[list[Event]]:
-    """The events of a file, those of one task together; without the tasks of which a step was erased."""
+    """The events of a file, grouped by task; tasks with an erased step are left out."""
     events = journal.tail(0, kinds=kinds)
     if name != "tasks.jsonl":
         yield from ([event] for event in events)

@@ -82,10 +82,10 @@ def matrix_of(
 def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: float = SUCCESS_ALONE) -> MatrixResult:
     """Score every cell: success_weight · success rate + (1 − success_weight) · (1 − scaled latency).
 
-    `cells`: evidence of which the keys `query_type/…` count; sorted by query type and model. A cell is usable from
-    `min_samples` runs. Latency is min–max scaled over the usable cells of the same type: 0 for the fastest, 1 for the
-    slowest, 0 where they are equal or one. A cell of which no latency is known counts as the slowest: what is not
-    known earns nothing. Raises InvalidInput for min_samples below 0 or a weight outside 0..1.
+    `cells`: evidence; only its keys `query_type/…` count. The result is sorted by query type and model. A cell is
+    usable from `min_samples` runs. Latency is min–max scaled over the usable cells of the same type: 0 for the fastest,
+    1 for the slowest, 0 where they are equal or one. A cell without a known latency counts as the slowest. Raises
+    InvalidInput for min_samples below 0 or a weight outside 0..1.
 
     >>> from theorex_lab.memory.evidence import EvidenceTable
     >>> table = EvidenceTable()

@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 
 def classify(query: str) -> Classified:
-    """The type of a query: the first, in this order, of which it shows a sign.
+    """The first type, in this order, whose sign the query shows.
 
     safety, code, math, retrieval, creative, synthesis; a query without a sign is synthesis above 200 characters, else
     general. Words count whole, in any case; English, with the commonest signs in German, French and Spanish.

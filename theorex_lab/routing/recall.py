@@ -134,7 +134,7 @@ class Recall(View):
         self._open = {key: call for call, key in enumerate(self.asked["key"].tolist())}
 
     def _current(self) -> _Index:
-        """The index, made anew where calls came since."""
+        """The index, rebuilt when calls were added."""
         first = max(len(self.asked) - NEWEST_CALLS, 0)
         calls = len(self.asked) - first
         if self._index is None or len(self._index.lengths) != calls or self._index.first != first:

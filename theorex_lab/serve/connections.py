@@ -59,7 +59,7 @@ class TimedConnection(H11Protocol):
         return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
 
     def _give_up(self) -> None:
-        # While a request is being answered nothing is waited for; the time begins anew when it is.
+        # While a request is being answered the time limit stands still; it restarts with the answer.
         if self._is_waiting():
             self.transport.close()
 

@@ -298,7 +298,7 @@ def http_application(
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
-        stateless_http=True,  # a client that was there before the server was started anew goes on
+        stateless_http=True,  # a client goes on after the server was restarted
         max_request_body_size=rules.max_body_bytes,
         transport_security=TransportSecuritySettings(
             allowed_hosts=[*names, *(name.removesuffix(":*") for name in names)],

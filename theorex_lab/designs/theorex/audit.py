@@ -1,4 +1,4 @@
-"""What befell an agent's concepts and moments, as the audit log tells it."""
+"""The audit log's entries about an agent's concepts and moments."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AuditReader:
         body = event.body
         for number, label, _, count in body["concepts"]:
             concept = self._concept(event.agent, number, label)
-            # What came with a file that states its concepts' numbers counts nothing anew.
+            # An observation from a file that states its concepts' numbers is not counted again.
             if body.get("counted", True):
                 before = concept.sign
                 _feel(concept, count, body["sentiment"] * count)

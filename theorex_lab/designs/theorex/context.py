@@ -92,8 +92,8 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
     """Fixes and the agent's own and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
 
     Of the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model that is not in it has the
-    default's, half of which sentences may take. Hearsay is left out first (at most a quarter of the tokens is for it), then
-    the coldest.
+    default's. Sentences may take half of the budget. Hearsay is left out first (at most a quarter of the tokens is for
+    it), then the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
     axon, shared, now = home.views.get(Axon), home.views.get(SharedWeb), home.clock.now()

@@ -12,7 +12,7 @@ cold-store.db                 of the original system, which keeps there what sle
 Whatever is imported has the source `import`: no trust rises through a file that anybody may have edited. For one's
 own backups `trust_own` keeps the sources that the file names. An axon states numbers, it does not add: where the home
 knows a concept or link already, the larger number stays, so that no backup is counted twice. Sentences of an agent
-whose axon.json lies beside them therefore count nothing anew; alone, they count as when they were written.
+whose axon.json lies beside them are therefore not counted again; without it, they count as when they were written.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def shared_events(graph: FlatRecord, held: Callable[[str, int], bool], how: Impo
 
 
 def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
-    """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
+    """Whole sentences. Those of agents in `stated`, whose axon was imported too, are not counted a second time."""
     for number, event in each_noted(problems, lines, _observation, stated, how):
         yield how.believed(event, problems, number), 1
 

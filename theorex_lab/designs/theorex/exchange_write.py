@@ -24,7 +24,7 @@ from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import ItemIndex
 
-_DIGITS = 6  # of what is computed anew at every export
+_DIGITS = 6  # decimal places of values that every export recomputes
 _VECTORS_AT_ONCE = 1_000
 # The name of each level of trust; of two names the one that may come from anybody's file.
 SOURCES = {number: name for name, number in reversed(TRUST.items())}

@@ -36,7 +36,7 @@ class Flushed(NamedTuple):
 
 
 class Promoted(NamedTuple):
-    """What a promotion changed in the shared web: concepts and links set anew."""
+    """How many concepts and links a promotion updated in the shared web."""
 
     concepts: int
     links: int
@@ -132,7 +132,7 @@ def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
 
 
 def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
-    """Set tiers anew, put to sleep what is LESS and long unseen, drop links that faded. Repeating changes nothing.
+    """Recompute tiers, put LESS concepts that are long unseen to sleep, drop faded links. Repeating changes nothing.
 
     In a project this is done to the concepts that were mentioned there and nowhere else.
     """

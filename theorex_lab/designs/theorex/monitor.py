@@ -22,7 +22,7 @@ from theorex_lab.text.extract import extract
 from theorex_lab.text.line import one_line
 
 SUMMARY_TYPE = "summary"
-_MOST_EVENTS = 200  # the newest, of which a summary is made
+_MOST_EVENTS = 200  # a summary reads the newest events, at most so many
 _TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
 _PROMPT_CHARACTERS = 200
 _BYTES_PER_TOKEN = 4

@@ -82,9 +82,9 @@ def is_heard(event: Event) -> bool:
 
 
 def dedup_key(event: Event, *, heard: bool) -> Hashable:
-    """Equal for sentences of which the newest is enough: those of one text, and those that say what to avoid for one tag.
+    """The key under which only the newest sentence is kept: its text, or the agent and tags of an anti-pattern.
 
-    heard: not verified; what strangers would avoid for a tag stands apart.
+    heard: not verified; such sentences have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
     return (heard, event.agent, *tags) if tags else plain(event.body["text"])
