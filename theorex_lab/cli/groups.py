@@ -70,7 +70,7 @@ class Root(console.CommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Of a name that is both, the group is meant where one of its commands follows, else the command."""
+        """A name of both a group and a command is the group when one of its commands follows."""
         name, *rest = args
         if name in GROUPS and name in COMMANDS and _first_word(rest) in (*members(name), *ctx.help_option_names):
             return name, Group(name), rest

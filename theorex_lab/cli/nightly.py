@@ -145,7 +145,7 @@ def _cron(words: list[str], hour: str, minute: str) -> str:
 
 def _systemd(words: list[str], at: str) -> dict[str, str]:
     """A service that runs once, and the timer that starts it; a night slept through is made good."""
-    # In the first word, the program, nothing is expanded but specifiers.
+    # systemd expands only specifiers in the first word, the program.
     line = " ".join([_unit_word(words[0]), *(_unit_word(word).replace("$", "$$") for word in words[1:])])
     service = (
         f"[Unit]\nDescription=Theorex: one night of an agent memory\n\n[Service]\nType=oneshot\nExecStart={line}\n"

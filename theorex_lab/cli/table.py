@@ -21,7 +21,7 @@ class CommandEntry(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What stands after `theorex`, such as "memory write"."""
+        """The words after `theorex`, such as "memory write"."""
         return f"{self.group} {self.short}".strip()
 
 

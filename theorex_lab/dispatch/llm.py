@@ -274,7 +274,7 @@ class ModelClient:
         said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"
         try:
             data = json.loads(text, object_pairs_hook=partial(unambiguous, "the answer"))
-            # What cannot be written as JSON again: NaN, infinities, lone surrogates.
+            # Values that JSON cannot hold: NaN, infinities, lone surrogates.
             json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
             check(data)
         except JsonSchemaValueException as error:

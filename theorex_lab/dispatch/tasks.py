@@ -79,7 +79,7 @@ class _Standing(NamedTuple):
 
 
 class Tasks(View):
-    """Where every task stands: the seqs of its first and latest step, attempt, lease; no texts.
+    """The state of every task: the seqs of its first and latest step, attempt, lease; no texts.
 
     What is open is indexed, so that neither a claim nor a fold has to do with tasks that are finished.
     """

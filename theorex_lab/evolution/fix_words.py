@@ -31,7 +31,7 @@ _PROSE = frozenset(
 
 
 def problem_with(fix: str, run: Iterable[str]) -> str:
-    """What of the sentence may not be kept, '' where all may; `run`: the texts of the run that it is about.
+    """The part of the sentence that may not be kept, '' if all may be; `run`: the texts of the run that it is about.
 
     >>> problem_with("Pass --replace instead of --force.", ["unknown option --force"])
     ''

@@ -47,7 +47,7 @@ class NightlyStep(NamedTuple):
 
 @dataclass(frozen=True)
 class NightlyReport:
-    """What a night did. ran: False where another process is at it, and then nothing was done."""
+    """The report of a night. ran: False when another process was running it, and nothing was done."""
 
     ran: bool
     steps: list[NightlyStep]
@@ -186,7 +186,7 @@ def agents_of(home: Home) -> list[str]:
 
 
 def told(said: Gated) -> str:
-    """What the gate said of one part, for people."""
+    """The gate's decision on one part, for people."""
     if said.before is None or said.after is None:
         return f"{said.part}: {said.decision}, {said.n} records are too few"
     scores = f"{said.before:.3f} now, {said.after:.3f} proposed, on {said.n} records"

@@ -186,7 +186,7 @@ def _later_places(n: int) -> tuple[range, range]:
 
 
 def evidence(home: Home) -> list[Any]:
-    """What the records come to: another call, or another success of one, makes it another."""
+    """A digest of the records; it changes with every new call or changed success."""
     return [[call.started, call.success] for call in calls(home.views)]
 
 

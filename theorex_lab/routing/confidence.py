@@ -162,7 +162,7 @@ def confidence_of(runs: float) -> float:
 
 
 def by_speed_and_cost(cell: Cell) -> tuple[float, float, float, float, str]:
-    """What is not known counts as the slowest and the dearest; then success, runs and name decide."""
+    """The sort key: latency, then cost (unknown ones last), then success, runs and name."""
     latency_ms, cost = (math.inf if math.isnan(value) else value for value in (cell.latency_ms, cell.cost))
     return latency_ms, cost, -cell.success_rate, -cell.n, cell.model
 

@@ -58,7 +58,7 @@ class Decision:
 
 
 class _Step(NamedTuple):
-    """What a step of the chain came to: a model or None, how sure it is, and its reason."""
+    """The result of a step of the chain: a model or None, its confidence, and its reason."""
 
     model: str | None
     confidence: float

@@ -55,7 +55,7 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
 
 
 def notice_of_old_token(home: Path) -> str:
-    """What is to be said where the token of a former release lies in the home, which opened all; '' where there is none."""
+    """The warning about a former release's token, which opened every memory; '' without such a token."""
     old = home / _TOKEN_FILE
     if not old.exists():
         return ""

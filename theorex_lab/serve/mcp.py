@@ -377,7 +377,7 @@ def _protocol_output() -> Iterator[BinaryIO]:
 
 
 class _Output:
-    """Where the answers go, one whole line at a time."""
+    """The output for answers, one whole line at a time."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._lock = stream, anyio.Lock()
