@@ -186,7 +186,7 @@ def _later_places(n: int) -> tuple[range, range]:
 
 
 def evidence(home: Home) -> list[Any]:
-    """A digest of the records; it changes with every new call or changed success."""
+    """The start and success of every call; a new call or a changed success changes it."""
     return [[call.started, call.success] for call in calls(home.views)]
 
 
