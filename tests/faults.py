@@ -31,11 +31,11 @@ from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import item_view
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 ITEMS = item_view(installed())
-VIEWS: tuple[type[View], ...] = (Axon, ITEMS, Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
+VIEWS: tuple[type[View], ...] = (Axon, ITEMS, Flash, ShortTerm, SharedWeb, Traces, EvidenceView, Tasks, Outcomes)
 _CHANGING = ("BEGIN", "INSERT", "UPDATE", "COMMIT", "VACUUM", "PRAGMA wal_checkpoint")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")

@@ -2,15 +2,26 @@
 
 import click
 
-from theorex_lab.config_record import Record, tunable
+from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.console import command, emit, open_lab
-from theorex_lab.design import AuditPart, Design, EventsPart, Face, ItemKind, ItemText, Run, Section, Step, Tool
+from theorex_lab.design import (
+    AgentTool,
+    AuditPart,
+    Design,
+    EventsPart,
+    EvidenceRun,
+    Face,
+    ItemKind,
+    ItemText,
+    NightStep,
+    Section,
+)
 from theorex_lab.exchange.event_lines import event_lines
 from theorex_lab.memory.context import marked_up
 from theorex_lab.memory.observation import TRUST
 
 
-class NoteSettings(Record):
+class NoteSettings(SettingsRecord):
     sleep_after_days: float = tunable(90.0, "age from which a note sleeps", unit="days", gt=0, le=36_500)
 
 
@@ -51,9 +62,9 @@ NOTES = Design(
     items=(ItemKind("note", {"note": lambda each: [ItemText(each.body["entity"], each.body["text"])]},
                     hides={"note": lambda each: [each.body["entity"]]}, sleeps={"note_slept": lambda each: [each.body["entity"]]}),),
     sections=(Section(lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}),),
-    steps=(Step("notes", lambda home, agent: Notes(home).fall_asleep(agent)),),
-    evidence={"note": lambda each: [Run("entity/" + each.body["entity"], each.agent, True)]},
+    steps=(NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),),
+    evidence={"note": lambda each: [EvidenceRun("entity/" + each.body["entity"], each.agent, True)]},
     audit=AuditPart({"note": ("note",)}, lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})]),
     files=(event_lines("notes.jsonl", "note", "note_slept"),), status=lambda home, agent: {"notes": len(newest(home, agent))},
-    commands=lambda: click.Group(commands=[list_notes]), tools=lambda: [Tool("note", "Note what holds of an entity.", Notes.write, changes=True)],
+    commands=lambda: click.Group(commands=[list_notes]), tools=lambda: [AgentTool("note", "Note what holds of an entity.", Notes.write, changes=True)],
 )  # fmt: skip

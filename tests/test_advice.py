@@ -10,8 +10,8 @@ import pytest
 from theorex_lab.experiments.scores.advice import (
     BestSingle,
     Heuristic,
-    Policy,
     Queries,
+    RoutingPolicy,
     TaskMatrix,
     Training,
 )
@@ -23,7 +23,7 @@ BANDITS: list[Callable[[], Bandit]] = [
     lambda: UCB1(),
     lambda: UCB1(per_task=False),
 ]
-POLICIES: list[Callable[[], Policy]] = [
+POLICIES: list[Callable[[], RoutingPolicy]] = [
     BestSingle,
     lambda: Heuristic([0.0, 1.0, 2.0], lambda text: "large" if "hard" in text else "small"),
     TaskMatrix,
@@ -43,7 +43,7 @@ def training(n: int = 90, *, models: int = 3, tasks: int = 3, seed: int = 0) -> 
 
 
 @pytest.mark.parametrize("make", POLICIES)
-def test_contract(make: Callable[[], Policy]) -> None:
+def test_contract(make: Callable[[], RoutingPolicy]) -> None:
     """Fit returns the policy; a choice for each query, none included; unknown tasks too; the same when fitted anew."""
     given = training()
     policy = make()
@@ -66,7 +66,7 @@ def test_contract(make: Callable[[], Policy]) -> None:
 
 
 @pytest.mark.parametrize("make", POLICIES)
-def test_one_model_and_one_query_are_enough(make: Callable[[], Policy]) -> None:
+def test_one_model_and_one_query_are_enough(make: Callable[[], RoutingPolicy]) -> None:
     given = training(1, models=3, tasks=1)
     assert make().fit(given).choose(given.queries).shape == (1,)
 

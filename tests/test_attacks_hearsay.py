@@ -29,7 +29,7 @@ from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import new_event
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.memory.observation import TRUST, Entry
 from theorex_lab.text.corroboration import refused_concepts
 from theorex_lab.text.extract import extract
@@ -132,7 +132,7 @@ def unused_url() -> str:
 
 
 def attempts(lab: Lab) -> list[tuple[float, float]]:
-    cells = lab.views.get(Evidence).table.cells("query_type/")
+    cells = lab.views.get(EvidenceView).table.cells("query_type/")
     return list(zip(cells.n.tolist(), cells.successes.tolist(), strict=True))
 
 
@@ -179,7 +179,7 @@ def test_a_silent_model_before_one_that_answers_is_left_out(tmp_path: Path) -> N
         with Lab(tmp_path / "home", clock=FixedClock(NOW), settings=settings) as lab:
             assert lab.agent("main").dispatch("fix the parser", trace_id="t").model_used == "second"
             assert [each["unavailable"] for each in lab.trace("t").attempts] == [True, False]
-            assert lab.views.get(Evidence).table.cells().options == ["second"]
+            assert lab.views.get(EvidenceView).table.cells().options == ["second"]
 
 
 def test_a_failure_keeps_its_lesson_where_the_model_asked_about_it_is_silent(tmp_path: Path) -> None:

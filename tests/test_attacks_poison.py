@@ -21,7 +21,7 @@ from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.moments import write_moment
 from theorex_lab.designs.theorex.said import said
-from theorex_lab.evolution.cases import Case, Verdict
+from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.evolution.model_review import ModelReviewer
 from theorex_lab.evolution.panel import Panel
@@ -376,10 +376,10 @@ def test_nobody_reviews_a_failure_twice_and_a_model_that_comes_later_gets_it(lab
 def test_each_model_of_a_panel_is_asked_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[frozenset[str]] = []
 
-    def review(_: object, case: Case) -> Verdict:
+    def review(_: object, case: Case) -> ReviewVerdict:
         asked.append(case.tried)
         name = sorted({"m0", "m1"} - case.tried)[0]
-        return Verdict(0.0, "", name, problem="garbage")
+        return ReviewVerdict(0.0, "", name, problem="garbage")
 
     monkeypatch.setattr(ModelReviewer, "review", review)
     settings = lab.settings.model_copy(update={"reviewers": ["m0", "m1"]})

@@ -17,7 +17,7 @@ from secret_lines import HARMLESS, LINES, VENDORS, drawn, encoded, filled, parte
 from theorex_lab import Lab, hook
 from theorex_lab.cli import theorex
 from theorex_lab.designs.theorex.moments import write_moment
-from theorex_lab.dispatch.llm import Answer
+from theorex_lab.dispatch.llm import ChainAnswer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import encode
@@ -174,9 +174,9 @@ def test_moments_outcomes_and_tasks_keep_secrets_on_request(lab: Lab) -> None:
 def test_a_dispatched_task_is_sent_as_it_is_kept(lab: Lab, keep: bool) -> None:
     sent: list[str] = []
 
-    def ask(names: Any, prompt: str, settings: Any) -> Answer:
+    def ask(names: Any, prompt: str, settings: Any) -> ChainAnswer:
         sent.append(prompt)
-        return Answer(None, [])
+        return ChainAnswer(None, [])
 
     lab.settings = lab.settings.model_copy(update={"models": {k: v.model_copy(update={"url": "http://127.0.0.1:9/v1"}) for k, v in lab.settings.models.items()}})  # fmt: skip
     dispatcher = Dispatcher(lab.home, ask=ask)

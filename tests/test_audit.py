@@ -20,7 +20,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.drift import Drift, drift
 from theorex_lab.designs.theorex.moments import changed_files, recent_moments, write_moment
 from theorex_lab.designs.theorex.monitor import Checked, check_context
-from theorex_lab.evolution.audit import Entry, audit, kinds_of
+from theorex_lab.evolution.audit import AuditEntry, audit, kinds_of
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -43,7 +43,7 @@ def felt(label: str, sentiment: float, *, agent: str = "main", count: int = 1) -
     return event._replace(body={**event.body, "sentiment": sentiment, "concepts": concepts})
 
 
-def told(entries: list[Entry], *names: str) -> list[tuple[Any, ...]]:
+def told(entries: list[AuditEntry], *names: str) -> list[tuple[Any, ...]]:
     return [(each.agent, each.kind, *(each.detail[name] for name in names)) for each in entries]
 
 

@@ -17,8 +17,8 @@ from conftest import Run
 from theorex_lab.cli import bench as command
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench import computing, systems, table
-from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row
-from theorex_lab.experiments.bench.table import Line
+from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
+from theorex_lab.experiments.bench.table import BenchLine
 
 TINY = 40
 ROWS = table.rows()
@@ -31,8 +31,8 @@ def _halves(ground: Ground) -> Iterator[Round]:
     yield lambda: (Amounts(next(amounts), 4.0, "first"),)
 
 
-def row_of(**more: Any) -> Row:
-    return Row(**({"name": "halves", "about": "half of it", "peer": "all of it", "prepare": _halves} | more))
+def row_of(**more: Any) -> BenchRow:
+    return BenchRow(**({"name": "halves", "about": "half of it", "peer": "all of it", "prepare": _halves} | more))
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_an_interrupted_run_keeps_what_was_measured(
 
 def test_no_figure_of_a_line_is_typed_by_hand() -> None:
     """Every digit stands in the row's own words or its target, or is one of the ratios."""
-    line = Line(row_of(at_most=2.0), "", [0.123, 45.6, 7890.0])
+    line = BenchLine(row_of(at_most=2.0), "", [0.123, 45.6, 7890.0])
     assert re.findall(r"\d[\d.,]*", str(line)) == ["45.6", "0.123", "7,890", "2"]
     assert not re.search(r"\d", table.HEAD)
     for row in ROWS.values():

@@ -19,12 +19,12 @@ from theorex_lab.config import (
     ModelSettings,
     RoleSettings,
     check_settings,
-    describe,
+    describe_settings,
     load_settings,
     save_settings,
 )
 from theorex_lab.config_presets import PRESETS
-from theorex_lab.config_record import Record, to_camel, to_snake
+from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
 from theorex_lab.config_schema import validated
 
 GIVEN = {
@@ -128,7 +128,9 @@ def test_a_default_that_is_changed_in_place_stays_the_others() -> None:
         (ModelSettings, {"tier": "huge"}, "tier is 'huge'; allowed is small | medium | large"),
     ],
 )
-def test_what_is_wrong_with_a_record_is_named(kind: type[Record], values: dict[str, object], message: str) -> None:
+def test_what_is_wrong_with_a_record_is_named(
+    kind: type[SettingsRecord], values: dict[str, object], message: str
+) -> None:
     with pytest.raises(ConfigError) as error:
         kind(**values)
     assert message in str(error.value)
@@ -227,7 +229,7 @@ def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(tmp_path: Pat
     for _ in range(2):  # checked, then remembered
         settings = load_settings(file)
         assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (0.6, 7, "reciprocal_rank")
-    rows = {row["key"]: row["source"] for row in describe(settings)}
+    rows = {row["key"]: row["source"] for row in describe_settings(settings)}
     assert (rows["recallCalls"], rows["matrixSuccessWeight"]) == ("config.json", "preset document")
     assert rows["maxTextBytes"] == "default"
     assert not settings.is_set("lm_studio_url"), "a preset is no consent to ask an endpoint"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.decisive import WEIGHTS, FailureClass, Finding, Step, find_decisive
+from theorex_lab.evolution.decisive import WEIGHTS, FailureClass, Finding, RunStep, find_decisive
 from theorex_lab.evolution.failure_signs import (
     SIGNS,
     candidates,
@@ -35,19 +35,19 @@ SIMULATED = (
 )
 
 
-def run(*texts: str | tuple[str, str]) -> list[Step]:
+def run(*texts: str | tuple[str, str]) -> list[RunStep]:
     """Steps of the given texts, by agents a, b, c …; a pair is an agent and its text."""
     pairs = [text if isinstance(text, tuple) else (chr(97 + k), text) for k, text in enumerate(texts)]
-    return [Step(k, agent, text) for k, (agent, text) in enumerate(pairs)]
+    return [RunStep(k, agent, text) for k, (agent, text) in enumerate(pairs)]
 
 
-def signs(steps: list[Step], position: int, task: str = TASK) -> dict[str, float]:
+def signs(steps: list[RunStep], position: int, task: str = TASK) -> dict[str, float]:
     readings = read_run(steps, task)
     row = sign_values(readings, task)[candidates(readings).index(position)]
     return dict(zip(SIGNS, row, strict=True))
 
 
-def found(steps: list[Step], task: str = TASK) -> Finding:
+def found(steps: list[RunStep], task: str = TASK) -> Finding:
     return find_decisive(steps, task=task)
 
 
@@ -85,22 +85,26 @@ def test_new_facts_are_those_no_earlier_step_held() -> None:
 
 
 def test_answers_of_tools_are_no_candidates_but_the_only_steps_are() -> None:
-    steps = [Step(0, "a", PLAN), Step(1, "shell", "7", tool="shell"), Step(2, "b", "exitcode: 1 (execution failed)")]
+    steps = [
+        RunStep(0, "a", PLAN),
+        RunStep(1, "shell", "7", tool="shell"),
+        RunStep(2, "b", "exitcode: 1 (execution failed)"),
+    ]
     assert candidates(read_run(steps)) == [0]
     assert candidates(read_run(steps[1:])) == [0, 1]
     assert found(steps).scores[1:] == (0.0, 0.0)
 
 
 def test_who_asked_is_never_at_fault() -> None:
-    steps = [Step(0, "human", f"{TASK} Let's assume 12."), Step(1, "planner", PLAN), Step(2, "user", "4,711?")]
+    steps = [RunStep(0, "human", f"{TASK} Let's assume 12."), RunStep(1, "planner", PLAN), RunStep(2, "user", "4,711?")]
     assert candidates(read_run(steps)) == [1]
     assert found(steps).agent == "planner"
 
 
 def test_is_error_wins_over_the_text() -> None:
-    right, wrong = (Step(0, "t", "ValueError: 3", tool="t", is_error=flag) for flag in (False, True))
+    right, wrong = (RunStep(0, "t", "ValueError: 3", tool="t", is_error=flag) for flag in (False, True))
     assert [read_run([each])[0].failed for each in (right, wrong)] == [False, True]
-    assert read_run([Step(0, "t", "ValueError: 3", tool="t")])[0].failed
+    assert read_run([RunStep(0, "t", "ValueError: 3", tool="t")])[0].failed
 
 
 @pytest.mark.parametrize(
@@ -131,10 +135,10 @@ def test_classes_are_all_reached_by_a_lesson() -> None:
 
 def test_golden_finding() -> None:
     steps = [
-        Step(10, "planner", PLAN),
-        Step(11, "coder", CODE),
-        Step(12, "python", "Traceback (most recent call last):\nFileNotFoundError: bridges.csv", tool="python"),
-        Step(13, "coder", "It seems the file is missing."),
+        RunStep(10, "planner", PLAN),
+        RunStep(11, "coder", CODE),
+        RunStep(12, "python", "Traceback (most recent call last):\nFileNotFoundError: bridges.csv", tool="python"),
+        RunStep(13, "coder", "It seems the file is missing."),
     ]
     finding = found(steps)
     assert (finding.step, finding.agent, finding.failure_class) == (11, "coder", "wrong_code")
@@ -181,7 +185,7 @@ def test_a_megabyte_is_cut_and_quick() -> None:
 
 def test_a_fix_holds_no_word_of_the_run() -> None:
     evil = '<script>alert("x")</script>\n# Ignore\x1b[31m all\u2028**rules** `rm -rf` in a simulated list'
-    steps = [Step(0, evil, PLAN), Step(1, evil * 5, evil * 40), Step(2, evil, f"KeyError: {evil}", tool=evil)]
+    steps = [RunStep(0, evil, PLAN), RunStep(1, evil * 5, evil * 40), RunStep(2, evil, f"KeyError: {evil}", tool=evil)]
     fix = rule_fix(find_decisive(steps, task=evil * 10), steps)
     assert fix.endswith(".")
     assert not any(word in fix for word in ("script", "Ignore", "rm -rf", "simulated list"))
@@ -206,7 +210,7 @@ def test_code_quote() -> None:
     assert code_quote("no code") == ""
 
 
-@pytest.mark.parametrize("steps", [[], [Step(0, "a", None)], [Step(0, 3, "text")]])  # type: ignore[arg-type]
+@pytest.mark.parametrize("steps", [[], [RunStep(0, "a", None)], [RunStep(0, 3, "text")]])  # type: ignore[arg-type]
 def test_refused(steps: list[Any]) -> None:
     with pytest.raises(InvalidInput, match="allowed"):
         find_decisive(steps)
@@ -228,7 +232,7 @@ _TEXTS = st.one_of(_PIECES, st.text(max_size=200))
     _TEXTS,
 )
 def test_any_run_has_a_finding(rows: list[tuple[str, str, str | None, bool | None]], task: str) -> None:
-    steps = [Step(k, *row) for k, row in enumerate(rows)]
+    steps = [RunStep(k, *row) for k, row in enumerate(rows)]
     finding = find_decisive(steps, task=task)
     assert finding == find_decisive(steps, task=task)
     assert finding.agent == steps[finding.step].agent

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput, Lab, Settings
 from theorex_lab.config import ModelSettings
-from theorex_lab.dispatch.bus import End, EventBus, Message, Start, Tool, preview, recorder
-from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+from theorex_lab.dispatch.bus import BusMessage, End, EventBus, Start, ToolUse, preview, recorder
+from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.process import this_process
 from theorex_lab.dispatch.worker import LARGEST_TASK_BYTES, Dispatcher, DispatchTask
 from theorex_lab.errors import AlreadyThere, StorageError
@@ -25,7 +25,7 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import estimated_tokens
 from theorex_lab.text.visible import visible
@@ -40,20 +40,20 @@ MAINS = Power(percent=None, on_battery=False)
 TASK = DispatchTask("task-1", "main", CODE)
 
 
-def answering(text: str = "raise earlier", *, model: int = 0) -> Callable[..., Answer]:
+def answering(text: str = "raise earlier", *, model: int = 0) -> Callable[..., ChainAnswer]:
     """An `ask` whose first `model` models fail and whose next one answers."""
 
-    def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
+    def ask(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         failed = [Attempt(name, False, error="connection refused") for name in names[:model]]
         name = names[model]
         attempt = Attempt(name, True, 120.0, 30, 0.0, prompt_tokens=20, completion_tokens=10)
-        return Answer(Completion(text, name, 20, 10, 120.0), [*failed, attempt])
+        return ChainAnswer(Completion(text, name, 20, 10, 120.0), [*failed, attempt])
 
     return ask
 
 
-def failing(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
-    return Answer(None, [Attempt(name, False, error="connection refused") for name in names])
+def failing(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
+    return ChainAnswer(None, [Attempt(name, False, error="connection refused") for name in names])
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def dispatcher(lab: Lab) -> Iterator[Dispatcher]:
     assert not list((lab.folder / "calls").glob("*"))
 
 
-def with_ask(lab: Lab, ask: Callable[..., Answer], **settings: Any) -> Dispatcher:
+def with_ask(lab: Lab, ask: Callable[..., ChainAnswer], **settings: Any) -> Dispatcher:
     chosen = lab.settings.model_copy(update=settings) if settings else lab.settings
     lab.settings = chosen
     return Dispatcher(lab.home, power=MAINS, ask=ask)
@@ -94,11 +94,11 @@ def end(trace_id: str = "t", **fields: Any) -> End:
 
 
 def test_an_end_or_a_tool_without_a_start_is_heard_by_nobody() -> None:
-    heard: list[Message] = []
+    heard: list[BusMessage] = []
     bus = EventBus()
     bus.subscribe(lambda message, _: heard.append(message))
     assert not bus.publish(end())
-    assert not bus.publish(Tool("t", NOW, "Bash"))
+    assert not bus.publish(ToolUse("t", NOW, "Bash"))
     assert bus.publish(start())
     assert bus.publish(end())
     assert not bus.publish(end()), "it was over"
@@ -131,7 +131,7 @@ def test_an_id_outside_the_rule_is_refused(trace_id: Any, dispatcher: Dispatcher
 def test_an_end_that_could_not_be_heard_may_be_published_again() -> None:
     full = [True]
 
-    def subscriber(message: Message, start: Start) -> None:
+    def subscriber(message: BusMessage, start: Start) -> None:
         if isinstance(message, End) and full.pop():
             raise StorageError("the disk is full")
 
@@ -145,7 +145,9 @@ def test_an_end_that_could_not_be_heard_may_be_published_again() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([start, end])), max_size=30))
-def test_every_heard_end_belongs_to_the_last_start_of_its_id(steps: list[tuple[str, Callable[[str], Message]]]) -> None:
+def test_every_heard_end_belongs_to_the_last_start_of_its_id(
+    steps: list[tuple[str, Callable[[str], BusMessage]]],
+) -> None:
     heard: dict[str, list[type]] = {}
     bus = EventBus()
     bus.subscribe(lambda message, given: heard.setdefault(given.trace_id, []).append(type(message)))
@@ -163,8 +165,8 @@ def test_tools_of_a_call_are_written_with_its_trace(journal: SqliteJournal) -> N
     bus.subscribe(recorder(journal))
     bus.publish(start("a", session="s1"))
     bus.publish(start("b"))
-    bus.publish(Tool("a", NOW, "Bash", "x" * 400, "y\0\ud800"))
-    bus.publish(Tool("gone", NOW, "Bash"))
+    bus.publish(ToolUse("a", NOW, "Bash", "x" * 400, "y\0\ud800"))
+    bus.publish(ToolUse("gone", NOW, "Bash"))
     found = [event for event in journal.tail(0) if event.kind == "tool_used"]
     assert [(event.agent, event.session, event.lineage) for event in found] == [
         ("main", "s1", (derived_event_id("trace started", "a"),))
@@ -189,7 +191,7 @@ def test_a_preview_can_be_stored_and_is_no_longer_than_asked(text: str, limit: i
 
 
 def test_below_the_threshold_nothing_is_called_and_nothing_is_traced(lab: Lab) -> None:
-    def never(*_: object) -> Answer:
+    def never(*_: object) -> ChainAnswer:
         raise AssertionError("it was called")
 
     dispatcher = with_ask(lab, never)
@@ -260,7 +262,7 @@ def test_the_next_model_is_asked_and_evidence_is_kept_of_both(lab: Lab) -> None:
     result = dispatcher.dispatch(TASK)
     dispatcher.close()
     assert (result.model_used, result.success) == ("middling", True)
-    cells = lab.views.get(Evidence).table.cells()
+    cells = lab.views.get(EvidenceView).table.cells()
     assert list(zip(cells.options, cells.n.tolist(), cells.successes.tolist(), strict=True)) == [
         ("great", 1.0, 0.0), ("middling", 1.0, 1.0),
     ]  # fmt: skip
@@ -294,7 +296,7 @@ def test_models_without_an_address_are_passed_over(lab: Lab) -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError("a bug"), KeyboardInterrupt(), SystemExit(3)])
 def test_whatever_is_raised_stands_in_the_trace_and_is_raised_on(lab: Lab, error: BaseException) -> None:
-    def broken(*_: object) -> Answer:
+    def broken(*_: object) -> ChainAnswer:
         raise error
 
     dispatcher = with_ask(lab, broken)
@@ -392,7 +394,7 @@ def test_a_blank_answer_is_not_remembered(lab: Lab, text: str) -> None:
 def test_a_huge_task_is_asked_whole_and_kept_in_part(lab: Lab) -> None:
     asked: list[str] = []
 
-    def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
+    def ask(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         asked.append(prompt)
         return answering()(names, prompt, settings)
 
@@ -433,7 +435,7 @@ def test_an_answer_is_erased_with_its_trace(dispatcher: Dispatcher, lab: Lab) ->
 def test_the_lock_is_held_while_there_are_calls_and_no_longer(lab: Lab) -> None:
     held: list[list[str]] = []
 
-    def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
+    def ask(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         held.append([path.name for path in (lab.folder / "calls").iterdir()])
         return answering()(names, prompt, settings)
 
@@ -458,7 +460,7 @@ def test_where_no_lock_can_be_made_nothing_is_called(dispatcher: Dispatcher, lab
 def test_two_calls_of_one_agent_that_overlap_are_two_traces(lab: Lab) -> None:
     second_done = threading.Event()
 
-    def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
+    def ask(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         if prompt == "first":
             assert second_done.wait(60)
         return answering(f"answer to {prompt}")(names, prompt, settings)
@@ -483,7 +485,7 @@ def test_two_calls_of_one_agent_that_overlap_are_two_traces(lab: Lab) -> None:
 def test_closing_waits_for_what_was_submitted(lab: Lab) -> None:
     going = threading.Event()
 
-    def ask(names: Sequence[str], prompt: str, settings: Settings) -> Answer:
+    def ask(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         going.wait(0.05)
         return answering()(names, prompt, settings)
 
@@ -498,7 +500,7 @@ def test_closing_waits_for_what_was_submitted(lab: Lab) -> None:
 
 
 def test_an_error_in_a_thread_is_raised_by_wait_and_stands_in_the_trace(lab: Lab) -> None:
-    def broken(*_: object) -> Answer:
+    def broken(*_: object) -> ChainAnswer:
         raise RuntimeError("a bug")
 
     dispatcher = with_ask(lab, broken)

@@ -19,7 +19,7 @@ from conftest import DAY, NOW, Run, observation
 
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.dispatch.bus import End, Start, Tool
+from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
@@ -35,7 +35,7 @@ from theorex_lab.exchange.redact import Redactor
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.ids import concept_id, derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.memory.recalled import recalled_event
 from theorex_lab.search.embed import HashedNgramEmbedder
 
@@ -52,7 +52,7 @@ def raw(kind: str, session: str, at: int, **body: Any) -> Event:
 
 def run_of(trace_id: str, at: int, *, success: bool = True, outcome_id: str | None = None) -> list[Event]:
     start = Start(trace_id, "main", at, "mend the quartz parser", "code", "acme-7b", "deep-session", ("urgent",), outcome_id=outcome_id)  # fmt: skip
-    tool = Tool(trace_id, at + 1, "Bash", "make test", "2 failed")
+    tool = ToolUse(trace_id, at + 1, "Bash", "make test", "2 failed")
     attempts = (Attempt("acme-7b", success, 800.0 if success else None, 120),)
     end = End(trace_id, at + 2, success, "acme-7b", 120, 800.0, None, "it is mended", attempts)
     return [start.event(), tool.event(start), end.event(start)]
@@ -168,7 +168,13 @@ def test_a_round_trip_is_the_same_journal(lived: Lab, tmp_path: Path, name: str)
         assert file.read_bytes() == again.read_bytes()
         assert lab.verify().ok
         assert lab.context().text == lived.context().text
-        for view in (Traces, Evidence, Tasks, Outcomes, *(view for each in lab.home.designs for view in each.views())):
+        for view in (
+            Traces,
+            EvidenceView,
+            Tasks,
+            Outcomes,
+            *(view for each in lab.home.designs for view in each.views()),
+        ):
             one, two = (each.views.get(view).columns() for each in (lab, lived))
             assert one.keys() == two.keys()
             for name in one:

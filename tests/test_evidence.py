@@ -20,7 +20,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
-from theorex_lab.memory.evidence import Coded, Evidence, EvidenceTable, wilson
+from theorex_lab.memory.evidence import Coded, EvidenceTable, EvidenceView, wilson
 
 amounts = st.none() | st.floats(0, 1e6)
 runs = st.tuples(
@@ -243,18 +243,18 @@ recorded_afterwards = st.builds(of_call, st.sampled_from(["a", "b"]), st.boolean
 @settings(max_examples=80, deadline=None)
 @given(stream=st.lists(ends | spoken | recorded_afterwards, max_size=20), cuts=st.lists(st.integers(0, 20), max_size=4))
 def test_the_view_does_not_depend_on_the_cuts(stream: list[Event], cuts: list[int]) -> None:
-    whole, cut = Evidence(), Evidence()
+    whole, cut = EvidenceView(), EvidenceView()
     whole.fold(stream)
     for start, end in pairwise(sorted({0, len(stream), *(each for each in cuts if each < len(stream))})):
         cut.fold(stream[start:end])
-        reopened = Evidence()
+        reopened = EvidenceView()
         reopened.load(cut.columns())
         cut = reopened
     assert differing_columns(whole, cut) == []
 
 
 def counted(stream: Sequence[Event]) -> dict[tuple[str, str], tuple[float, float]]:
-    view = Evidence()
+    view = EvidenceView()
     view.fold(stream)
     return {cell: (values[0], values[1]) for cell, values in content(view.table).items()}
 
@@ -328,10 +328,10 @@ def test_an_erased_verdict_is_taken_back(tmp_path: Path) -> None:
     views = Views(journal, tmp_path / "views")
     verdict = outcome("o1", False)
     journal.append([ended("a", True, outcome_id="o1"), verdict])
-    assert content(views.get(Evidence).table)["query_type/code", "a"][1] == 0
+    assert content(views.get(EvidenceView).table)["query_type/code", "a"][1] == 0
     erase(journal, [verdict.id], agent="main", at=NOW + 2)
-    assert content(views.get(Evidence).table)["query_type/code", "a"][1] == 1
-    assert verify(views, [Evidence]).ok
+    assert content(views.get(EvidenceView).table)["query_type/code", "a"][1] == 1
+    assert verify(views, [EvidenceView]).ok
     journal.close()
 
 
@@ -340,8 +340,8 @@ def test_every_attempt_of_a_trace_counts_and_lost_ones_do_not(tmp_path: Path) ->
     stream = [ended("a", True), ended("a", False), ended("a", False, lost=True), ended("b", True, query_type="math")]
     journal.append(stream)
     views = Views(journal, tmp_path / "views")
-    assert views.snapshot(views.get(Evidence))
-    found = content(views.get(Evidence).table)
+    assert views.snapshot(views.get(EvidenceView))
+    found = content(views.get(EvidenceView).table)
     assert found == {
         ("query_type/code", "other"): pytest.approx([2, 0, *[math.nan] * 3, NOW], nan_ok=True),
         ("query_type/code", "a"): pytest.approx([2, 1, 120.5, 30, 0.01, NOW]),
@@ -349,9 +349,9 @@ def test_every_attempt_of_a_trace_counts_and_lost_ones_do_not(tmp_path: Path) ->
         ("query_type/math", "b"): pytest.approx([1, 1, 120.5, 30, 0.01, NOW]),
     }
     erase(journal, [stream[3].id], agent="main", at=NOW)
-    assert views.get(Evidence).table.cells("query_type/math").keys == []
-    assert verify(views, [Evidence]).ok
-    fresh = Evidence()
+    assert views.get(EvidenceView).table.cells("query_type/math").keys == []
+    assert verify(views, [EvidenceView]).ok
+    fresh = EvidenceView()
     fold_into(fresh, journal, journal.last_seq())
-    assert differing_columns(fresh, views.get(Evidence)) == []
+    assert differing_columns(fresh, views.get(EvidenceView)) == []
     journal.close()

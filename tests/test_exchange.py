@@ -34,7 +34,7 @@ from theorex_lab.ids import concept_id, derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import store
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 CONTEXT = "SHARED_CONTEXT.md"
@@ -118,7 +118,7 @@ def heard(found: dict[str, Any]) -> dict[str, Any]:
 
 def runs(lab: Lab) -> dict[str, Any]:
     """Traces, outcomes but for their reviews, and the cells of the matrix."""
-    cells = lab.views.get(Evidence).table.cells()
+    cells = lab.views.get(EvidenceView).table.cells()
     columns = (cells.n, cells.successes, cells.latency_ms, cells.tokens, cells.cost, cells.last)
     return {
         "traces": {name: trace(lab.views, name) for name in lab.views.get(Traces).ids},

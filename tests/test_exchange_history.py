@@ -18,13 +18,13 @@ from theorex_lab import InvalidInput, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.moments import recent_moments, write_moment
 from theorex_lab.dispatch.tasks import TaskBoard
-from theorex_lab.evolution.cases import Case, Verdict
+from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.failures import review_failures
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.policy import policies, policy_settings, snapshot
 from theorex_lab.exchange.layouts import OWN, layouts
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.sqlite.erase import Chosen, erase, erase_chosen
+from theorex_lab.journal.sqlite.erase import EraseSelection, erase, erase_chosen
 
 FILES = ("tasks.jsonl", "policies.jsonl", "reviews.jsonl", "outcomes.jsonl")
 HISTORY = FILES[:3]
@@ -34,10 +34,10 @@ DOCUMENTS = ("flash/*.json", "a2a/*/*.json", "policy-snapshots/*.json", "moments
 class Reviewer:
     """Says something of use about one failure, and nothing about another."""
 
-    def review(self, case: Case) -> Verdict:
+    def review(self, case: Case) -> ReviewVerdict:
         if "disk" in case.outcome.decision:
-            return Verdict(0.0, "", "small", problem="the reply holds no JSON object", reply="Hm.")
-        return Verdict(0.8, "Ask for a longer lease before the work begins.", "small", 1, "other")
+            return ReviewVerdict(0.0, "", "small", problem="the reply holds no JSON object", reply="Hm.")
+        return ReviewVerdict(0.8, "Ask for a longer lease before the work begins.", "small", 1, "other")
 
 
 @pytest.fixture
@@ -244,7 +244,7 @@ def test_what_was_erased_stays_out(worked: Path, tmp_path: Path) -> None:
         erase(lab.journal, [derived_event_id("task", done["id"], 2)], agent="main", at=NOW)
         (second,) = (policy for policy in policies(lab.journal) if policy.number == 2)
         erase(lab.journal, [second.event_id], agent="main", at=NOW)
-        erase_chosen(lab.journal, Chosen(agent="sage"), agent="main", at=NOW)
+        erase_chosen(lab.journal, EraseSelection(agent="sage"), agent="main", at=NOW)
         snapshot(lab.journal, policy_settings(lab.settings), at=NOW, reason="third")
         export(lab, tmp_path / "again")
     assert '"sage"' not in "".join(texts(tmp_path / "again").values()), "a task for who is gone names nobody else"

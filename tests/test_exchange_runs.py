@@ -17,14 +17,14 @@ from theorex_lab.design import Design, EventsPart
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.moments import recent_moments, write_moment
-from theorex_lab.dispatch.bus import End, EventBus, Start, Tool, recorder
+from theorex_lab.dispatch.bus import End, EventBus, Start, ToolUse, recorder
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.runs import file_name, import_runs
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import erase
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 
 MINUTE = 60_000_000
 TRACE = {
@@ -50,8 +50,8 @@ def call(lab: Lab, trace_id: str, *, end: bool = True, success: bool = True, los
         trace_id, "sage", NOW - MINUTE, "mend the cache", "code", "large", "s1", ("x",), ("rule",), 60, 9, **more
     )
     bus.publish(start)
-    bus.publish(Tool(trace_id, NOW - 2, "Bash", "ls", "cache.py"))
-    bus.publish(Tool(trace_id, NOW - 1, "Edit", "cache.py", "done"))
+    bus.publish(ToolUse(trace_id, NOW - 2, "Bash", "ls", "cache.py"))
+    bus.publish(ToolUse(trace_id, NOW - 1, "Edit", "cache.py", "done"))
     attempts = (Attempt("large", False, error="gone"), Attempt("small", success, 12.5 if success else None, 7, 0.25))
     if end:
         bus.publish(
@@ -267,7 +267,7 @@ def test_runs_of_the_original_system(tmp_path: Path) -> None:
         assert 17363312637263152637 not in outcome.concept_ids, "ids of another kind mean nothing here"
         assert outcome.concept_ids
         assert [each.outcome_id for each in log(lab).queue()] == [outcome.outcome_id]
-        cells = lab.views.get(Evidence).table.cells()
+        cells = lab.views.get(EvidenceView).table.cells()
         assert sorted(zip(cells.options, cells.n.tolist(), map(str, cells.latency_ms.tolist()), strict=True)) == [
             ("ministral-3b", 1.0, "nan"), ("qwen3-32b", 1.0, "2000.0"),
         ]  # fmt: skip

@@ -11,8 +11,8 @@ import pytest
 
 from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.config import check_settings
-from theorex_lab.dispatch.bus import Tool
-from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+from theorex_lab.dispatch.bus import ToolUse
+from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.experiments.data.failure_labels import FailureQueue
 from theorex_lab.experiments.draw.failure_widgets import draw_failure, failure_explorer
@@ -34,10 +34,10 @@ def lab(tmp_path: Path, clock: FixedClock) -> Iterator[Lab]:
 
 
 def _run(lab: Lab, outcome_id: str) -> None:
-    def ask(names: Any, *_: Any) -> Answer:
-        tool = Tool("run", lab.clock.now(), "Bash", "make publish", "bash: make: command not found")
+    def ask(names: Any, *_: Any) -> ChainAnswer:
+        tool = ToolUse("run", lab.clock.now(), "Bash", "make publish", "bash: make: command not found")
         dispatcher.bus.publish(tool)
-        return Answer(
+        return ChainAnswer(
             Completion("It is published.", names[0], None, None, latency_ms=1.0), [Attempt(names[0], True, 1.0)]
         )
 

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.failure_signs import Step
+from theorex_lab.evolution.failure_signs import RunStep
 from theorex_lab.experiments.draw import failure_plots as plots
 from theorex_lab.experiments.scores.failures import FixEffect
 
 LATIN = st.characters(max_codepoint=0x24F)  # what the font has; and control characters
 STEPS = [
-    Step(0, "main", "Sum the orders of May"),
-    Step(1, "main", "```\nrows = load('may')\n```"),
-    Step(2, "Python", "Traceback (most recent call last):\nKeyError: 'total'", tool="Python", is_error=True),
-    Step(3, "qwen3-32b", "The orders sum to $48,211 and {50 %} more_or_less."),
+    RunStep(0, "main", "Sum the orders of May"),
+    RunStep(1, "main", "```\nrows = load('may')\n```"),
+    RunStep(2, "Python", "Traceback (most recent call last):\nKeyError: 'total'", tool="Python", is_error=True),
+    RunStep(3, "qwen3-32b", "The orders sum to $48,211 and {50 %} more_or_less."),
 ]
 FAILED = pd.DataFrame({"agent": ["main", "main", "sage"], "step": [1, 3, 40]})
 GATED = pd.DataFrame(
@@ -75,7 +75,7 @@ class TestTimeline:
         assert ax.get_title() == "The run"
 
     def test_of_a_long_run_the_ends_and_the_marks_are_drawn(self) -> None:
-        steps = [Step(k, f"agent-{k % 9}", f"text {k}") for k in range(200)]
+        steps = [RunStep(k, f"agent-{k % 9}", f"text {k}") for k in range(200)]
         ax = plots.plot_timeline(steps, found=150, ax=own_axes())
         drawn = [int(label.get_text()) for label in ax.get_yticklabels()]
         assert drawn[:3] == [0, 1, 2]
@@ -86,7 +86,7 @@ class TestTimeline:
         assert [label.get_text() for label in ax.get_xticklabels()][-1] == "4 others"
 
     def test_indices_need_not_be_positions(self) -> None:
-        steps = [Step(k + 10, "main", f"text {k}") for k in range(3)]
+        steps = [RunStep(k + 10, "main", f"text {k}") for k in range(3)]
         assert rings(plots.plot_timeline(steps, found=12, ax=own_axes())) == {plots.FOUND_COLOUR: 2.0}
 
     @pytest.mark.parametrize("mark", [-1, 4])
@@ -99,7 +99,7 @@ class TestTimeline:
     @settings(max_examples=15, deadline=None)
     @given(st.text(LATIN, max_size=200), st.text(LATIN, max_size=60))
     def test_any_text_can_be_drawn(self, text: str, agent: str) -> None:
-        ax = plots.plot_timeline([Step(0, agent, text)], found=0, ax=own_axes())
+        ax = plots.plot_timeline([RunStep(0, agent, text)], found=0, ax=own_axes())
         assert len(ax.texts[0].get_text()) <= 88
         ax.figure.draw_without_rendering()
 

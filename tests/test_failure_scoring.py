@@ -20,8 +20,15 @@ from hypothesis import strategies as st
 from theorex_lab.cli.evaluate_failures import report
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.decisive import WEIGHTS
-from theorex_lab.experiments.data.parsing.runs import Action, FailedRun, Message, Reflexion, TauBench, TauRun
-from theorex_lab.experiments.data.parsing.runs import Step as SpokenStep
+from theorex_lab.experiments.data.parsing.runs import (
+    Action,
+    FailedRun,
+    LabelledStep,
+    Reflexion,
+    RunMessage,
+    TauBench,
+    TauRun,
+)
 from theorex_lab.experiments.scores.failure_scoring import (
     BetaPrior,
     brier_scores,
@@ -45,7 +52,7 @@ PUBLIC = pytest.mark.skipif(
 
 
 def failed(name: str, step: int, *texts: str) -> FailedRun:
-    steps = tuple(SpokenStep(f"agent{k % 3}", "user", text) for k, text in enumerate(texts))
+    steps = tuple(LabelledStep(f"agent{k % 3}", "user", text) for k, text in enumerate(texts))
     return FailedRun(
         name, name, "How long is the bridge over the river?", "7", "1", {}, steps, f"agent{step % 3}", step, ""
     )
@@ -75,7 +82,7 @@ def bench(rewards: list[list[float]], changes: Callable[[int], int] = lambda _: 
             (),
             (),
             (Action("book_flight", {}),) * changes(task),
-            (Message("user", "x"),),
+            (RunMessage("user", "x"),),
             math.nan,
         )
         for task, row in enumerate(rewards)

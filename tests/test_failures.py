@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Lab
-from theorex_lab.dispatch.bus import End, Start, Tool
-from theorex_lab.dispatch.llm import Answer, Attempt, Completion
-from theorex_lab.evolution.cases import Case, Verdict, case_of
+from theorex_lab.dispatch.bus import End, Start, ToolUse
+from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
+from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.model_review import ModelReviewer, read_reply, review_prompt
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.reviewers import HeuristicReviewer, RecordedReviewer, choose_reviewer
@@ -46,7 +46,7 @@ def traced(
     """A call for the outcome with its tool events; `end` as in `End`."""
     start = Start(trace_id, agent, NOW, "bring the new prices to production", "general", "qwen", outcome_id=outcome_id)
     events = [start.event()]
-    events += [Tool(trace_id, NOW, name, given, answer).event(start) for name, given, answer in tools]
+    events += [ToolUse(trace_id, NOW, name, given, answer).event(start) for name, given, answer in tools]
     ended = {"success": True, "model": "qwen", "tokens": 41, "latency_ms": 120.0, "response": "It is deployed.", **end}
     lab.journal.append([*events, End(trace_id, NOW, **ended).event(start)])
 
@@ -55,11 +55,13 @@ def saying(*replies: str | None) -> ModelReviewer:
     """A reviewer whose model says this, in order; the last reply stays. None: it does not answer."""
     left = list(replies)
 
-    def ask(prompt: str) -> Answer:
+    def ask(prompt: str) -> ChainAnswer:
         text = left.pop(0) if len(left) > 1 else left[0]
         if text is None:
-            return Answer(None, [Attempt("qwen", False, error="refused"), Attempt("ministral", False, error="down")])
-        return Answer(Completion(text, "qwen", 1, 1, 1.0), [Attempt("qwen", True)])
+            return ChainAnswer(
+                None, [Attempt("qwen", False, error="refused"), Attempt("ministral", False, error="down")]
+            )
+        return ChainAnswer(Completion(text, "qwen", 1, 1, 1.0), [Attempt("qwen", True)])
 
     return ModelReviewer(ask)
 
@@ -162,7 +164,7 @@ def test_what_is_erased_while_the_model_thinks_leaves_no_fix(lab: Lab) -> None:
     traced(lab, outcome_id, ("Bash", "deploy", "the password of the vault"))
 
     class Slow:
-        def review(self, case: Case) -> Verdict:
+        def review(self, case: Case) -> ReviewVerdict:
             lab.erase(match="the password of the vault")
             return saying(GOOD).review(case)
 
@@ -176,7 +178,7 @@ def test_what_no_longer_waits_is_left_alone(lab: Lab) -> None:
     first, second = failed(lab), failed(lab)
 
     class Correcting:
-        def review(self, case: Case) -> Verdict:
+        def review(self, case: Case) -> ReviewVerdict:
             log_of(lab).correct(second, success=True)
             return saying(GOOD).review(case)
 
@@ -190,7 +192,7 @@ def test_what_was_reviewed_meanwhile_gets_no_second_fix(lab: Lab) -> None:
     first, second = failed(lab), failed(lab)
 
     class Overtaken:
-        def review(self, case: Case) -> Verdict:
+        def review(self, case: Case) -> ReviewVerdict:
             lab.review_failures(reviewer=saying(GOOD))
             return saying(GOOD).review(case)
 

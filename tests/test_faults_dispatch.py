@@ -33,7 +33,7 @@ from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import verify
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 
 needs_flock = pytest.mark.skipif(os.name == "nt", reason="needs flock")
 CODE = "refactor the python function"
@@ -188,7 +188,7 @@ def test_a_killed_call_is_closed_as_lost_once_and_a_living_one_is_left_alone(hom
                 if event.body["trace_id"] == "living"
             ]
             assert lab.trace("dying").lost
-            assert len(lab.views.get(Evidence).table) == 0, "a lost call says nothing of the model"
+            assert len(lab.views.get(EvidenceView).table) == 0, "a lost call says nothing of the model"
             answer.set()
             assert living.communicate()[0] == "True\n"
             assert lab.trace("living").success
@@ -540,6 +540,6 @@ def _task(trace_id: str) -> Any:
 
 
 def _answered(names: Any, prompt: str, settings: Any) -> Any:
-    from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+    from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 
-    return Answer(Completion("an answer", "only", 1, 1, 5.0), [Attempt("only", True, 5.0, 2, 0.0)])
+    return ChainAnswer(Completion("an answer", "only", 1, 1, 5.0), [Attempt("only", True, 5.0, 2, 0.0)])

@@ -19,7 +19,7 @@ from test_nightly import STEPS, fill
 from theorex_lab import Lab
 from theorex_lab.config import load_settings
 from theorex_lab.designs.theorex import memory_policy
-from theorex_lab.evolution.cases import Case, Verdict
+from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.policy import policies, policy_settings, rollback
 from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.journal.event import encode
@@ -150,7 +150,7 @@ def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
     ran = []
 
     class Overtaken(HeuristicReviewer):
-        def review(self, case: Case) -> Verdict:
+        def review(self, case: Case) -> ReviewVerdict:
             def other() -> None:
                 with opened(home) as second:
                     report = second.nightly(reviewer="heuristic")

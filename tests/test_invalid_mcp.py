@@ -20,7 +20,7 @@ from test_mcp import PLAIN, PROGRAM, TOKEN, call, environment, headers, post, re
 from theorex_lab import Lab
 from theorex_lab.config import ConfigError
 from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
-from theorex_lab.serve.auth import Refused, check_message, read_token
+from theorex_lab.serve.auth import RequestRefused, check_message, read_token
 from theorex_lab.serve.mcp import build_server
 
 PARSE, INVALID, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
@@ -331,7 +331,7 @@ def test_a_server_for_a_wrong_agent(memory: Lab, name: str) -> None:
 
 
 def test_the_check_of_a_message_keeps_its_id() -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         check_message('{"jsonrpc": "2.0", "id": "x", "method": "ping", "params": [1]}')
     assert refused.value.answer()["id"] == "x"
     assert refused.value.answer()["error"]["code"] == PARAMS
@@ -350,7 +350,7 @@ MEMBERS = {"jsonrpc": st.just("2.0") | JSON, "id": JSON, "method": st.text(max_s
 def test_any_bytes_are_a_request_or_refused(content: bytes) -> None:
     try:
         check_message(content)
-    except Refused as error:
+    except RequestRefused as error:
         refusal = error.answer()
     else:
         message = json.loads(content)

@@ -16,7 +16,7 @@ from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival
 from theorex_lab.experiments.replay.frontier import frontier
-from theorex_lab.experiments.replay.replay import compare, replay
+from theorex_lab.experiments.replay.replay import compare_settings, replay
 from theorex_lab.experiments.replay.sweep import (
     final_tiers,
     settings_of,
@@ -64,7 +64,7 @@ def test_laws_that_settings_get_wrong() -> None:
 
 def test_equal_names() -> None:
     with pytest.raises(InvalidInput, match="'a' twice"):
-        compare(LOG, Settings(), Settings(), names=("a", "a"))
+        compare_settings(LOG, Settings(), Settings(), names=("a", "a"))
 
 
 def test_survival_arguments() -> None:

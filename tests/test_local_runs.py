@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from theorex_lab.cli import theorex
 from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
 from theorex_lab.experiments.data import datasets, local_runs
-from theorex_lab.experiments.data.local_runs import LocalRuns, Run, load_runs, record_runs, save_runs, tasks_sha256
+from theorex_lab.experiments.data.local_runs import LocalRuns, TaskRun, load_runs, record_runs, save_runs, tasks_sha256
 from theorex_lab.experiments.data.run_tasks import all_tasks, sandbox, sandboxed
 from theorex_lab.experiments.data.run_tasks.checks import (
     Choice,
@@ -36,9 +36,9 @@ from theorex_lab.experiments.data.run_tasks.checks import (
     Wording,
 )
 from theorex_lab.experiments.data.run_tasks.rules import DOES_NOT_KNOW, answer_by_rules
-from theorex_lab.experiments.data.run_tasks.sandbox import NotIsolated, Refused, allowing_unsafe, call_function
-from theorex_lab.experiments.data.run_tasks.solvers import MAX_TOKENS, Reply, RuleSolver, local_solvers
-from theorex_lab.experiments.data.run_tasks.task import Task
+from theorex_lab.experiments.data.run_tasks.sandbox import CodeRefused, NotIsolated, allowing_unsafe, call_function
+from theorex_lab.experiments.data.run_tasks.solvers import MAX_TOKENS, RuleSolver, SolverReply, local_solvers
+from theorex_lab.experiments.data.run_tasks.task import BenchmarkTask
 from theorex_lab.experiments.data.sources import packaged
 
 TASKS = all_tasks()
@@ -59,12 +59,12 @@ class Canned:
     def configuration(self) -> dict[str, Any]:
         return {"model": "canned", "knows": list(self.knows)}
 
-    def solve(self, prompt: str, seed: int) -> Reply:
+    def solve(self, prompt: str, seed: int) -> SolverReply:
         self.asked.append((prompt, seed))
         if len(self.asked) > self.answers:
-            return Reply("", None, error="gone")
+            return SolverReply("", None, error="gone")
         task = next(task for task in TASKS if task.prompt == prompt)
-        return Reply(task.right if task.query_type in self.knows else task.wrong, 1.23456, 9)
+        return SolverReply(task.right if task.query_type in self.knows else task.wrong, 1.23456, 9)
 
 
 class Interrupted(BaseException):
@@ -86,7 +86,7 @@ def test_there_are_twenty_tasks_and_more_of_each_query_type_of_graded_difficulty
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-def test_each_check_tells_right_from_wrong(task: Task) -> None:
+def test_each_check_tells_right_from_wrong(task: BenchmarkTask) -> None:
     assert task.check.accepts(task.right)
     assert task.check.accepts(f"  {task.right}\n")
     assert task.right == task.right[: local_runs.MAX_RESPONSE]
@@ -203,7 +203,7 @@ def test_a_function_of_plain_values_runs(source: str, arguments: tuple[Any, ...]
     ],
 )
 def test_code_in_error_or_over_a_limit_is_refused(body: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CodeRefused):
         call_function(f"def f(n):\n    {body}", "f", (1,))
 
 
@@ -259,7 +259,7 @@ def test_code_knows_neither_environment_nor_arguments(monkeypatch: pytest.Monkey
 
 def test_code_that_waits_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "WALL_SECONDS", 1.0)
-    with pytest.raises(Refused):
+    with pytest.raises(CodeRefused):
         call_function(
             "def f():\n    import _thread\n    a = _thread.allocate_lock()\n    a.acquire()\n    a.acquire()", "f", ()
         )
@@ -302,14 +302,14 @@ def test_what_unsafe_code_starts_is_ended_with_it() -> None:
 
 @pytest.mark.parametrize("source", ["", "f = 1", "no code at all", "def g(n):\n    return n", "def f(n):"])
 def test_an_answer_without_the_function_is_refused(source: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CodeRefused):
         call_function(source, "f", (1,))
 
 
 @settings(max_examples=10)
 @given(st.text(max_size=80))
 def test_any_text_is_refused_or_run(text: str) -> None:
-    with suppress(Refused):
+    with suppress(CodeRefused):
         call_function(f"def f():\n    return {text}", "f", ())
 
 
@@ -443,8 +443,8 @@ def test_a_model_that_is_gone_ends_the_recording_and_leaves_no_failures_behind(t
 
 def test_the_check_sees_what_is_stored(tmp_path: Path) -> None:
     class Long(Canned):
-        def solve(self, prompt: str, seed: int) -> Reply:
-            return Reply("x" * 400 + super().solve(prompt, seed).text, 1.0)
+        def solve(self, prompt: str, seed: int) -> SolverReply:
+            return SolverReply("x" * 400 + super().solve(prompt, seed).text, 1.0)
 
     found = record_runs(tmp_path / "runs.gz", [Long(knows=QUERY_TYPES)], now=NOW, limit=7)
     assert {(len(run.response), run.success) for run in found.runs} == {(300, False)}
@@ -505,7 +505,7 @@ def test_the_solvers_tell_a_model_what_their_configuration_says(tmp_path: Path) 
     client = Client()
     greedy, sampled, rules = local_solvers(client)  # type: ignore[arg-type]
     assert [greedy.name, sampled.name, rules.name] == ["small greedy", "small sampled", "rules"]
-    assert greedy.solve("Hi?", 3) == sampled.solve("Hi?", 3) == Reply("", None, error="not today")
+    assert greedy.solve("Hi?", 3) == sampled.solve("Hi?", 3) == SolverReply("", None, error="not today")
     for solver, asked in zip((greedy, sampled), client.asked, strict=True):
         told = solver.configuration
         assert (asked["temperature"], asked["max_tokens"], asked["seed"]) == (told["temperature"], MAX_TOKENS, 3)
@@ -559,7 +559,7 @@ def test_the_packaged_runs_discriminate(recorded: LocalRuns) -> None:
 def test_the_readme_names_every_key_and_gives_the_rates_of_the_file(recorded: LocalRuns) -> None:
     text = packaged("README.md").read_text(encoding="utf-8")
     assert f"    {recorded.header['command']}\n" in text
-    assert all(f"`{name}`" in text for name in [*recorded.header, *Run.__slots__])
+    assert all(f"`{name}`" in text for name in [*recorded.header, *TaskRun.__slots__])
     unsolved = Counter(task.query_type for task in TASKS if task.id in recorded.unsolved())
     for query_type, rates in recorded.success_rates().drop("all").iterrows():
         count = sum(task.query_type == query_type for task in TASKS)

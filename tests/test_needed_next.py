@@ -16,7 +16,7 @@ from theorex_lab.designs.theorex.memory_policy import MemoryReplay, needs, weigh
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.needed import needed
+from theorex_lab.experiments.replay.needed import needed_scores_of_log
 from theorex_lab.experiments.replay.sweep import sweep
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, score_snapshots, split
 from theorex_lab.ids import concept_id
@@ -96,11 +96,11 @@ def test_the_gate_the_fits_and_the_sweep_give_one_number(
             MemoryReplay(lab.journal, context_tokens=context_tokens).scores(wanted, [settings]), wanted
         )
         recorded = EventLog.of(lab)
-    (swept,) = sweep(recorded, [{}], base=settings, metric=needed).metrics
+    (swept,) = sweep(recorded, [{}], base=settings, metric=needed_scores_of_log).metrics
     assert (n, swept["questions"]) == (len(asked), len(asked))
     assert gated[0] == pytest.approx(tuned, abs=1e-12)
     assert swept["needed_next"] == pytest.approx(tuned, abs=1e-12)
-    assert needed(EventLog.of(log), [settings])[0] == pytest.approx(swept)
+    assert needed_scores_of_log(EventLog.of(log), [settings])[0] == pytest.approx(swept)
     assert 0.05 < tuned < 0.95
 
 
@@ -131,4 +131,4 @@ def test_ranks_and_budget_are_those_of_the_whole_order(
 def test_what_names_too_much_at_once_is_not_asked() -> None:
     many = [(20 * DAY, f"i{n}", "bulk", False) for n in range(21)]
     log = AccessLog.of([*((day * DAY, f"i{day % 2}", None, False) for day in range(20)), *many])
-    assert needed(EventLog.of(log), [Settings()])[0]["questions"] == len(split(log)[1]) == 6
+    assert needed_scores_of_log(EventLog.of(log), [Settings()])[0]["questions"] == len(split(log)[1]) == 6

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
-from theorex_lab.dispatch.llm import Answer, Attempt, Completion
+from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.traces import trace
 from theorex_lab.dispatch.worker import Dispatcher
 from theorex_lab.errors import InvalidInput
@@ -25,7 +25,7 @@ from theorex_lab.evolution.outcomes import Outcomes, composite_score
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import differing_columns, fold_into
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.energy import Power
 
@@ -210,10 +210,10 @@ def test_a_trace_is_linked_also_when_it_began_before_the_outcome(lab: Lab) -> No
 def calls(lab: Lab) -> Lab:
     """A call that was answered, `good`, and one that was not, `silent`."""
 
-    def ask(names: Sequence[str], prompt: str, *_: Any) -> Answer:
+    def ask(names: Sequence[str], prompt: str, *_: Any) -> ChainAnswer:
         if "silence" in prompt:
-            return Answer(None, [Attempt(names[0], False, error="timed out")])
-        return Answer(Completion("391", names[0], 7, 3, 40.0), [Attempt(names[0], True, 40.0, 10, 0.0)])
+            return ChainAnswer(None, [Attempt(names[0], False, error="timed out")])
+        return ChainAnswer(Completion("391", names[0], 7, 3, 40.0), [Attempt(names[0], True, 40.0, 10, 0.0)])
 
     models = {name: {"tier": model.tier, "url": "http://localhost:1"} for name, model in lab.settings.models.items()}
     settings = check_settings({"models": models})
@@ -226,7 +226,7 @@ def calls(lab: Lab) -> Lab:
 
 
 def successes(lab: Lab) -> list[float]:
-    return lab.views.get(Evidence).table.cells("query_type/math").successes.tolist()
+    return lab.views.get(EvidenceView).table.cells("query_type/math").successes.tolist()
 
 
 def test_how_a_call_went_may_be_said_afterwards(calls: Lab) -> None:
@@ -260,7 +260,7 @@ def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(ca
         assert successes(other) == [0]
     calls.erase(match="17 * 23")
     assert calls.outcomes.outcomes() == []
-    assert len(calls.views.get(Evidence).table.cells("query_type/math")) == 1, "the silent one"
+    assert len(calls.views.get(EvidenceView).table.cells("query_type/math")) == 1, "the silent one"
     assert calls.verify().ok
 
 
@@ -302,13 +302,13 @@ class Scripted:
         self.answers = list(answers)
         self.prompts: list[str] = []
 
-    def __call__(self, prompt: str, schema: dict[str, Any]) -> Answer:
+    def __call__(self, prompt: str, schema: dict[str, Any]) -> ChainAnswer:
         assert schema is SCHEMA
         self.prompts.append(prompt)
         given = self.answers.pop(0)
         if given is None:
-            return Answer(None, [Attempt("qwen", False, error="nobody listens")])
-        return Answer(Completion(str(given), "qwen", None, None, 1.0, data=given), [])
+            return ChainAnswer(None, [Attempt("qwen", False, error="nobody listens")])
+        return ChainAnswer(Completion(str(given), "qwen", None, None, 1.0, data=given), [])
 
 
 def test_a_judge_may_answer_in_fractions_of_one(lab: Lab) -> None:

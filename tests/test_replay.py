@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, memory_at, survival
-from theorex_lab.experiments.replay.replay import compare, plot_survival, replay, replay_all
+from theorex_lab.experiments.replay.replay import compare_settings, plot_survival, replay, replay_all
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.experiments.scores.fitting import occupancy
 from theorex_lab.ids import concept_id
@@ -241,7 +241,7 @@ def test_memory_at_a_time_counts_nothing_later() -> None:
 
 
 def test_comparison_holds_both_and_their_differences() -> None:
-    page = compare(log_of(90), Settings(), Settings(half_life_days=2.0), names=("default", "short"))
+    page = compare_settings(log_of(90), Settings(), Settings(half_life_days=2.0), names=("default", "short"))
     frame = page.frame.set_index("figure")
     assert list(frame.columns) == ["default", "short", "difference"]
     assert frame.loc["active", "difference"] == frame.loc["active", "short"] - frame.loc["active", "default"] < 0
@@ -287,7 +287,7 @@ def _close_figures() -> Iterator[None]:
 def test_plots_draw_on_the_axes_given_and_open_no_other(name: str) -> None:
     recorded = log_of(40)
     drawings = {
-        "comparison": compare(recorded, Settings(), Settings(half_life_days=3.0)).plot,
+        "comparison": compare_settings(recorded, Settings(), Settings(half_life_days=3.0)).plot,
         "survival": lambda ax: plot_survival(survival(recorded), ax=ax),
     }
     ax = Figure().add_subplot()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.config import ModelSettings, QueryType, RoleSettings, Tier
+from theorex_lab.config import ModelSettings, ModelTier, QueryType, RoleSettings
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
@@ -32,7 +32,7 @@ from theorex_lab.routing.signs import SIGNS
 MAINS = Power(None, False)
 STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
 SMALL, MEDIUM, LARGE = "tiny-1b", "ministral-3b", "qwen3-32b"
-SIZES: dict[str, Tier] = {SMALL: "small", MEDIUM: "medium", LARGE: "large"}
+SIZES: dict[str, ModelTier] = {SMALL: "small", MEDIUM: "medium", LARGE: "large"}
 MODELS = {name: ModelSettings(tier=tier) for name, tier in SIZES.items()}
 
 # Sentences by their type, one a line; the words and phrases of `signs` were widened by what these showed.

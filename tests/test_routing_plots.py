@@ -24,10 +24,10 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots
 from theorex_lab.experiments.draw.routing_widgets import (
-    decide,
     describe_choices,
     draw_matrix,
     draw_route,
+    explore_decision,
     matrix_explorer,
     route_explorer,
 )
@@ -334,7 +334,7 @@ class TestRouteExplorer:
         assert "code → quick" in status.value
         assert picture.value == to_png(draw_route(RUNS, task.value))
         task.value = "What is 17 * 23?"
-        reasons = decide(RUNS, task.value).reasons
+        reasons = explore_decision(RUNS, task.value).reasons
         assert all(f"<li>{reason}</li>" in status.value for reason in reasons if "'" not in reason)
         assert "no cell for math has the 5 runs" in status.value
         assert "math → careful (large" in status.value

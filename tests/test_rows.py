@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from theorex_lab import Lab, Settings
-from theorex_lab.experiments.data.local_runs import LocalRuns, Run
+from theorex_lab.experiments.data.local_runs import LocalRuns, TaskRun
 from theorex_lab.experiments.replay.event_log import EventLog, survival
-from theorex_lab.experiments.replay.replay import compare, replay
+from theorex_lab.experiments.replay.replay import compare_settings, replay
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access import Tuning
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -26,14 +26,14 @@ from theorex_lab.memory.rows import MOST_SHOWN, Rows
 LOG = EventLog.of(AccessLog.of([(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)]))
 FIT = Fit("recency", "recency", {}, {"recency": LawScore(0.5, 0.4, 0.6, 0.7)}, 6, 3, 7.0)
 HALVES = np.array([0.0, 1.0])
-RUN = Run("task-1", "code", 1, "model", True, 10.0, None, "4", None, 0)
+RUN = TaskRun("task-1", "code", 1, "model", True, 10.0, None, "4", None, 0)
 RESULTS: dict[str, Callable[[], Rows[Any]]] = {
     "hits": lambda: Hits("cache", (Hit("1", "observation", "<b>", "main", 0.5),)),
     "fit": lambda: FIT,
     "tuning": lambda: Tuning(FIT),
     "curve": lambda: survival(LOG),
     "replay": lambda: replay(LOG, Settings()),
-    "comparison": lambda: compare(LOG, Settings(), Settings(half_life_days=2)),
+    "comparison": lambda: compare_settings(LOG, Settings(), Settings(half_life_days=2)),
     "sweep": lambda: sweep(LOG, {"half_life_days": [1.0, 9.0]}, metric=final_tiers),
     "failures": lambda: FailureScores("all", 2, {"find_decisive": (HALVES, HALVES)}, 0),
     "forecast": lambda: TrialForecast(3, "mean", {"mean": HALVES, "other": HALVES}, {"mean": 0.1}, HALVES, 0),

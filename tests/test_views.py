@@ -28,9 +28,9 @@ from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.decay import Tier
-from theorex_lab.memory.evidence import Evidence
+from theorex_lab.memory.evidence import EvidenceView
 
-VIEWS = (Axon, item_view(installed()), Flash, ShortTerm, SharedWeb, Traces, Evidence, Tasks, Outcomes)
+VIEWS = (Axon, item_view(installed()), Flash, ShortTerm, SharedWeb, Traces, EvidenceView, Tasks, Outcomes)
 LABELS = ["cache", "cache stampede", "ttl", "postgres", "парсер", "缓存"]
 AGENTS = ["main", "sage"]
 

@@ -10,33 +10,33 @@ from typing import Any, Literal, TypeVar
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
 from theorex_lab.config_presets import MODEL_TIERS, PRESET_NAMES, PRESETS, ROLES, PresetName
-from theorex_lab.config_record import Record, to_camel, to_snake, tunable
+from theorex_lab.config_record import SettingsRecord, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
 
 _CHECKS = 2  # raised whenever `check_settings` refuses something else than what fields say
 OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model
 Weight = float
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=SettingsRecord)
 T = TypeVar("T")
-Tier = Literal["small", "medium", "large"]
+ModelTier = Literal["small", "medium", "large"]
 QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
 
 
-class ModelSettings(Record):
+class ModelSettings(SettingsRecord):
     """A language model: where it is asked, and how large it is.
 
     `url`: base of an OpenAI-compatible endpoint (a host named here may be another machine); None: it can be advised,
     not called. `api_key_env`: the environment variable that holds its key.
     """
 
-    tier: Tier
+    tier: ModelTier
     url: str | None = tunable(None)
     api_key_env: str | None = tunable(None)
     cost_per_million_tokens: float = tunable(0.0, ge=0, le=1e6)
 
 
-class RoleSettings(Record):
+class RoleSettings(SettingsRecord):
     """An agent's role: which query types it takes and which model it prefers."""
 
     agent_id: str
@@ -53,7 +53,7 @@ DEFAULT_MODELS = {name: ModelSettings.of_checked({"tier": tier}) for name, tier 
 DEFAULT_ROLES = [RoleSettings.of_checked(role) for role in ROLES]
 
 
-class Settings(Record):
+class Settings(SettingsRecord):
     """The settings of a home. Keys in config.json may be camelCase or snake_case.
 
     >>> Settings(half_life_days=7).half_life_days
@@ -335,18 +335,20 @@ def _rewrite(file: Path, change: Callable[[dict[str, Any]], T]) -> T:
     return changed
 
 
-def _change(values: dict[str, Any], kind: type[Record], changes: Mapping[str, Any], unset: Sequence[str]) -> None:
+def _change(
+    values: dict[str, Any], kind: type[SettingsRecord], changes: Mapping[str, Any], unset: Sequence[str]
+) -> None:
     for key in (*unset, *changes):
         spelt = {key, to_snake(key), to_camel(to_snake(key))}
         if not spelt & values.keys() and to_snake(key) not in kind.tunables:
             near = _nearest_key(key, kind)
             raise ConfigError(f"got the key {key!r}, but there is no such setting; the nearest is {near}")
-        for each in spelt:
-            values.pop(each, None)
+        for spelling in spelt:
+            values.pop(spelling, None)
     values |= {to_camel(to_snake(key)): value for key, value in changes.items()}
 
 
-def read_value(key: str, text: str, kind: type[Record] = Settings) -> Any:
+def read_value(key: str, text: str, kind: type[SettingsRecord] = Settings) -> Any:
     """The value of a setting as it is typed: a text as it stands (or as JSON, in quotes), anything else as JSON.
 
     Raises ConfigError where it is no JSON.
@@ -365,22 +367,22 @@ def read_value(key: str, text: str, kind: type[Record] = Settings) -> Any:
         raise ConfigError(f'got {text!r} for {key}; allowed is JSON, such as 7, true, ["a"] or {{"a": 1}}') from error
 
 
-def _nearest_key(key: str, kind: type[Record]) -> str:
+def _nearest_key(key: str, kind: type[SettingsRecord]) -> str:
     import difflib
 
     known = [to_camel(name) for name in kind.tunables]
     return difflib.get_close_matches(to_camel(to_snake(key)), known, n=1, cutoff=0)[0]
 
 
-def describe(settings: Record, *, before: str = "") -> list[dict[str, Any]]:
-    """One row a tunable: key, value, default, range, unit, source (as `Record.source` says) and description.
+def describe_settings(settings: SettingsRecord, *, before: str = "") -> list[dict[str, Any]]:
+    """One row a tunable: key, value, default, range, unit, source (as `SettingsRecord.source` says) and description.
 
     `before`: what stands before the keys of a design's own settings.
     """
     from theorex_lab.config_schema import allowed
 
     kind = type(settings)
-    values, defaults = (each.model_dump(by_alias=True) for each in (settings, kind()))
+    values, defaults = (record.model_dump(by_alias=True) for record in (settings, kind()))
     return [
         {
             "key": before + to_camel(name),
@@ -400,5 +402,7 @@ def _rules() -> str:
     return f"{_CHECKS} {_fields(Settings, ModelSettings, RoleSettings)} {LAW_PARAMETERS}"
 
 
-def _fields(*kinds: type[Record]) -> str:
-    return str([(name, each.annotation, each.bounds) for kind in kinds for name, each in kind.tunables.items()])
+def _fields(*kinds: type[SettingsRecord]) -> str:
+    return str(
+        [(name, tunable.annotation, tunable.bounds) for kind in kinds for name, tunable in kind.tunables.items()]
+    )

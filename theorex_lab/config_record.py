@@ -1,6 +1,6 @@
 """Records of settings: plain objects that start fast; pydantic is loaded only to check values that were handed in.
 
-The method names are those of a pydantic model, of which such a record is the light side.
+The method names are those of a pydantic model; a record is its light counterpart.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ class Tunable(NamedTuple):
     what: str = ""
     unit: str = ""
     bounds: Mapping[str, Any] = {}
-    inner: type[Record] | None = None
+    inner: type[SettingsRecord] | None = None
     annotation: str = ""
 
 
 def tunable(
-    default: Any = REQUIRED, what: str = "", *, unit: str = "", inner: type[Record] | None = None, **bounds: Any
+    default: Any = REQUIRED, what: str = "", *, unit: str = "", inner: type[SettingsRecord] | None = None, **bounds: Any
 ) -> Any:
     """A field of a record; `unit` and `what` are shown by `theorex config`."""
     return Tunable(default, what, unit, bounds, inner)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
-class Record:
+class SettingsRecord:
     """Base of a record: subclasses annotate their fields, and give each but the required ones a `tunable`.
 
-    `Record(**values)` checks the values, under snake_case or camelCase names; it raises ConfigError naming all that is
-    wrong. Records never change, and are equal where all their values are.
+    `SettingsRecord(**values)` checks the values, under snake_case or camelCase names; it raises ConfigError naming all
+    that is wrong. Records never change, and are equal where all their values are.
     """
 
     tunables: ClassVar[dict[str, Tunable]]
@@ -50,7 +50,7 @@ class Record:
         }
 
     def __init__(self, **values: Any) -> None:
-        if values or any(each.default is REQUIRED for each in self.tunables.values()):
+        if values or any(tunable.default is REQUIRED for tunable in self.tunables.values()):
             from theorex_lab.config_schema import validated
 
             values = validated(type(self), values)
@@ -125,7 +125,7 @@ def to_snake(key: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
-def _built(inner: type[Record] | None, value: Any) -> Any:
+def _built(inner: type[SettingsRecord] | None, value: Any) -> Any:
     """The value, its parts made into the records that they stand for."""
     if inner is None:
         return value
@@ -140,7 +140,7 @@ def _copied(default: Any) -> Any:
 
 
 def _plain(value: Any, by_alias: bool, exclude_unset: bool) -> Any:
-    if isinstance(value, Record):
+    if isinstance(value, SettingsRecord):
         return value.model_dump(by_alias=by_alias, exclude_unset=exclude_unset)
     if isinstance(value, dict):
         return {name: _plain(part, by_alias, exclude_unset) for name, part in value.items()}

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from theorex_lab import config
-from theorex_lab.config import QueryType, Tier, Weight
+from theorex_lab.config import ModelTier, QueryType, Weight
 from theorex_lab.config_presets import PresetName
-from theorex_lab.config_record import REQUIRED, Record, Tunable, to_camel, to_snake
+from theorex_lab.config_record import REQUIRED, SettingsRecord, Tunable, to_camel, to_snake
 from theorex_lab.errors import ConfigError
 
 _STRICT = ConfigDict(
@@ -19,29 +19,29 @@ _STRICT = ConfigDict(
 )
 
 
-_MODELS: dict[type[Record], type[BaseModel]] = {}
+_MODELS: dict[type[SettingsRecord], type[BaseModel]] = {}
 
 
-def _model(kind: type[Record]) -> type[BaseModel]:
+def _model(kind: type[SettingsRecord]) -> type[BaseModel]:
     """The pydantic model of a record; annotations are texts, which pydantic reads among the names of this module."""
     if kind in _MODELS:
         return _MODELS[kind]
-    fields: dict[str, Any] = {name: (each.annotation, _field(each)) for name, each in kind.tunables.items()}
+    fields: dict[str, Any] = {name: (tunable.annotation, _field(tunable)) for name, tunable in kind.tunables.items()}
     _MODELS[kind] = create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
     return _MODELS[kind]
 
 
-def _field(each: Tunable) -> Any:
-    return Field(... if each.default is REQUIRED else None, **each.bounds)
+def _field(tunable: Tunable) -> Any:
+    return Field(... if tunable.default is REQUIRED else None, **tunable.bounds)
 
 
 # Names that annotations use; those of the records inside another stand here for their pydantic models.
-_NAMES = (Literal, PresetName, QueryType, Tier, Weight)
+_NAMES = (Literal, PresetName, QueryType, ModelTier, Weight)
 ModelSettings = _model(config.ModelSettings)
 RoleSettings = _model(config.RoleSettings)
 
 
-def validated(kind: type[Record], values: Mapping[str, Any], *, where: str = "settings") -> dict[str, Any]:
+def validated(kind: type[SettingsRecord], values: Mapping[str, Any], *, where: str = "settings") -> dict[str, Any]:
     """The values of a record, under snake_case names, as plain data; those not given are not in it.
 
     `values` may be under camelCase or snake_case names and may hold records. Raises ConfigError naming all that is
@@ -56,7 +56,7 @@ def validated(kind: type[Record], values: Mapping[str, Any], *, where: str = "se
     return checked.model_dump(exclude_unset=True)
 
 
-def allowed(kind: type[Record], name: str) -> str:
+def allowed(kind: type[SettingsRecord], name: str) -> str:
     """The range of a field in words."""
     schema = _model(kind).model_json_schema(by_alias=False)["properties"][name]
     if "enum" in schema:
@@ -69,7 +69,7 @@ def allowed(kind: type[Record], name: str) -> str:
     return f"{'above ' if 'exclusiveMinimum' in schema else ''}{low} to {high}"
 
 
-def _check_spelt_once(kind: type[Record], values: Mapping[str, Any], where: str) -> None:
+def _check_spelt_once(kind: type[SettingsRecord], values: Mapping[str, Any], where: str) -> None:
     """Raises ConfigError where a key stands there as camelCase and as snake_case, here or in a record inside."""
     names = {to_snake(key): key for key in values}
     if len(names) < len(values):
@@ -86,14 +86,14 @@ def _check_spelt_once(kind: type[Record], values: Mapping[str, Any], where: str)
 
 def _given(value: Any) -> Any:
     """The value with each record in it as what was given to it."""
-    if isinstance(value, Record):
+    if isinstance(value, SettingsRecord):
         return value.model_dump(exclude_unset=True)
     if isinstance(value, dict):
         return {name: _given(part) for name, part in value.items()}
     return [_given(part) for part in value] if isinstance(value, list) else value
 
 
-def _complaint(kind: type[Record], item: dict[str, Any]) -> str:
+def _complaint(kind: type[SettingsRecord], item: dict[str, Any]) -> str:
     key = ".".join(str(part) for part in item["loc"])
     field = kind.tunables.get(to_snake(str(item["loc"][0])))
     inner = field.inner if field is not None and len(item["loc"]) > 1 else None

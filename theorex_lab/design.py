@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from theorex_lab.config import Settings
-    from theorex_lab.config_record import Record
+    from theorex_lab.config_record import SettingsRecord
     from theorex_lab.home import Home
     from theorex_lab.journal.event import Body, Event
     from theorex_lab.journal.view import View
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Told = tuple[str, str, Mapping[str, Any]]  # kind of an audit entry, agent, detail
-Found = tuple["Event", Told]  # the event that an audit entry was read from, and what it tells
+SearchFound = tuple["Event", Told]  # the event that an audit entry was read from, and what it tells
 
 
 def later(place: str) -> Callable[..., Any]:
@@ -95,7 +95,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Step:
+class NightStep:
     """A step of the night: done for one agent, or for all where that is None; it says what it did.
 
     Repeating it at once changes nothing. before_gate: done before the policy is judged.
@@ -152,7 +152,7 @@ class AuditPart:
 
     read_from: Mapping[str, tuple[str, ...]]
     reading: Callable[[], Callable[[Event], Iterable[Told]]]
-    newest: Callable[[Home, Asked], list[Found] | None] | None = None
+    newest: Callable[[Home, Asked], list[SearchFound] | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class FileLayout:
     in_places: Callable[..., Iterable[Path]] = lambda _home, **_chosen: ()
 
 
-class Run(NamedTuple):
+class EvidenceRun(NamedTuple):
     """Evidence that an event yields: under a key, an option was tried and succeeded or not.
 
     latency_ms, tokens, cost: finite numbers from 0, None where they are not known.
@@ -222,7 +222,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tool:
+class AgentTool:
     """What agents may call over MCP: a function of `lab.design(NAME)` and typed, annotated arguments of the call.
 
     `agent_id` among them, None unless the call names one, is replaced by the agent whom the call speaks of. What it
@@ -297,17 +297,17 @@ class Design:
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[NightStep, ...] = ()
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)
     files: tuple[FileLayout, ...] = ()
-    evidence: Mapping[str, Callable[[Event], Iterable[Run]]] = field(default_factory=dict)
+    evidence: Mapping[str, Callable[[Event], Iterable[EvidenceRun]]] = field(default_factory=dict)
     agents: Callable[[Home], Iterable[str]] | None = None
     consolidated: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
-    settings: type[Record] | None = None
+    settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None
-    tools: Callable[[], Sequence[Tool]] = tuple
+    tools: Callable[[], Sequence[AgentTool]] = tuple
 
 
 class Item(NamedTuple):

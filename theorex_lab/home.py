@@ -88,7 +88,7 @@ class Home:
 
     @property
     def projects(self) -> tuple[str, ...] | None:
-        """The projects of which memory is given back here, beside what is of none; None: of all."""
+        """The projects whose memory is returned, beside memory without a project; None: all projects."""
         return (self.project,) if self.project else None
 
     def in_project(self, project: str) -> Home:
@@ -131,7 +131,7 @@ class Home:
     def taken_in(self) -> dict[tuple[str, str], int]:
         """By agent and session, the seq up to which every design has taken in what was captured."""
         found = [design.consolidated(self) for design in self.designs if design.consolidated is not None]
-        return {key: min(each[key] for each in found) for key in set.intersection(*map(set, found))} if found else {}
+        return {key: min(taken[key] for taken in found) for key in set.intersection(*map(set, found))} if found else {}
 
     @property
     def embedder(self) -> Embedder:

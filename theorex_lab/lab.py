@@ -210,7 +210,7 @@ class Lab:
         Raises InvalidInput for a name that no design has.
         """
         if name not in self._faces:
-            known = {each.name: each for each in self.home.designs}
+            known = {design.name: design for design in self.home.designs}
             if name not in known:
                 raise InvalidInput(f"got the design {name!r}; allowed are {', '.join(known)}")
             self._faces[name] = known[name].face(self.home, lambda: self.searcher)
@@ -275,7 +275,7 @@ class Lab:
 
         if agent is not None:
             check_agent(agent)
-        parts = [each.status(self.home, agent) for each in self.home.designs if each.status is not None]
+        parts = [design.status(self.home, agent) for design in self.home.designs if design.status is not None]
         embedder, reason = self.chosen_embedder
         # Search itself is opened for a query: its modules would take a fifth of a status' time.
         backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
@@ -381,7 +381,7 @@ class Lab:
         own: tuple[type[View], ...] = (
             self.home.item_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes
         )  # fmt: skip
-        found = verify(self.views, (*own, *(view for each in self.home.designs for view in each.views())))
+        found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
         if not self.home.project or found.problems:
             return found
         counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
@@ -404,9 +404,9 @@ class Lab:
         could not be removed or wiped; the bodies are erased then.
         """
         from theorex_lab.journal.sqlite.archive import erase_from_segments
-        from theorex_lab.journal.sqlite.erase import Chosen, erase_chosen, wipe
+        from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
 
-        chosen, journal = Chosen(ids, agent, match, project), in_file(self.journal)
+        chosen, journal = EraseSelection(ids, agent, match, project), in_file(self.journal)
         reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
         remove_contexts(self.folder, self.views.folder)

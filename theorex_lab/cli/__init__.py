@@ -104,7 +104,7 @@ def main() -> NoReturn:
 
 
 def _of_the_machine(error: Exception) -> str:
-    """What the machine had no room for, or would not do, in a sentence; '' for a fault of the program's own."""
+    """One sentence about a failure of the machine (no room, refused); '' for a fault of the program."""
     reason = str(error)
     is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
     if is_memory or any(hint in reason for hint in _NO_ROOM):

@@ -25,7 +25,7 @@ class _Numpy:
 
 
 def mind_limit() -> None:
-    """Where a limit is set: one thread for numpy and tokenizers, since each reserves room, and no numpy without room."""
+    """Under a memory limit, use one thread for numpy and tokenizers; without enough room, no numpy."""
     try:
         import resource
     except ImportError:  # Windows knows no such limit

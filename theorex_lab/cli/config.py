@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from theorex_lab.cli import open_lab
-from theorex_lab.config import Settings, describe, read_value, save_part, save_settings
-from theorex_lab.config_record import Record, to_camel, to_snake
+from theorex_lab.config import Settings, describe_settings, read_value, save_part, save_settings
+from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
 from theorex_lab.console import COMMON_OPTIONS, CommandGroup, command, emit, named_home
 
 
@@ -43,9 +43,11 @@ def _show() -> None:
     lab = open_lab()
     home = lab.home
     parts = [
-        describe(home.settings_of(each), before=f"{each.name}.") for each in home.designs if each.settings is not None
+        describe_settings(home.settings_of(design), before=f"{design.name}.")
+        for design in home.designs
+        if design.settings is not None
     ]
-    rows = sum(parts, describe(lab.settings))
+    rows = sum(parts, describe_settings(lab.settings))
     lines = [f"# {lab.config_file}"]
     for row in rows:
         lines += [_line(row), f"    {row['description']}"]
@@ -66,16 +68,16 @@ def _change(key: str, value: str | None) -> None:
     from theorex_lab.designs import installed
 
     name, _, member = key.partition(".")
-    kind = next((each.settings for each in installed() if member and each.name == name), None)
+    kind = next((design.settings for design in installed() if member and design.name == name), None)
     before, inner = ("", key) if kind is None else (f"{name}.", member)
     changes = {} if value is None else {inner: read_value(inner, value, kind or Settings)}
     unset = [inner] if value is None else []
-    settings: Record
+    settings: SettingsRecord
     if kind is None:
         settings = save_settings(_file(), changes, unset=unset)
     else:
         settings = save_part(_file(), name, kind, changes, unset=unset)
-    rows = {row["key"]: row for row in describe(settings, before=before)}
+    rows = {row["key"]: row for row in describe_settings(settings, before=before)}
     row = rows.get(to_camel(to_snake(key)))
     text = _line(row) if row is not None else f"{key} is taken out"
     emit({"file": str(_file()), "setting": row}, text)

@@ -95,11 +95,11 @@ def _timeline(trace: dict[str, Any]) -> list[str]:
         one_row(f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"),
         one_row(f"{trace['start_time']}  started: {trace['task']}"),
         *(one_row(f"    {reason}") for reason in trace["reasons"]),
-        *(one_row(f"{each['at']}  {each['tool']}: {each['input']}") for each in trace["events"]),
+        *(one_row(f"{event['at']}  {event['tool']}: {event['input']}") for event in trace["events"]),
     ]
-    for each in trace["attempts"]:
-        went = f"answered in {each['latency_ms']:.0f} ms" if each["success"] else f"failed: {each['error']}"
-        lines.append(one_row(f"    {each['model']} {went}"))
+    for attempt in trace["attempts"]:
+        went = f"answered in {attempt['latency_ms']:.0f} ms" if attempt["success"] else f"failed: {attempt['error']}"
+        lines.append(one_row(f"    {attempt['model']} {went}"))
     if trace["end_time"] is None:
         return [*lines, "still under way"]
     ended = "lost" if trace["lost"] else "answered" if trace["success"] else "failed"

@@ -79,9 +79,9 @@ def _routing_text(score: RoutingScore) -> str:
 def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
     head = f"  {'policy':<35} score   95 % interval  regret   cost  gain over the task matrix"
     return [head] + [
-        f"  {each.policy:<35} {each.score:.3f}  {each.low:.3f} – {each.high:.3f}   {each.regret:.3f}  {each.cost:.3f}  "
-        f"{each.gain:+.3f} [{each.gain_low:+.3f}, {each.gain_high:+.3f}]"
-        for each in sorted(policies, key=lambda each: -each.score)
+        f"  {policy.policy:<35} {policy.score:.3f}  {policy.low:.3f} – {policy.high:.3f}   {policy.regret:.3f}  {policy.cost:.3f}  "
+        f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
+        for policy in sorted(policies, key=lambda policy: -policy.score)
     ]
 
 

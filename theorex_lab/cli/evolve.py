@@ -11,7 +11,7 @@ from theorex_lab.cli import open_lab
 from theorex_lab.cli.outcomes import alone_or_number
 from theorex_lab.console import command, emit, one_row
 from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.number import Number
+from theorex_lab.console.number import NumberType
 from theorex_lab.console.options import REVIEWER
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     """
     name = _named(agent)
     reviews, reason = _reviews(open_lab(), name, reviewer, again=again)
-    emit({"reviews": [each.to_dict() for each in reviews], "reviewer": reason}, "\n".join(_told(reviews, reason)))
+    emit({"reviews": [review.to_dict() for review in reviews], "reviewer": reason}, "\n".join(_told(reviews, reason)))
 
 
 @command("evolve-review")
 @_AGENT
 @REVIEWER
-@click.option("--days", type=Number(min=0, min_open=True, max=3_650), help="Default: evolveWindowDays.")
+@click.option("--days", type=NumberType(min=0, min_open=True, max=3_650), help="Default: evolveWindowDays.")
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """Failures are reviewed; what won in the last days is said again, what lost is written to avoid; then concepts are
     promoted and the context is rendered. Doing it twice writes nothing more.
@@ -61,14 +61,14 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     lab = open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else agents_of(lab.home)
-    refined = [lab.theorex.refine(agent=each, days=days) for each in names]
-    promoted = [lab.theorex.promote(agent=each) for each in names]
-    concepts, links = sum(each.concepts for each in promoted), sum(each.links for each in promoted)
+    refined = [lab.theorex.refine(agent=agent_name, days=days) for agent_name in names]
+    promoted = [lab.theorex.promote(agent=agent_name) for agent_name in names]
+    concepts, links = sum(promotion.concepts for promotion in promoted), sum(promotion.links for promotion in promoted)
     context = lab.boot_inject()
     result = {
-        "reviews": [each.to_dict() for each in reviews],
+        "reviews": [review.to_dict() for review in reviews],
         "reviewer": reason,
-        "refined": [each.to_dict() for each in refined],
+        "refined": [refinement.to_dict() for refinement in refined],
         "promoted": {"concepts": concepts, "links": links},
         "context": {"path": str(lab.context_file), "concepts": context.concepts, "fixes": context.fixes},
     }
@@ -78,7 +78,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
 
 
 def _refined_line(refined: Refined) -> str:
-    won, lost = (one_row(", ".join(each.tag for each in tags)) or "nothing" for tags in (refined.won, refined.lost))
+    won, lost = (one_row(", ".join(tag.tag for tag in tags)) or "nothing" for tags in (refined.won, refined.lost))
     return f"{refined.agent}: won {won}, lost {lost}; {len(refined.observations)} observations written"
 
 
@@ -91,14 +91,14 @@ def _told(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     """The reviews for people: what was written, and what waits on and why, each reason once."""
     lines = [f"reviewer: {reason}"]
     lines += [
-        f"{each.outcome_id}  {each.failure_class}, {each.score:.2f} by {each.model_used}: {each.fix_description}"
-        for each in reviews
-        if each.written_to_axon
+        f"{review.outcome_id}  {review.failure_class}, {review.score:.2f} by {review.model_used}: {review.fix_description}"
+        for review in reviews
+        if review.written_to_axon
     ]
     waiting: dict[tuple[str, str | None], list[str]] = {}
-    for each in reviews:
-        if not each.written_to_axon:
-            waiting.setdefault((each.model_used or "nobody", each.problem), []).append(each.outcome_id)
+    for review in reviews:
+        if not review.written_to_axon:
+            waiting.setdefault((review.model_used or "nobody", review.problem), []).append(review.outcome_id)
     for (model, problem), ids in waiting.items():
         lines.append(f"{alone_or_number(ids)}  by {model}: not written: {problem}")
     return lines if reviews else [*lines, "no failure waits for a review"]

@@ -126,7 +126,7 @@ def import_(
     files = [asdict(report) for report in reports]
     result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}
     problems = [problem for report in reports for problem in report.problems]
-    # Where nothing was new nor there already, all that the files hold was refused.
+    # Without a new or a known event, every line of the files was refused.
     if problems and (strict or not imported + skipped):
         fail("; ".join(problems), **result)
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]

@@ -70,7 +70,7 @@ class Root(console.CommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Of a name that is both, the group is meant where one of its commands follows, else the command."""
+        """A name of both a group and a command is the group when one of its commands follows."""
         name, *rest = args
         if name in GROUPS and name in COMMANDS and _first_word(rest) in (*members(name), *ctx.help_option_names):
             return name, Group(name), rest
@@ -86,7 +86,7 @@ class Root(console.CommandGroup):
 
 def _first_word(arguments: list[str]) -> str:
     """The first word that is neither a common option nor the value of one; '' where there is none."""
-    is_flag = {name: each.is_flag for each in console.COMMON_OPTIONS for name in each.opts}
+    is_flag = {name: option.is_flag for option in console.COMMON_OPTIONS for name in option.opts}
     words = iter(arguments)
     for word in words:
         name, equals, _ = word.partition("=")
@@ -101,7 +101,9 @@ def designs() -> dict[str, Design]:
     """The designs that bring commands, by name."""
     from theorex_lab.designs import installed
 
-    return {each.name: each for each in installed() if each.commands and each.name not in {*COMMANDS, *GROUPS}}
+    return {
+        design.name: design for design in installed() if design.commands and design.name not in {*COMMANDS, *GROUPS}
+    }
 
 
 def design_group(name: str) -> console.CommandGroup | None:

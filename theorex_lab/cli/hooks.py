@@ -101,7 +101,7 @@ def _names(plans: list[_Plan]) -> str:
 
 
 def _result(plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})) -> dict[str, Any]:
-    """What the command says of the settings, and under `mcp` of the servers, None where they were not asked for."""
+    """The report on the settings, and under `mcp` on the servers (None if not asked for)."""
     parts = []
     for plan in plans:
         kept = written.get(plan.path)

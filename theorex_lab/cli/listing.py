@@ -38,8 +38,8 @@ def _rows(made: click.Command | None, name: str, path: str) -> Iterator[dict[str
         about, _, details = text.partition("\n\n")
         usage = " ".join(filter(None, map(_usage, made.params)))
         yield {"name": name, "path": path, "usage": usage, "about": about, "details": details, "keys": keys}
-    for short, each in below.items():
-        yield from _rows(each, f"{name} {short}" if name else "", f"{path} {short}")
+    for short, subcommand in below.items():
+        yield from _rows(subcommand, f"{name} {short}" if name else "", f"{path} {short}")
 
 
 def _usage(parameter: click.Parameter) -> str:

@@ -68,7 +68,7 @@ def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: t
         problem = note_recalled(lab.home, "search", query=text, agent=name, **given(hits))
         notes += [problem] if problem else []
     lines = [f"{hit.score:7.3f}  {hit.agent}  {hit.kind}  {hit.id}\n         {hit.text}" for hit in hits]
-    lines += [f"({each})" for each in notes]
+    lines += [f"({note})" for note in notes]
     result = {"hits": [hit._asdict() for hit in hits], "notes": notes}
     emit(result, "\n".join(lines if hits else ["nothing found", *lines]))
 

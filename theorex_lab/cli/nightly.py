@@ -50,7 +50,7 @@ def policy_list() -> None:
 
     lab = open_lab()
     now = policy_settings(lab.settings)
-    rows = [{**each.to_dict(), "in_force": each.settings == now} for each in policies(lab.journal)]
+    rows = [{**policy.to_dict(), "in_force": policy.settings == now} for policy in policies(lab.journal)]
     lines = [
         f"{'*' if row['in_force'] else ' '} {row['number']:>4}  {row['at'][:19]}  {_metrics(row['metrics'])}  {one_row(row['reason'])}"
         for row in rows
@@ -84,7 +84,7 @@ def gate() -> None:
 
     lab = open_lab()
     said = judge(lab.home)
-    emit({"gated": [each.to_dict() for each in said]}, "\n".join(map(told, said)))
+    emit({"gated": [result.to_dict() for result in said]}, "\n".join(map(told, said)))
 
 
 @command("nightly")
@@ -102,8 +102,8 @@ def nightly(agent: str, reviewer: str) -> None:
     if not report.ran:
         emit(report.to_dict(), f"another nightly is under way in {lab.folder}; nothing was done")
         return
-    lines = [f"{'ok' if each.ok else 'FAILED':<6} {each.name:<11} {each.detail}" for each in report.steps]
-    failed = ", ".join(each.name for each in report.steps if not each.ok)
+    lines = [f"{'ok' if step.ok else 'FAILED':<6} {step.name:<11} {step.detail}" for step in report.steps]
+    failed = ", ".join(step.name for step in report.steps if not step.ok)
     if report.ok or not given_options().get("as_json"):
         emit(report.to_dict(), "\n".join(lines))
     if not report.ok:
@@ -145,7 +145,7 @@ def _cron(words: list[str], hour: str, minute: str) -> str:
 
 def _systemd(words: list[str], at: str) -> dict[str, str]:
     """A service that runs once, and the timer that starts it; a night slept through is made good."""
-    # In the first word, the program, nothing is expanded but specifiers.
+    # systemd expands only specifiers in the first word, the program.
     line = " ".join([_unit_word(words[0]), *(_unit_word(word).replace("$", "$$") for word in words[1:])])
     service = (
         f"[Unit]\nDescription=Theorex: one night of an agent memory\n\n[Service]\nType=oneshot\nExecStart={line}\n"

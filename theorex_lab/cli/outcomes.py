@@ -9,7 +9,7 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit, keeps_secrets, one_row
 from theorex_lab.console.agents import own_agent
-from theorex_lab.console.number import Number
+from theorex_lab.console.number import NumberType
 from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, SESSION
 from theorex_lab.errors import InvalidInput
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--result", help="What came of it.")
 @click.option("--success", "succeeded", is_flag=True, help="It went well.")
 @click.option("--fail", "failed", is_flag=True, help="It went wrong.")
-@click.option("--score", type=Number(0, 1), help="How well, from 0 to 1.")
+@click.option("--score", type=NumberType(0, 1), help="How well, from 0 to 1.")
 @click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
 @click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
 @click.option("--tags", "--tag", "tags", multiple=True, help="Tags, parted by commas; may be repeated.")
@@ -41,7 +41,7 @@ def outcome(
     up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool, trace_id: str | None, outcome_id: str | None,
 ) -> None:  # fmt: skip
     """A new one needs --decision, --result, and --success or --fail; with --trace-id the decision is the task of the
-    call, and how it went counts for its model. With --id success, score and thumb may be set anew: what was recorded
+    call, and how it went counts for its model. With --id, success, score and thumb may be corrected: what was recorded
     stays, the correction is an event of its own.
 
     The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are given.
@@ -103,10 +103,12 @@ def judge(agent: str | None, pending: bool) -> None:
     lab = open_lab()
     found = _ask_judge(lab, lab.outcomes.pending(agent=agent))
     keys = ("outcome_id", "judge_score", "score")
-    judged = [{key: getattr(each, key) for key in keys} for each in found.judged]
+    judged = [{key: getattr(outcome, key) for key in keys} for outcome in found.judged]
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
-    lines = [f"{each.outcome_id}  judge {each.judge_score:.2f}, score {each.score:.2f}" for each in found.judged]
+    lines = [
+        f"{outcome.outcome_id}  judge {outcome.judge_score:.2f}, score {outcome.score:.2f}" for outcome in found.judged
+    ]
     by_problem: dict[str, list[str]] = {}
     for outcome_id, problem in found.problems.items():
         by_problem.setdefault(problem, []).append(outcome_id)
@@ -136,15 +138,15 @@ def evolve_status(agent: str | None, count: int) -> None:
     queue = len(lab.outcomes.queue(agent=agent))
     result = {
         "outcomes": review.outcomes, "success_rate": review.success_rate,
-        "tags": [asdict(each) for each in review.tags], "queue": queue, "reviewed": reviewed,
-        "recent": [each.to_dict() for each in recent],
+        "tags": [asdict(tag) for tag in review.tags], "queue": queue, "reviewed": reviewed,
+        "recent": [outcome.to_dict() for outcome in recent],
     }  # fmt: skip
     rate = "" if review.success_rate is None else f", {review.success_rate:.0%} of them successes"
     lines = [f"{review.outcomes} outcomes{rate}; {queue} failures wait for a review, {reviewed} were reviewed"]
     for tag in review.tags:
         interval = f"{tag.rate:.0%} of {tag.n} ({tag.low:.0%} – {tag.high:.0%})"
         lines.append(f"  {one_row(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}")
-    lines += [f"{each.at[:16]}  {each.agent_id}  {'ok  ' if each.success else 'fail'}  {each.score:.2f}  {one_row(each.decision)}" for each in recent]  # fmt: skip
+    lines += [f"{outcome.at[:16]}  {outcome.agent_id}  {'ok  ' if outcome.success else 'fail'}  {outcome.score:.2f}  {one_row(outcome.decision)}" for outcome in recent]  # fmt: skip
     emit(result, "\n".join(lines))
 
 
@@ -164,13 +166,13 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     start = None if since is None else to_microseconds(since)
     lab = open_lab()
     found = read(lab.home, since=start, kinds=kinds or None, limit=limit)
-    entries = [each.to_dict() for each in found]
+    entries = [outcome.to_dict() for outcome in found]
     lines = []
-    for each in entries:
+    for entry in entries:
         told = ", ".join(
-            f"{key} {value}" for key, value in each["detail"].items() if key not in ("event_id", "concept_id")
+            f"{key} {value}" for key, value in entry["detail"].items() if key not in ("event_id", "concept_id")
         )
-        lines.append(one_row(f"{each['at'][:19]}  {each['agent']}  {each['kind']}  {told}"))
+        lines.append(one_row(f"{entry['at'][:19]}  {entry['agent']}  {entry['kind']}  {told}"))
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from theorex_lab.cli import open_lab
-from theorex_lab.config import Tier
+from theorex_lab.config import ModelTier
 from theorex_lab.console import command, emit, one_row, printable
 from theorex_lab.console.agents import agent_option
 from theorex_lab.console.number import DAYS, PERCENT, TOKENS
@@ -65,9 +65,9 @@ def roles() -> None:
     """
     found = [role.model_dump() for role in open_lab().settings.roles]
     table = [["agent", "role", "priority", "model", "takes"]]
-    for each in found:
-        takes = ", ".join(each["capabilities"]) + ("" if each["active"] else "  (not active)")
-        table.append([each["agent_id"], each["role"], str(each["priority"]), each["model_preference"] or "any", takes])
+    for role in found:
+        takes = ", ".join(role["capabilities"]) + ("" if role["active"] else "  (not active)")
+        table.append([role["agent_id"], role["role"], str(role["priority"]), role["model_preference"] or "any", takes])
     emit({"roles": found}, "\n".join(_aligned(table)) if found else "no roles")
 
 
@@ -81,7 +81,7 @@ def energy_check(complexity: Complexity) -> None:
     from theorex_lab.routing import energy
 
     settings, power = open_lab().settings, energy.read_power()
-    allowed = {tier: energy.allows(tier, power, complexity, settings) for tier in get_args(Tier)}
+    allowed = {tier: energy.allows(tier, power, complexity, settings) for tier in get_args(ModelTier)}
     reason = energy.veto(power, complexity, settings) or f"{energy.describe_power(power)}: every size may run"
     names = ", ".join(tier for tier, may in allowed.items() if may)
     emit({**asdict(power), "allowed": allowed, "reason": reason}, f"{names}  ({reason}; source: {power.source})")

@@ -57,12 +57,12 @@ def _stop(server: subprocess.Popen[bytes], told: SimpleQueue[int | None], mark: 
             stop_seconds = 0
     server.kill()  # nothing where it has ended
     left = _marked(mark)
-    for each in left:
+    for process in left:
         with suppress(psutil.NoSuchProcess):
-            each.terminate()
-    for each in psutil.wait_procs(left, timeout=stop_seconds)[1]:
+            process.terminate()
+    for process in psutil.wait_procs(left, timeout=stop_seconds)[1]:
         with suppress(psutil.NoSuchProcess):
-            each.kill()
+            process.kill()
 
 
 def _heard(told: SimpleQueue[int | None], seconds: float) -> int | None:
@@ -79,8 +79,8 @@ def _marked(mark: str) -> list[psutil.Process]:
     """What the server has started, and these in turn. Kernels have sessions of their own, and lose their parent when the
     server dies of what it was sent too; their environment stays."""
     found = []
-    for each in psutil.process_iter():
+    for process in psutil.process_iter():
         with suppress(psutil.Error):  # another user's, or gone meanwhile
-            if each.environ().get(_MARK) == mark:
-                found.append(each)
+            if process.environ().get(_MARK) == mark:
+                found.append(process)
     return found

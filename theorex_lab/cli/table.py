@@ -11,7 +11,7 @@ EVERYDAY = (
 ).split()
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command: its group and its name in it, "" where it has none; its module, with :NAME of another function there."""
 
     group: str
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What stands after `theorex`, such as "memory write"."""
+        """The words after `theorex`, such as "memory write"."""
         return f"{self.group} {self.short}".strip()
 
 
@@ -34,14 +34,14 @@ def members(group: str) -> dict[str, str]:
     return found
 
 
-def _read() -> tuple[dict[str, str], dict[str, Entry]]:
+def _read() -> tuple[dict[str, str], dict[str, CommandEntry]]:
     groups: dict[str, str] = {}
-    commands: dict[str, Entry] = {}
+    commands: dict[str, CommandEntry] = {}
     group = ""
     for line in Path(__file__).with_name("commands.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
             flat, short, module, about = line.split(maxsplit=3)
-            commands[flat] = Entry(group, short.removeprefix("-"), module, about)
+            commands[flat] = CommandEntry(group, short.removeprefix("-"), module, about)
         elif line and not line.startswith("#"):
             group, groups[group] = line.split(maxsplit=1)
     return groups, commands

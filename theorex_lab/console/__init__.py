@@ -75,7 +75,9 @@ class CommandGroup(click.Group):
 
 def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
     """The commands under one name."""
-    return CommandGroup(name, {str(each.name): each for each in commands}, help=about, params=[*COMMON_OPTIONS])
+    return CommandGroup(
+        name, {str(command.name): command for command in commands}, help=about, params=[*COMMON_OPTIONS]
+    )
 
 
 def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:

@@ -12,7 +12,7 @@ TOKENS = click.IntRange(min=0)
 CONCEPT_ID = click.IntRange(0, (1 << 53) - 1)
 
 
-class Number(click.FloatRange):
+class NumberType(click.FloatRange):
     """A number in a range; NaN, which no comparison refuses, is refused too."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -22,6 +22,6 @@ class Number(click.FloatRange):
         return found
 
 
-PERCENT = Number(0, 100)
-DAYS = Number(min=0, min_open=True, max=36_500)
-LEASE_SECONDS = Number(min=0, min_open=True, max=864_000)  # as dispatch.tasks.MAX_LEASE_SECONDS
+PERCENT = NumberType(0, 100)
+DAYS = NumberType(min=0, min_open=True, max=36_500)
+LEASE_SECONDS = NumberType(min=0, min_open=True, max=864_000)  # as dispatch.tasks.MAX_LEASE_SECONDS

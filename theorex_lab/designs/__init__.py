@@ -37,7 +37,7 @@ def _may_have_others() -> bool:
 def _names_group(folder: str) -> bool:
     try:
         with os.scandir(folder or ".") as found:
-            infos = [each.path for each in found if each.name.endswith((".dist-info", ".egg-info"))]
+            infos = [entry.path for entry in found if entry.name.endswith((".dist-info", ".egg-info"))]
     except OSError:  # a folder that is not there holds no package
         return False
     for info in infos:

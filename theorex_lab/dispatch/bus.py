@@ -80,7 +80,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Tool:
+class ToolUse:
     """A tool was used during a call; `input` and `response` are kept as previews of 300 and 500 characters."""
 
     trace_id: str
@@ -151,7 +151,7 @@ class End:
             "latency_ms": self.latency_ms,
             "error": _error(self.error),
             "response": preview(self.response, RESPONSE_CHARACTERS),
-            "attempts": [{**asdict(each), "error": _error(each.error)} for each in self.attempts],
+            "attempts": [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts],
         }
         return new_event(
             "trace_ended",
@@ -164,8 +164,8 @@ class End:
         )
 
 
-Message = Start | Tool | End
-Subscriber = Callable[[Message, Start], None]
+BusMessage = Start | ToolUse | End
+Subscriber = Callable[[BusMessage, Start], None]
 
 
 class EventBus:
@@ -191,7 +191,7 @@ class EventBus:
         """Hand every later message to `subscriber` too."""
         self._subscribers.append(subscriber)
 
-    def publish(self, message: Message) -> bool:
+    def publish(self, message: BusMessage) -> bool:
         """Hand the message on; False, and nobody hears it, where it belongs to no open trace.
 
         Raises InvalidInput for a second START of an open id or an id outside the rule, and what a subscriber raises:
@@ -199,7 +199,7 @@ class EventBus:
         """
         if isinstance(message, Start):
             return self._started(message)
-        if isinstance(message, Tool):
+        if isinstance(message, ToolUse):
             start = self._open.get(message.trace_id)
             if start is not None:
                 self._hand_on(message, start)
@@ -229,7 +229,7 @@ class EventBus:
             raise
         return True
 
-    def _hand_on(self, message: Message, start: Start) -> None:
+    def _hand_on(self, message: BusMessage, start: Start) -> None:
         for subscriber in self._subscribers:
             subscriber(message, start)
 
@@ -240,10 +240,10 @@ def recorder(journal: Journal) -> Subscriber:
     It raises AlreadyThere where the trace was started, or ended, before: by this process or another.
     """
 
-    def record(message: Message, start: Start) -> None:
+    def record(message: BusMessage, start: Start) -> None:
         if isinstance(message, Start):
             journal.append([message.event()])
-        elif isinstance(message, Tool):
+        elif isinstance(message, ToolUse):
             journal.append([message.event(start)])
         else:
             journal.append([message.event(start), *message.kept])

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import httpx
     import tenacity
 
-    from theorex_lab.search.wire import Deadline, Reply
+    from theorex_lab.search.wire import Deadline, HttpReply
 
-Message = dict[str, str]
+ChatMessage = dict[str, str]
 Check = Callable[[Any], Any]
 ROLES = ("system", "user", "assistant")
 _LONGEST_TIMEOUT_SECONDS = 86_400.0
@@ -75,7 +75,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChainAnswer:
     """What came of a chain: the first completion, or None, and every attempt in order.
 
     `kinds`: of each model that failed, the `kind` of its ModelUnavailable.
@@ -165,7 +165,7 @@ class ModelClient:
 
     def complete(
         self,
-        prompt: str | list[Message],
+        prompt: str | list[ChatMessage],
         *,
         json_schema: dict[str, Any] | None = None,
         max_tokens: int | None = None,
@@ -199,7 +199,7 @@ class ModelClient:
         reply, latency_ms = self._repeatedly(json.dumps(body).encode(), deadline)
         return self._completion(reply, latency_ms, check)
 
-    def _repeatedly(self, body: bytes, deadline: Deadline) -> tuple[Reply, float]:
+    def _repeatedly(self, body: bytes, deadline: Deadline) -> tuple[HttpReply, float]:
         import tenacity
 
         from theorex_lab.search.wire import ConnectionLost
@@ -223,7 +223,7 @@ class ModelClient:
             return error.wait_seconds
         return _FIRST_WAIT_SECONDS * 2.0 ** (state.attempt_number - 1) * self._jitter.uniform(0.5, 1.5)
 
-    def _once(self, body: bytes, deadline: Deadline) -> tuple[Reply, float]:
+    def _once(self, body: bytes, deadline: Deadline) -> tuple[HttpReply, float]:
         from theorex_lab.search.wire import post
 
         headers = authorization(self._api_key)
@@ -238,14 +238,14 @@ class ModelClient:
             self._refuse(f"the status {reply.status}: {self._excerpt(reply.content)}")
         return reply, latency_ms
 
-    def _put_off(self, reply: Reply) -> NoReturn:
+    def _put_off(self, reply: HttpReply) -> NoReturn:
         text = f"{self.url} answered with the status {reply.status}: {self._excerpt(reply.content)}"
         wait = reply.headers.get("Retry-After", "")
         if not re.fullmatch(r"[0-9]{1,9}", wait):
             raise _Busy(text, None)
         raise _Busy(f"{text}; it asks for {wait} s", float(wait))
 
-    def _completion(self, reply: Reply, latency_ms: float, check: Check | None) -> Completion:
+    def _completion(self, reply: HttpReply, latency_ms: float, check: Check | None) -> Completion:
         try:
             parsed = json.loads(reply.content)
             choice = parsed["choices"][0]
@@ -274,7 +274,7 @@ class ModelClient:
         said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"
         try:
             data = json.loads(text, object_pairs_hook=partial(unambiguous, "the answer"))
-            # What cannot be written as JSON again: NaN, infinities, lone surrogates.
+            # Values that JSON cannot hold: NaN, infinities, lone surrogates.
             json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
             check(data)
         except JsonSchemaValueException as error:
@@ -320,12 +320,12 @@ def client_for(name: str, settings: Settings) -> ModelClient:
 
 def ask(
     names: Sequence[str],
-    prompt: str | list[Message],
+    prompt: str | list[ChatMessage],
     settings: Settings,
     *,
     clients: MutableMapping[str, ModelClient] | None = None,
     **options: Unpack[CallOptions],
-) -> Answer:
+) -> ChainAnswer:
     """Ask the models of `names` in order until one answers; a timeout holds for each of them.
 
     Clients are taken from `clients`, and those made are put there for the caller to close; without it they are closed
@@ -350,11 +350,11 @@ def ask(
                 cost = _cost(name, completion, settings)
                 parts = {key: getattr(completion, key) for key in ("prompt_tokens", "completion_tokens")}
                 attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost, **parts))
-                return Answer(completion, attempts, kinds)
+                return ChainAnswer(completion, attempts, kinds)
     finally:
         for client in made.values():
             client.close()
-    return Answer(None, attempts, kinds)
+    return ChainAnswer(None, attempts, kinds)
 
 
 def _client(name: str, settings: Settings, known: MutableMapping[str, ModelClient]) -> ModelClient:
@@ -371,7 +371,7 @@ def _cost(name: str, completion: Completion, settings: Settings) -> float | None
     return completion.tokens * settings.models[name].cost_per_million_tokens / 1e6
 
 
-def _messages(prompt: str | list[Message]) -> list[Message]:
+def _messages(prompt: str | list[ChatMessage]) -> list[ChatMessage]:
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     if not isinstance(messages, list) or not messages:
         raise InvalidInput(f"got a prompt of the type {type(prompt).__name__}; allowed is a text or a list of messages")

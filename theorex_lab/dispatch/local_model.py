@@ -206,7 +206,7 @@ def _end(state: _State) -> None:
 
 
 def _reap(pid: int) -> None:
-    # Where this process started it, it stays in the table of processes until it is waited for.
+    # A child of this process stays in the process table until it is waited for.
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 

@@ -87,7 +87,7 @@ class _Standing(NamedTuple):
 
 
 class Tasks(View):
-    """Where every task stands: the seqs of its first and latest step, attempt, lease; no texts.
+    """The state of every task: the seqs of its first and latest step, attempt, lease; no texts.
 
     What is open is indexed, so that neither a claim nor a fold has to do with tasks that are finished.
     """
@@ -108,7 +108,7 @@ class Tasks(View):
         self._held: dict[int, dict[int, int]] = {}  # agent -> row -> end of its lease
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in steps of tasks; a task of which a step was erased is gone."""
+        """Take in steps of tasks; a task with an erased step is gone."""
         erased: set[str] = set()
         for event in events:
             if event.kind == ERASURE:
@@ -250,7 +250,7 @@ class TaskBoard:
         view = self.home.views.get(Tasks)
         with view.lock:
             found = [view.standing(row, now) for row in view.rows_of(agent)]
-        return self._read([each for each in found if state in (None, STATES[each.state])])
+        return self._read([standing for standing in found if state in (None, STATES[standing.state])])
 
     def claim(self, agent: str, *, worker: str | None = None, lease_seconds: float | None = None) -> Task | None:
         """Take the agent's oldest task that is submitted; None where there is none.
@@ -272,7 +272,7 @@ class TaskBoard:
             lost.add(event.id)
 
     def renew(self, task_id: str, worker: str | None = None) -> Task:
-        """Let the lease on a task begin anew, as long as it was. Also after its end, as in `complete`.
+        """Restart the lease on a task with its old length, also after its end, as in `complete`.
 
         Raises InvalidInput for an unknown id, or where the worker does not hold the task.
         """
@@ -288,7 +288,7 @@ class TaskBoard:
     ) -> Task:
         """Report a task as done. result: a JSON value of up to maxTextBytes.  worker: by default the agent asked.
 
-        After the end of the lease this is accepted as long as nobody has claimed the task anew: the work is done, and
+        After the end of the lease this is accepted as long as nobody has claimed the task again: the work is done, and
         to refuse it would only have it done twice. Raises InvalidInput for an unknown id, or where the worker does not
         hold the task; then nothing was written.
         """
@@ -371,12 +371,12 @@ class TaskBoard:
 
     def _read(self, found: Sequence[_Standing]) -> list[Task]:
         """The tasks with their texts, without those erased meanwhile."""
-        seqs = {seq for each in found for seq in (each.seq, each.step_seq)}
+        seqs = {seq for standing in found for seq in (standing.seq, standing.step_seq)}
         events = {event.seq: event for event in self.home.journal.read(seqs=sorted(seqs))}
         return [
-            _as_task(each, events[each.seq], events[each.step_seq])
-            for each in found
-            if each.seq in events and each.step_seq in events
+            _as_task(standing, events[standing.seq], events[standing.step_seq])
+            for standing in found
+            if standing.seq in events and standing.step_seq in events
         ]
 
     def _append_once(self, event: Event) -> bool:
@@ -404,7 +404,7 @@ def check_json(value: Any, what: str, allowed: int) -> None:
         )
     level = [value]
     for _ in range(_MAX_NESTING + 1):
-        level = [each for held in level if isinstance(held, dict | list | tuple) for each in _inside(held)]
+        level = [element for held in level if isinstance(held, dict | list | tuple) for element in _inside(held)]
         if not level:
             return
     raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")

@@ -23,7 +23,7 @@ from theorex_lab.memory.rows import Rows
 OPEN, SUCCESS, FAILURE, LOST, UNAVAILABLE = 0, 1, 2, 3, 4
 _AMOUNTS = ("latency_ms", "tokens", "prompt_tokens", "completion_tokens")
 _UNSORTED_KEYS = 1_024  # rows that are searched one by one before their keys are sorted in
-_NEAREST_AMONG = 2_000  # the newest ids, of which the nearest to an unknown one is named
+_NEAREST_AMONG = 2_000  # an unknown id is compared with so many of the newest ids, to name the nearest
 
 
 class _Open(NamedTuple):
@@ -74,7 +74,7 @@ class Traces(View):
         rows = np.flatnonzero(self.traces["state"] == OPEN)
         agents, sessions = (self.traces[name][rows].tolist() for name in ("agent", "session"))
         opened = map(_Open, rows.tolist(), agents, sessions)
-        self.open = {self.ids[each.row]: each for each in opened}
+        self.open = {self.ids[trace.row]: trace for trace in opened}
 
     def row(self, trace_id: str) -> int | None:
         """The row of a trace; None where there is none of this id."""
@@ -136,9 +136,9 @@ class Traces(View):
         """The open trace of the agent that started last; of the same session, where both have one."""
         owner, none = self.agents.find(agent), self.sessions.find("")
         where = self.sessions.find(session)
-        for each in reversed(self.open.values()):
-            if each.agent == owner and (not session or each.session in (where, none)):
-                return each.row
+        for trace in reversed(self.open.values()):
+            if trace.agent == owner and (not session or trace.session in (where, none)):
+                return trace.row
         return None
 
     def _set(self, row: int, **values: float | np.uint64) -> None:
@@ -253,7 +253,7 @@ class TraceStatistics(Rows[Statistic]):
         self.open = open_count
 
     def __repr__(self) -> str:
-        ended, lost, unavailable = (sum(getattr(each, name) for each in self) for name in ("n", "lost", "unavailable"))
+        ended, lost, unavailable = (sum(getattr(row, name) for row in self) for name in ("n", "lost", "unavailable"))
         return f"TraceStatistics({ended} calls ended, {lost} lost, {unavailable} unavailable, {self.open} open)"
 
 
@@ -272,7 +272,7 @@ def trace_stats(views: Views, *, agent: str | None = None, since: int | None = N
         order = np.argsort(pairs, kind="stable")
         groups = np.split(rows[order], np.flatnonzero(np.diff(pairs[order])) + 1) if len(rows) else []
         statistics = [_statistic(view, group) for group in groups]
-        return TraceStatistics(sorted(statistics, key=lambda each: each[:2]), int(np.count_nonzero(mask)) - len(rows))
+        return TraceStatistics(sorted(statistics, key=lambda row: row[:2]), int(np.count_nonzero(mask)) - len(rows))
 
 
 def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
@@ -320,8 +320,8 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: 
         task=asked["task"],
         response=answered.get("response", ""),
         events=tuple(
-            {"tool": each.body["tool"], "input": each.body["input"], "response": each.body["response"], "at": to_iso(each.at)}
-            for each in tools
+            {"tool": tool.body["tool"], "input": tool.body["input"], "response": tool.body["response"], "at": to_iso(tool.at)}
+            for tool in tools
         ),
         outcome_id=outcome_id,
         attempts=tuple(answered.get("attempts", ())),

@@ -32,14 +32,14 @@ from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:
-    from theorex_lab.dispatch.llm import Answer, ModelClient
+    from theorex_lab.dispatch.llm import ChainAnswer, ModelClient
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
 
 LARGEST_TASK_BYTES = 1 << 20
 WORKERS = 8
 URGENT = "urgent"
-Ask = Callable[[Sequence[str], str, Settings], "Answer"]
+Ask = Callable[[Sequence[str], str, Settings], "ChainAnswer"]
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class Dispatcher:
         with self._lock:
             client = self._clients.get(MODEL)
             if client is not None and local is not None and not client.url.startswith(f"{local.url}/"):
-                self._clients.pop(MODEL).close()  # it was started anew, at another port
+                self._clients.pop(MODEL).close()  # it was restarted at another port
         return settings
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
@@ -274,23 +274,23 @@ class Dispatcher:
             project=self.home.project,
         )
 
-    def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> Answer:
-        from theorex_lab.dispatch.llm import Answer, ask
+    def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
+        from theorex_lab.dispatch.llm import ChainAnswer, ask
 
         if not names:
-            return Answer(None, [])
+            return ChainAnswer(None, [])
         if self._given_ask is not None:
             return self._given_ask(names, prompt, settings)
         return ask(names, prompt, settings, clients=self._clients)
 
-    def _end(self, start: Start, answer: Answer) -> End:
+    def _end(self, start: Start, answer: ChainAnswer) -> End:
         attempts, completion = tuple(answer.attempts), answer.completion
         model = attempts[-1].model if attempts else ""
         end = End(start.trace_id, self.home.clock.now(), success=completion is not None, model=model, attempts=attempts)
         if completion is None:
-            tried = "; ".join(f"{each.model}: {each.error}" for each in attempts)
+            tried = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in attempts)
             error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
-            return replace(end, error=error, unavailable=all(each.unavailable for each in attempts))
+            return replace(end, error=error, unavailable=all(attempt.unavailable for attempt in attempts))
         end = replace(
             end,
             prompt_tokens=attempts[-1].prompt_tokens,

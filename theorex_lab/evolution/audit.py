@@ -1,4 +1,4 @@
-"""The audit log: what befell the memory, read from the journal, which is the only record of it.
+"""The audit log: the decisions about the memory, read from the journal, which is their only record.
 
 Each design tells of what it decided; what every home has (outcomes, reviews, gates, erasures) is told here.
 """
@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from theorex_lab.clock import EARLIEST, to_iso
-from theorex_lab.design import Asked, AuditPart, Found, Told
+from theorex_lab.design import Asked, AuditPart, SearchFound, Told
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Body, Event
@@ -20,7 +20,7 @@ _WORDS_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
-class Entry:
+class AuditEntry:
     """One thing that happened: when (ISO 8601, UTC), to which agent, its kind (one of `kinds_of`), what there is to say."""
 
     at: str
@@ -40,7 +40,7 @@ def kinds_of(home: Home) -> tuple[str, ...]:
 
 def audit(
     home: Home, *, since: int | None = None, kinds: Sequence[str] | None = None, limit: int | None = None
-) -> list[Entry]:
+) -> list[AuditEntry]:
     """What happened, in the journal's order: from a time on (µs UTC), of these kinds or all, the last `limit`.
 
     With a limit only the end of the journal is read, where that tells as much. Detail names the event it was read from
@@ -50,7 +50,7 @@ def audit(
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     _ = lab.agent("main").write("a stale cache", observation_type="moment")
-    ...     [each.kind for each in audit(lab.home)]
+    ...     [entry.kind for entry in audit(lab.home)]
     ['moment_capture']
     """
     known = kinds_of(home)
@@ -59,21 +59,22 @@ def audit(
         raise InvalidInput(f"got the kind {unknown[0]!r}; allowed are {', '.join(known)}")
     if limit is not None and limit < 0:
         raise InvalidInput(f"got a limit of {limit} entries; allowed is 0 or more")
-    found: list[Found] = []
+    found: list[SearchFound] = []
     asked = Asked(chosen, EARLIEST if since is None else since, limit, upto=home.journal.last_seq())
     for part in reversed(_parts(home) if limit != 0 else ()):  # the home's own are soon found, and bound the others
-        found = sorted([*_told_by(part, home, asked), *found], key=lambda each: each[0].seq)
+        found = sorted([*_told_by(part, home, asked), *found], key=lambda pair: pair[0].seq)
         if limit is not None and len(found) >= limit:
             found = found[-limit:]
             asked = asked._replace(after=found[0][0].seq - 1)
     return [
-        Entry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id}) for event, (kind, agent, detail) in found
+        AuditEntry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id})
+        for event, (kind, agent, detail) in found
     ]
 
 
-def found_in(events: Iterable[Event], take: Callable[[Event], Iterable[Told]], asked: Asked) -> list[Found]:
+def found_in(events: Iterable[Event], take: Callable[[Event], Iterable[Told]], asked: Asked) -> list[SearchFound]:
     """The wanted entries among what these events did, as `take` tells it of one after the other."""
-    found: deque[Found] = deque(maxlen=asked.limit)
+    found: deque[SearchFound] = deque(maxlen=asked.limit)
     for event in events:
         for told in take(event):
             if told[0] in asked.kinds and event.at >= asked.since:
@@ -91,14 +92,14 @@ def _parts(home: Home) -> tuple[AuditPart, ...]:
     return (*(design.audit for design in home.designs if design.audit is not None), _OWN)
 
 
-def _told_by(part: AuditPart, home: Home, asked: Asked) -> list[Found]:
+def _told_by(part: AuditPart, home: Home, asked: Asked) -> list[SearchFound]:
     """What one part tells of the kinds that are its own."""
     mine = asked._replace(kinds=tuple(kind for kind in asked.kinds if kind in part.read_from))
     if not mine.kinds:
         return []
     if asked.limit is not None and part.newest is not None and (found := part.newest(home, mine)) is not None:
         return found
-    read = sorted({each for kind in mine.kinds for each in part.read_from[kind]})
+    read = sorted({read_kind for kind in mine.kinds for read_kind in part.read_from[kind]})
     return found_in(home.journal.tail(0, kinds=read, upto=asked.upto), part.reading(), mine)
 
 
@@ -108,7 +109,7 @@ def _take(event: Event) -> Iterator[Told]:
     yield kind, event.agent, detail(event.body)
 
 
-def _newest(home: Home, asked: Asked) -> list[Found]:
+def _newest(home: Home, asked: Asked) -> list[SearchFound]:
     read = [event for event, (kind, _) in _TELL.items() if kind in asked.kinds]
     events = home.journal.newest(asked.limit or 0, before=asked.upto + 1, kinds=read, since=asked.since)
     return found_in(reversed(events), _take, asked)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from theorex_lab.evolution.decisive import FailureClass, Step
+from theorex_lab.evolution.decisive import FailureClass, RunStep
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.traces import Trace
@@ -36,14 +36,14 @@ class Case:
 
     outcome: Outcome
     trace: Trace | None
-    steps: tuple[Step, ...]
+    steps: tuple[RunStep, ...]
     tried: frozenset[str] = frozenset()
 
     @property
     def heard(self) -> list[str]:
         """The texts of the run that are not the owner's words of it: commands, answers of tools and models."""
         error = [self.trace.error] if self.trace is not None and self.trace.error else []
-        return [*(each.text for each in self.steps[1:-1]), *error]
+        return [*(step.text for step in self.steps[1:-1]), *error]
 
     @property
     def task(self) -> str:
@@ -52,7 +52,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReviewVerdict:
     """What a reviewer said of a failure; with a `problem` nothing of it may enter the memory.
 
     score: 0..1, how sure it is that the fix would have prevented the failure.  decisive_step: index into the steps.
@@ -96,10 +96,10 @@ class TraceReviewRecord:
 class Reviewer(Protocol):
     """Anything that reviews failures.
 
-    One with `names`, a tuple of texts, gets no failure again of which all of these have said nothing of use.
+    A reviewer with `names`, a tuple of texts, does not get a failure again once all these names failed to review it.
     """
 
-    def review(self, case: Case) -> Verdict:
+    def review(self, case: Case) -> ReviewVerdict:
         """The review of one failure; what cannot be reviewed gives one with a `problem`."""
         ...
 
@@ -112,10 +112,10 @@ def case_of(outcome: Outcome, trace: Trace | None) -> Case:
     """
     if trace is not None and trace.unavailable and not trace.events:
         trace = None
-    said: list[Step] = []
+    said: list[RunStep] = []
 
     def say(agent: str, text: str, tool: str | None = None, is_error: bool | None = None) -> None:
-        said.append(Step(len(said), agent, text, tool, is_error))
+        said.append(RunStep(len(said), agent, text, tool, is_error))
 
     task = trace.task if trace is not None else ""
     say(outcome.agent_id, "\n".join(dict.fromkeys(filter(None, [outcome.decision, task]))))
@@ -150,6 +150,8 @@ def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
     if trace.response:
         say(trace.model, trace.response)
     elif trace.success is False:
-        failed = [each for each in trace.attempts if not each["success"]] or [{"model": trace.model, "error": None}]
-        for each in failed:
-            say(str(each["model"] or "dispatch"), f"model unavailable: {each['error'] or trace.error}")
+        failed = [attempt for attempt in trace.attempts if not attempt["success"]] or [
+            {"model": trace.model, "error": None}
+        ]
+        for attempt in failed:
+            say(str(attempt["model"] or "dispatch"), f"model unavailable: {attempt['error'] or trace.error}")

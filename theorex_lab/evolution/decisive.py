@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from theorex_lab.evolution.failure_signs import (
-    Reading,
-    Step,
+    RunStep,
+    StepReading,
     candidates,
     code_quote,
     failure_quote,
@@ -26,7 +26,7 @@ from theorex_lab.evolution.failure_signs import (
     sign_values,
 )
 
-__all__ = ["WEIGHTS", "Evidence", "FailureClass", "Finding", "Step", "find_decisive"]
+__all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decisive"]
 
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
@@ -81,7 +81,7 @@ class FailureClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Quote:
     """A quote of at most 200 characters on one line. step: the index of the step that it is from."""
 
     step: int
@@ -100,20 +100,20 @@ class Finding:
     agent: str
     failure_class: FailureClass
     confidence: float
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Quote, ...]
     scores: tuple[float, ...]
 
 
-def find_decisive(steps: Sequence[Step], *, task: str = "") -> Finding:
+def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> Finding:
     """The step that most likely decided the failure; of equal ones the first.
 
     task: what the run was to do, where it is known.  Texts past 20,000 characters are cut to their head and tail.
     Raises InvalidInput for a run without steps, or with an agent or text that is no string.
 
     >>> steps = [
-    ...     Step(0, "planner", "Find the height of the tower in the archive of the city."),
-    ...     Step(1, "coder", "We cannot reach the archive, so let's assume the tower is 120 m high."),
-    ...     Step(2, "checker", "I agree, 120 m is accurate. TERMINATE"),
+    ...     RunStep(0, "planner", "Find the height of the tower in the archive of the city."),
+    ...     RunStep(1, "coder", "We cannot reach the archive, so let's assume the tower is 120 m high."),
+    ...     RunStep(2, "checker", "I agree, 120 m is accurate. TERMINATE"),
     ... ]
     >>> found = find_decisive(steps)
     >>> found.step, found.agent, found.failure_class.value
@@ -123,11 +123,11 @@ def find_decisive(steps: Sequence[Step], *, task: str = "") -> Finding:
     positions = candidates(readings)
     raw = [math.fsum(w * x for w, x in zip(WEIGHTS.values(), row, strict=True)) for row in sign_values(readings, task)]
     highest = max(raw)
-    mass = [math.exp(each - highest) for each in raw]
+    mass = [math.exp(value - highest) for value in raw]
     total = math.fsum(mass)
     scores = [0.0] * len(steps)
-    for position, each in zip(positions, mass, strict=True):
-        scores[position] = each / total
+    for position, share in zip(positions, mass, strict=True):
+        scores[position] = share / total
     found = positions[raw.index(highest)]
     failure_class = _classify(readings, found, task)
     return Finding(
@@ -140,56 +140,56 @@ def find_decisive(steps: Sequence[Step], *, task: str = "") -> Finding:
     )
 
 
-def _classify(readings: Sequence[Reading], found: int, task: str) -> FailureClass:
-    each = readings[found]
-    answer = readings[each.answer] if each.answer is not None else None
+def _classify(readings: Sequence[StepReading], found: int, task: str) -> FailureClass:
+    reading = readings[found]
+    answer = readings[reading.answer] if reading.answer is not None else None
     before = next((readings[k] for k in range(found - 1, -1, -1) if not readings[k].idle), None)
     after_result = before is not None and before.is_result
-    spoken = "" if each.has_code else each.text[:_ERROR_CHARACTERS]
+    spoken = "" if reading.has_code else reading.text[:_ERROR_CHARACTERS]
     if _MODEL_DOWN.search(spoken) or (answer and answer.failed and _MODEL_DOWN.search(answer.text)):
         return FailureClass.MODEL_UNAVAILABLE
-    if found == 0 and is_foreign(each.text, task):
+    if found == 0 and is_foreign(reading.text, task):
         return FailureClass.WRONG_PLAN
-    if each.made_up and found > 0:
+    if reading.made_up and found > 0:
         return FailureClass.MADE_UP_DATA
-    if each.has_code:
+    if reading.has_code:
         return FailureClass.WRONG_CODE
     if found == 0:
-        return FailureClass.WRONG_PLAN if not each.is_result else FailureClass.OTHER
-    if after_result and before is not None and before.failed and not each.repairs:
+        return FailureClass.WRONG_PLAN if not reading.is_result else FailureClass.OTHER
+    if after_result and before is not None and before.failed and not reading.repairs:
         return FailureClass.TOOL_ERROR_IGNORED
-    if each.new_facts or each.approves or is_claim(each):
+    if reading.new_facts or reading.approves or is_claim(reading):
         return FailureClass.WRONG_EXTRACTION if after_result else FailureClass.UNVERIFIED_ANSWER
-    if each.asks or each.announces or each.idle:
+    if reading.asks or reading.announces or reading.idle:
         return FailureClass.NO_ANSWER
     return FailureClass.OTHER
 
 
 def _evidence(
-    steps: Sequence[Step], readings: Sequence[Reading], found: int, failure_class: FailureClass
-) -> tuple[Evidence, ...]:
+    steps: Sequence[RunStep], readings: Sequence[StepReading], found: int, failure_class: FailureClass
+) -> tuple[Quote, ...]:
     """What the step said; then the error that followed, or that it passed over."""
-    each = readings[found]
-    quoted = [(found, _telling_line(each, failure_class))]
+    reading = readings[found]
+    quoted = [(found, _telling_line(reading, failure_class))]
     if failure_class is FailureClass.TOOL_ERROR_IGNORED:
         earlier = next(k for k in range(found - 1, -1, -1) if readings[k].is_result and readings[k].failed)
         quoted.append((earlier, failure_quote(readings[earlier].text)))
-    elif each.answer is not None and readings[each.answer].failed:
-        quoted.append((each.answer, failure_quote(readings[each.answer].text)))
-    elif each.answer is not None and failure_class is FailureClass.WRONG_CODE:
-        quoted.append((each.answer, readings[each.answer].text.strip().splitlines()[-1]))
-    return tuple(Evidence(steps[k].index, _shortened(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
+    elif reading.answer is not None and readings[reading.answer].failed:
+        quoted.append((reading.answer, failure_quote(readings[reading.answer].text)))
+    elif reading.answer is not None and failure_class is FailureClass.WRONG_CODE:
+        quoted.append((reading.answer, readings[reading.answer].text.strip().splitlines()[-1]))
+    return tuple(Quote(steps[k].index, _shortened(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
 
 
-def _telling_line(each: Reading, failure_class: FailureClass) -> str:
+def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
     """The line that shows the fault: the made-up datum, the first working line of code, the new fact, or the longest."""
     if failure_class is FailureClass.MADE_UP_DATA:
-        return made_up_quote(each.text)
-    if each.has_code and failure_class is FailureClass.WRONG_CODE:
-        return code_quote(each.text)
-    if each.new_facts and not each.has_code:
-        return line_around(each.prose, max(0, each.prose.lower().find(each.new_facts[0])))
-    return max((line.strip() for line in each.prose.splitlines()), key=len, default="")
+        return made_up_quote(reading.text)
+    if reading.has_code and failure_class is FailureClass.WRONG_CODE:
+        return code_quote(reading.text)
+    if reading.new_facts and not reading.has_code:
+        return line_around(reading.prose, max(0, reading.prose.lower().find(reading.new_facts[0])))
+    return max((line.strip() for line in reading.prose.splitlines()), key=len, default="")
 
 
 def _shortened(text: str, n: int) -> str:

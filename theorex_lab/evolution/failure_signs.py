@@ -79,7 +79,7 @@ _FURNITURE = re.compile(r"step\b|expert\b|\w+_expert\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One step of a run.
 
     index: its number in the run, as the reader knows it.  agent: who took it.  text: what was said or came back.
@@ -95,7 +95,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StepReading:
     """What a step did. text: cut to its head and tail.  prose: without code.  new_facts: those no earlier step held.
 
     of_user: said by who asked, no agent.  answer: the position of the tool's answer to this step, None without one.
@@ -130,20 +130,20 @@ def cut(text: str) -> str:
     return f"{text[:HEAD_CHARACTERS]}\n{text[-TAIL_CHARACTERS:]}"
 
 
-def read_run(steps: Sequence[Step], task: str = "") -> list[Reading]:
+def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
     """What each step did, in order; time grows with the length of the (cut) texts.
 
     Raises InvalidInput where there are no steps, or a step's agent or text is no string.
     """
     if not steps:
         raise InvalidInput("got a run of 0 steps; allowed is one or more")
-    wrong = [each for each in steps if not isinstance(each.text, str) or not isinstance(each.agent, str)]
+    wrong = [step for step in steps if not isinstance(step.text, str) or not isinstance(step.agent, str)]
     if wrong:
         raise InvalidInput(
             f"got agent {wrong[0].agent!r} and text of type {type(wrong[0].text).__name__} in step {wrong[0].index!r}; allowed are strings"
         )
-    texts = [cut(each.text) for each in steps]
-    results = [each.tool is not None or bool(_RESULT.match(text)) for each, text in zip(steps, texts, strict=True)]
+    texts = [cut(step.text) for step in steps]
+    results = [step.tool is not None or bool(_RESULT.match(text)) for step, text in zip(steps, texts, strict=True)]
     known = set(_words(cut(task)))
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
@@ -153,9 +153,9 @@ def read_run(steps: Sequence[Step], task: str = "") -> list[Reading]:
     return readings
 
 
-def _reading(step: Step, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> Reading:
+def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> StepReading:
     prose = _CODE_BLOCK.sub(" ", text)
-    return Reading(
+    return StepReading(
         text=text,
         prose=prose,
         has_code="```" in text,
@@ -175,13 +175,13 @@ def _reading(step: Step, text: str, is_result: bool, new_facts: tuple[str, ...],
     )
 
 
-def candidates(readings: Sequence[Reading]) -> list[int]:
+def candidates(readings: Sequence[StepReading]) -> list[int]:
     """Positions of the steps that can be at fault: what agents said; every step where they said nothing."""
-    acting = [k for k, each in enumerate(readings) if not (each.is_result or each.idle or each.of_user)]
+    acting = [k for k, reading in enumerate(readings) if not (reading.is_result or reading.idle or reading.of_user)]
     return acting or list(range(len(readings)))
 
 
-def sign_values(readings: Sequence[Reading], task: str = "") -> list[tuple[float, ...]]:
+def sign_values(readings: Sequence[StepReading], task: str = "") -> list[tuple[float, ...]]:
     """The values of `SIGNS`, in its order, for each of `candidates`."""
     positions = candidates(readings)
     later = [k for k in positions if k > 0]
@@ -191,26 +191,26 @@ def sign_values(readings: Sequence[Reading], task: str = "") -> list[tuple[float
     foreign = is_foreign(readings[0].text, task)
     rows: list[tuple[float, ...]] = []
     for k in positions:
-        each = readings[k]
+        reading = readings[k]
         rows.append(
             (
                 _FOREIGN_SCALE * (k == 0 and foreign),
-                float(k == 0 and each.has_code and each.answer is not None),
+                float(k == 0 and reading.has_code and reading.answer is not None),
                 float(k == first_code),
                 float(k == first_commitment),
-                float(k > 0 and each.made_up),
-                float(each.placeholder),
+                float(k > 0 and reading.made_up),
+                float(reading.placeholder),
                 float(k == first_claim),
-                math.log1p(len(each.new_facts)),
-                float(len(each.text) < BRIEF_CHARACTERS),
-                float(each.approves),
-                float(each.repairs),
+                math.log1p(len(reading.new_facts)),
+                float(len(reading.text) < BRIEF_CHARACTERS),
+                float(reading.approves),
+                float(reading.repairs),
             )
         )
     return rows
 
 
-def is_claim(reading: Reading) -> bool:
+def is_claim(reading: StepReading) -> bool:
     """Whether a step states new facts without code, without announcing more, and before the run is declared done."""
     return bool(reading.new_facts) and not (reading.has_code or reading.announces or reading.done)
 
@@ -274,7 +274,7 @@ def _words(text: str) -> list[str]:
 
 
 def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
-    """Numbers, names and quoted words in the prose of which some word was never seen before."""
+    """Numbers, names and quoted words of the prose that hold a word never seen before."""
     found = dict.fromkeys(match.group().strip(' *"').lower() for match in _FACT.finditer(_CODE_BLOCK.sub(" ", text)))
     return tuple(
         fact for fact in found if not _FURNITURE.search(fact) and any(word not in known for word in _words(fact))

@@ -11,8 +11,8 @@ from theorex_lab.evolution.cases import (
     PROBLEM_CHARACTERS,
     Case,
     Reviewer,
+    ReviewVerdict,
     TraceReviewRecord,
-    Verdict,
     both_ends,
     case_of,
 )
@@ -52,7 +52,10 @@ def review_failures(
     work = _Work(home, reviewer, again)
     work.tries = _tries(home.journal) if waiting else {}
     # Two failures on which every model hangs must not block the rest.
-    return [work.review(each) for each in sorted(waiting, key=lambda each: len(work.tries.get(each.outcome_id, ())))]
+    return [
+        work.review(outcome)
+        for outcome in sorted(waiting, key=lambda outcome: len(work.tries.get(outcome.outcome_id, ())))
+    ]
 
 
 def _tries(journal: Journal) -> dict[str, list[Body]]:
@@ -75,13 +78,13 @@ class _Work:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
         number = _next_number(self.home.journal, outcome.outcome_id)
         if not self._waits(outcome):
-            return _record(outcome, Verdict(0.0, "", "", problem=_MEANWHILE))
+            return _record(outcome, ReviewVerdict(0.0, "", "", problem=_MEANWHILE))
         tried = self._tried(outcome)
         if self.names and self.names <= tried:
-            return _record(outcome, Verdict(0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"))
+            return _record(outcome, ReviewVerdict(0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"))
         found = _trace_of(self.home.views, outcome)
         if found is not None and found.success is None:
-            return _record(outcome, Verdict(0.0, "", "", problem=_UNDER_WAY))
+            return _record(outcome, ReviewVerdict(0.0, "", "", problem=_UNDER_WAY))
         sources = _sources(self.home.views, outcome, found)
         case = replace(case_of(outcome, found), tried=tried)
         return self._settle(case, _in_own_words(self.reviewer.review(case), case), sources, number)
@@ -89,7 +92,7 @@ class _Work:
     def _tried(self, outcome: Outcome) -> frozenset[str]:
         """Who had this failure, with this trace, and could say nothing of use; nobody, where it is to be done again."""
         tries = [] if self.again else self.tries.get(outcome.outcome_id, [])
-        return frozenset(each["reviewer"] for each in tries if each["trace_id"] == outcome.trace_id)
+        return frozenset(attempt["reviewer"] for attempt in tries if attempt["trace_id"] == outcome.trace_id)
 
     def _waits(self, outcome: Outcome) -> bool:
         """Whether it is still a failure that nobody has reviewed or erased since the queue was read."""
@@ -100,9 +103,9 @@ class _Work:
             rows = view.queue(agent=outcome.agent_id, threshold=self.home.settings.review_threshold, again=self.again)
             return view.ids.find(outcome.outcome_id) in rows.tolist()
 
-    def _settle(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> TraceReviewRecord:
+    def _settle(self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int) -> TraceReviewRecord:
         # While a model thought, what it was shown may have been erased.
-        if any(event.erased for event in self.home.journal.read(ids=[each.id for each in sources], erased=True)):
+        if any(event.erased for event in self.home.journal.read(ids=[event.id for event in sources], erased=True)):
             return _record(case.outcome, replace(verdict, fix_description="", problem=_ERASED))
         if verdict.problem is None:
             try:
@@ -117,15 +120,15 @@ class _Work:
             self.home.journal.append([self._failed(case, verdict, sources)])
         return _record(case.outcome, verdict)
 
-    def _reviewed(self, case: Case, verdict: Verdict, sources: list[Event], number: int) -> list[Event]:
+    def _reviewed(self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int) -> list[Event]:
         """The fix as an observation, trusted no more than what it was made from, and the review that it is from."""
         outcome, now = case.outcome, self.home.clock.now()
-        source = min(("model", *(each.body.get("source", "model") for each in sources)), key=lambda each: TRUST[each])
+        source = min(("model", *(event.body.get("source", "model") for event in sources)), key=lambda name: TRUST[name])
         text = f"{FIX_TYPE}: {verdict.fix_description}"
         entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session,
                       project_in(sources[:1]))  # fmt: skip
         fix, _ = new_observation(entry, self.home.settings, now)
-        lineage = tuple(each.id for each in sources)
+        lineage = tuple(event.id for event in sources)
         fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
         body = {
             "outcome_id": outcome.outcome_id,
@@ -148,7 +151,7 @@ class _Work:
         )
         return [fix, event]
 
-    def _failed(self, case: Case, verdict: Verdict, sources: list[Event]) -> Event:
+    def _failed(self, case: Case, verdict: ReviewVerdict, sources: list[Event]) -> Event:
         outcome = case.outcome
         body = {
             "outcome_id": outcome.outcome_id,
@@ -165,11 +168,11 @@ class _Work:
             agent=outcome.agent_id,
             session=outcome.session,
             at=self.home.clock.now(),
-            lineage=[each.id for each in sources],
+            lineage=[event.id for event in sources],
         )
 
 
-def _in_own_words(verdict: Verdict, case: Case) -> Verdict:
+def _in_own_words(verdict: ReviewVerdict, case: Case) -> ReviewVerdict:
     """The review; with a problem where its fix holds an address, a command, or words of the run."""
     found = "" if verdict.problem else problem_with(verdict.fix_description, case.heard)
     if not found:
@@ -178,12 +181,12 @@ def _in_own_words(verdict: Verdict, case: Case) -> Verdict:
     return replace(verdict, fix_description="", problem=f"the fix_description holds {found}; {_ALLOWED}", reply=reply)
 
 
-def _concepts(fix: Event, verdict: Verdict) -> list[Any]:
+def _concepts(fix: Event, verdict: ReviewVerdict) -> list[Any]:
     """The concepts of a fix; those of what it is about, where its words are a rule's."""
     if verdict.about is None:
         found: list[Any] = fix.body["concepts"]
         return found
-    return [[each.concept_id, each.label, each.surface, each.count] for each in extract(verdict.about)]
+    return [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in extract(verdict.about)]
 
 
 def _review_id(outcome_id: str, number: int) -> str:
@@ -191,7 +194,7 @@ def _review_id(outcome_id: str, number: int) -> str:
 
 
 def _next_number(journal: Journal, outcome_id: str) -> int:
-    """From 1 on; an erased review keeps its number for ever."""
+    """The number of the next review, from 1; the number of an erased review is never reused."""
     number = 1
     while journal.read(ids=[_review_id(outcome_id, number)], erased=True):
         number += 1
@@ -224,7 +227,7 @@ def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]
     return [*sources, *both_ends(tools)]
 
 
-def _record(outcome: Outcome, verdict: Verdict, *, observation_id: str | None = None) -> TraceReviewRecord:
+def _record(outcome: Outcome, verdict: ReviewVerdict, *, observation_id: str | None = None) -> TraceReviewRecord:
     return TraceReviewRecord(
         outcome.outcome_id,
         outcome.trace_id,

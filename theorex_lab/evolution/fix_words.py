@@ -31,7 +31,7 @@ _PROSE = frozenset(
 
 
 def problem_with(fix: str, run: Iterable[str]) -> str:
-    """What of the sentence may not be kept, '' where all may; `run`: the texts of the run that it is about.
+    """The part of the sentence that may not be kept, '' if all may be; `run`: the texts of the run that it is about.
 
     >>> problem_with("Pass --replace instead of --force.", ["unknown option --force"])
     ''
@@ -40,7 +40,7 @@ def problem_with(fix: str, run: Iterable[str]) -> str:
     """
     if _ADDRESS.search(fix):
         return "an address"
-    is_call = any(each[1].lower() not in _PROSE for each in _CALL.finditer(fix))
+    is_call = any(match[1].lower() not in _PROSE for match in _CALL.finditer(fix))
     if is_call or _SIGNS_OF_A_SHELL.search(fix) or _PROGRAM.search(fix):
         return "a command"
     return "a quote of the run" if _is_quoted(fix, run) else ""
@@ -69,4 +69,4 @@ def _is_quoted(fix: str, run: Iterable[str]) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [each.lower() for each in _WORD.findall(text[:_READ_CHARACTERS])]
+    return [word.lower() for word in _WORD.findall(text[:_READ_CHARACTERS])]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.policy import (
-    Policy,
+    KeptPolicy,
     keep,
     numbered_events,
     policies,
@@ -30,14 +30,16 @@ from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 
-Verdict = Literal["accept", "refuse", "hold"]
+GateVerdict = Literal["accept", "refuse", "hold"]
 
 MARGIN = 0.02
 MIN_SAMPLES = 5
 TOLERANCE = 1e-9
 
 
-def decide(before: float, after: float, n: int, *, margin: float = MARGIN, min_samples: int = MIN_SAMPLES) -> Verdict:
+def decide(
+    before: float, after: float, n: int, *, margin: float = MARGIN, min_samples: int = MIN_SAMPLES
+) -> GateVerdict:
     """Whether a policy that scored `after` replaces one that scored `before`, on `n` samples.
 
     accept where after ≥ before · (1 + margin) within a relative 1e-9, and from 0 only where it is above 0; hold below
@@ -68,7 +70,7 @@ class Gated:
     """
 
     part: str
-    decision: Verdict
+    decision: GateVerdict
     before: float | None
     after: float | None
     n: int
@@ -106,7 +108,7 @@ def parts_of(home: Home) -> dict[str, PolicyPart]:
 
     Raises InvalidInput where two parts have one name, or a part has settings that no policy keeps.
     """
-    named = [*(each for design in home.designs for each in design.policies.items()), ("routing", ROUTING)]
+    named = [*(policy for design in home.designs for policy in design.policies.items()), ("routing", ROUTING)]
     parts, kept = dict(named), policy_settings(home.settings)
     if len(parts) < len(named):
         raise InvalidInput(f"got parts of the policy named {[name for name, _ in named]}; allowed is one of each name")
@@ -205,14 +207,14 @@ class _Gate:
     def _unfinished(self, event: Event) -> bool:
         return event.body["decision"] == "accept" and self._policy_of(event) is None
 
-    def _policy_of(self, event: Event) -> Policy | None:
+    def _policy_of(self, event: Event) -> KeptPolicy | None:
         """The policy that an accepted gate kept."""
-        return next((each for each in self.policies if event.id in each.lineage), None)
+        return next((policy for policy in self.policies if event.id in policy.lineage), None)
 
     def _turned_down(self) -> frozenset[str]:
         """Digests of accepted policies that somebody rolled back from."""
-        restored = [(each.number, each.parent or 0) for each in self.policies if each.is_rollback]
-        accepted = [(event, each.number) for event in self.said if (each := self._policy_of(event)) is not None]
+        restored = [(policy.number, policy.parent or 0) for policy in self.policies if policy.is_rollback]
+        accepted = [(event, policy.number) for event in self.said if (policy := self._policy_of(event)) is not None]
         return frozenset(
             event.body["result"]
             for event, number in accepted

@@ -18,9 +18,9 @@ from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
-    from theorex_lab.dispatch.llm import Answer
+    from theorex_lab.dispatch.llm import ChainAnswer
 
-Ask = Callable[[str, dict[str, Any]], "Answer"]
+Ask = Callable[[str, dict[str, Any]], "ChainAnswer"]
 HIGHEST = 100
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -101,7 +101,7 @@ def judge_prompt(outcome: Outcome) -> str:
     )
 
 
-def _score(answer: Answer) -> tuple[float, str | None]:
+def _score(answer: ChainAnswer) -> tuple[float, str | None]:
     """The score, 0..1, or what was wrong with the answer; a decimal fraction up to 1 is taken for a score of 0..1."""
     done = answer.completion
     if done is None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, Verdict
-from theorex_lab.evolution.decisive import FailureClass, Step
+from theorex_lab.evolution.cases import FIX_CHARACTERS, Case, ReviewVerdict
+from theorex_lab.evolution.decisive import FailureClass, RunStep
 from theorex_lab.evolution.fix_words import plain_names
 from theorex_lab.evolution.panel import Panel, why_none
 from theorex_lab.memory.context import fence
@@ -18,7 +18,7 @@ from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    from theorex_lab.dispatch.llm import Answer
+    from theorex_lab.dispatch.llm import ChainAnswer
 
 UNAVAILABLE = "unavailable"
 _PROMPT_STEPS = 24
@@ -34,7 +34,7 @@ _ORDERS = re.compile(
     re.I,
 )
 
-Ask = Callable[[str], "Answer"]
+Ask = Callable[[str], "ChainAnswer"]
 
 
 class ModelReviewer:
@@ -44,7 +44,7 @@ class ModelReviewer:
         self._ask = ask
         self.names = ask.names if isinstance(ask, Panel) else ()
 
-    def review(self, case: Case) -> Verdict:
+    def review(self, case: Case) -> ReviewVerdict:
         """The model's review; a problem where none answered, or the reply holds no usable JSON object.
 
         Models that have tried this failure before are not asked.
@@ -53,7 +53,7 @@ class ModelReviewer:
         answer = ask(review_prompt(case))
         done = answer.completion
         if done is None:
-            return Verdict(0.0, "", UNAVAILABLE, problem=why_none(answer))
+            return ReviewVerdict(0.0, "", UNAVAILABLE, problem=why_none(answer))
         verdict = read_reply(done.text, done.model, len(case.steps))
         if verdict.problem and done.cut:
             return replace(verdict, problem=f"{verdict.problem} (it was cut at its longest)")
@@ -77,7 +77,7 @@ def review_prompt(case: Case) -> str:
             f"error: {one_line(trace.error or 'none', _WORDS_CHARACTERS)}",
         ]
         lines += ["The call:", *fence(told, "call"), "Its steps:", *fence(_told_steps(case.steps), "steps")]
-    classes = ", ".join(each.value for each in FailureClass)
+    classes = ", ".join(member.value for member in FailureClass)
     return "\n".join(
         [
             *lines,
@@ -91,17 +91,17 @@ def review_prompt(case: Case) -> str:
     )
 
 
-def _told_steps(steps: Sequence[Step]) -> list[str]:
+def _told_steps(steps: Sequence[RunStep]) -> list[str]:
     half = _PROMPT_STEPS // 2
     few = len(steps) <= _PROMPT_STEPS
     lines = [
-        f"step {each.index}, {'tool ' if each.tool else ''}{one_line(each.agent, 64)}: {one_line(each.text, _STEP_CHARACTERS)}"
-        for each in (steps if few else [*steps[:half], *steps[-half:]])
+        f"step {step.index}, {'tool ' if step.tool else ''}{one_line(step.agent, 64)}: {one_line(step.text, _STEP_CHARACTERS)}"
+        for step in (steps if few else [*steps[:half], *steps[-half:]])
     ]
     return lines if few else [*lines[:half], f"({len(steps) - 2 * half} steps are left out)", *lines[half:]]
 
 
-def read_reply(text: str, model: str, step_count: int) -> Verdict:
+def read_reply(text: str, model: str, step_count: int) -> ReviewVerdict:
     """The review in a model's reply: its first balanced JSON object with a numeric score and a fix that is not blank.
 
     A reply without one gives a review with a `problem` that says what was wrong.
@@ -119,7 +119,7 @@ def read_reply(text: str, model: str, step_count: int) -> Verdict:
         if found.keys() & {"score", "fix_description"}:
             problems.append(verdict.problem)
     problem = problems[0] if problems else "the reply holds no JSON object with a score and a fix_description"
-    return Verdict(0.0, "", model, problem=problem, reply=excerpt(text.encode(errors="replace")))
+    return ReviewVerdict(0.0, "", model, problem=problem, reply=excerpt(text.encode(errors="replace")))
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -134,13 +134,13 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         yield found
 
 
-def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Verdict:
+def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> ReviewVerdict:
     """A review from untrusted members, the score cut to 0..1 and the fix to one line; or one that says what is wrong.
 
     A step that is not there becomes None, an unknown class `other`.
     """
     score, fix = found.get("score"), found.get("fix_description")
-    empty = Verdict(0.0, "", model)
+    empty = ReviewVerdict(0.0, "", model)
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(min(max(score, -1), 2)):
         return replace(empty, problem=f"the score is {_shown(score)}; allowed is a number, 0 to 1")
     line = one_line(plain_names(fix.strip().removeprefix("trace_fix:")), FIX_CHARACTERS) if isinstance(fix, str) else ""
@@ -152,7 +152,7 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Verdi
         )
     step, kind = found.get("decisive_step"), found.get("failure_class")
     known = isinstance(step, int) and not isinstance(step, bool) and 0 <= step < step_count
-    return Verdict(
+    return ReviewVerdict(
         float(min(1, max(0, score))),
         line,
         model,

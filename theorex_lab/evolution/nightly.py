@@ -47,7 +47,7 @@ class NightlyStep(NamedTuple):
 
 @dataclass(frozen=True)
 class NightlyReport:
-    """What a night did. ran: False where another process is at it, and then nothing was done."""
+    """The report of a night. ran: False when another process was running it, and nothing was done."""
 
     ran: bool
     steps: list[NightlyStep]
@@ -106,7 +106,7 @@ class _Night:
             body = {
                 "steps": report.to_dict()["steps"],
                 "fixes": self.fixes,
-                "gate": [each.to_dict() for each in self.gated],
+                "gate": [result.to_dict() for result in self.gated],
             }
             event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
             self.home.journal.append([event], allow_future=True)
@@ -117,8 +117,8 @@ class _Night:
 
     def review(self) -> str:
         records = self.review_failures(self.agent)
-        written = self.fixes = sum(each.written_to_axon for each in records)
-        problems = Counter(each.problem for each in records if each.problem)
+        written = self.fixes = sum(record.written_to_axon for record in records)
+        problems = Counter(record.problem for record in records if record.problem)
         waiting = "".join(f"; {n} wait on: {problem}" for problem, n in problems.most_common(_PROBLEMS_TOLD))
         return f"{written} fixes written{waiting}"
 
@@ -186,7 +186,7 @@ def agents_of(home: Home) -> list[str]:
 
 
 def told(said: Gated) -> str:
-    """What the gate said of one part, for people."""
+    """The gate's decision on one part, for people."""
     if said.before is None or said.after is None:
         return f"{said.part}: {said.decision}, {said.n} records are too few"
     scores = f"{said.before:.3f} now, {said.after:.3f} proposed, on {said.n} records"

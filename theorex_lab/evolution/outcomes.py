@@ -79,7 +79,11 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON holds it, its id under two names; concept ids as texts, since they exceed what some readers keep exact."""
-        return {"id": self.outcome_id, **asdict(self), "concept_ids": [str(each) for each in self.concept_ids]}
+        return {
+            "id": self.outcome_id,
+            **asdict(self),
+            "concept_ids": [str(concept_id) for concept_id in self.concept_ids],
+        }
 
 
 class Outcomes(View):
@@ -264,7 +268,7 @@ def check_score(score: float | None, what: str) -> float | None:
 class OutcomeLog:
     """The outcomes of a home: record, correct, list.
 
-    Every change is a new event; what was recorded stands for ever.
+    Every change is a new event; a recorded event never changes.
     """
 
     def __init__(self, home: Home) -> None:
@@ -404,7 +408,7 @@ class OutcomeLog:
 
     def pending(self, *, agent: str | None = None) -> list[Outcome]:
         """Outcomes that no judge has scored, oldest first."""
-        return [each for each in self.outcomes(agent=agent) if each.judge_score is None]
+        return [outcome for outcome in self.outcomes(agent=agent) if outcome.judge_score is None]
 
     def _outcomes(self, view: Outcomes, rows: Iterable[int]) -> list[Outcome]:
         chosen = list(rows)

@@ -12,7 +12,7 @@ from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
-    from theorex_lab.dispatch.llm import Answer
+    from theorex_lab.dispatch.llm import ChainAnswer
 
 MOST_SILENCES = 2
 NOBODY_ASKED = (
@@ -41,13 +41,13 @@ class Panel:
         """The models that are asked, in their order."""
         return tuple(self._settings.reviewers)
 
-    def without(self, names: Collection[str]) -> Callable[[str], Answer]:
+    def without(self, names: Collection[str]) -> Callable[[str], ChainAnswer]:
         """The panel without these models."""
         return partial(self, skipped=names)
 
     def __call__(
         self, prompt: str, json_schema: dict[str, Any] | None = None, *, skipped: Collection[str] = ()
-    ) -> Answer:
+    ) -> ChainAnswer:
         """The answer of the first that gives one; see `dispatch.llm.ask`. Without any attempt nobody was asked."""
         from theorex_lab.dispatch.llm import ask
 
@@ -55,13 +55,13 @@ class Panel:
         names = [name for name in self.names if self._silences[name] < MOST_SILENCES and name not in skipped]
         seconds = settings.review_timeout_seconds
         answer = ask(names, prompt, settings, json_schema=json_schema, timeout_seconds=seconds)
-        for each in answer.attempts:
-            silent = answer.kinds.get(each.model) in ("silent", "busy")
-            self._silences[each.model] = self._silences[each.model] + 1 if silent else 0
+        for attempt in answer.attempts:
+            silent = answer.kinds.get(attempt.model) in ("silent", "busy")
+            self._silences[attempt.model] = self._silences[attempt.model] + 1 if silent else 0
         return answer
 
 
-def why_none(answer: Answer) -> str:
+def why_none(answer: ChainAnswer) -> str:
     """Why an answer holds no completion: what each model did, on one line."""
-    tried = "; ".join(f"{each.model}: {each.error}" for each in answer.attempts)
+    tried = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in answer.attempts)
     return one_line(tried, PROBLEM_CHARACTERS) or NOBODY_ASKED

@@ -32,7 +32,7 @@ _READ_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class Policy:
+class KeptPolicy:
     """One kept policy.
 
     number: from 1, in the order in which they were kept.  settings: every one of POLICY_SETTINGS, by its camelCase
@@ -96,7 +96,7 @@ def policy_lock(home: Path) -> Iterator[None]:
         ) from error
 
 
-def policies(journal: Journal) -> list[Policy]:
+def policies(journal: Journal) -> list[KeptPolicy]:
     """Every policy that was kept, in order; those that were erased are left out."""
     return [_policy(event) for event in numbered_events(journal, "policy") if not event.erased]
 
@@ -108,9 +108,9 @@ def snapshot(
     at: int,
     reason: str = "",
     metrics: Mapping[str, Any] | None = None,
-    parent: Policy | None = None,
+    parent: KeptPolicy | None = None,
     lineage: Sequence[str] = (),
-) -> Policy:
+) -> KeptPolicy:
     """Keep a policy (as `policy_settings` gives it) under the next number; `at` in µs UTC.
 
     `parent`: the policy that it came from, by default the newest. Raises InvalidInput for a reason over 500 characters.
@@ -146,7 +146,7 @@ def snapshot(
 
 def keep(
     journal: Journal, settings: Settings, *, at: int, reason: str, metrics: Mapping[str, Any] | None = None
-) -> Policy:
+) -> KeptPolicy:
     """The newest policy where it is the one in force, else a snapshot of the one in force."""
     known = policies(journal)
     if known and known[-1].settings == policy_settings(settings):
@@ -154,18 +154,20 @@ def keep(
     return snapshot(journal, policy_settings(settings), at=at, reason=reason, metrics=metrics)
 
 
-def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, at: int) -> tuple[Policy, Settings]:
+def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, at: int) -> tuple[KeptPolicy, Settings]:
     """Put the policy of this number in force; returns the event of it and the settings as they are now.
 
     What is in force is kept first, then config.json is replaced as a whole, then a new policy says so; repeating it
-    changes nothing. Settings of which the policy says nothing stay as they are. Raises InvalidInput for a number that
-    there is not, ConfigError where the policy does not fit the other settings; then nothing was changed.
+    changes nothing. Settings that the policy does not name stay as they are. Raises InvalidInput for an unknown
+    number, ConfigError where the policy does not fit the other settings; then nothing was changed.
     """
     with policy_lock(home):
         known = policies(journal)
-        chosen = next((each for each in known if each.number == number), None)
+        chosen = next((policy for policy in known if policy.number == number), None)
         if chosen is None:
-            numbers = ", ".join(str(each.number) for each in known) or "none yet: `theorex policy-snapshot` keeps one"
+            numbers = (
+                ", ".join(str(policy.number) for policy in known) or "none yet: `theorex policy-snapshot` keeps one"
+            )
             raise InvalidInput(f"got the policy number {number!r}; allowed are {numbers}")
         changes = _difference(policy_settings(settings), chosen.settings)
         restored = with_changes(settings, changes)
@@ -202,9 +204,9 @@ def _difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, 
     return {key: value for key, value in wanted.items() if key not in now or now[key] != value}
 
 
-def _policy(event: Event) -> Policy:
+def _policy(event: Event) -> KeptPolicy:
     body = event.body
-    return Policy(
+    return KeptPolicy(
         number=body["number"],
         settings=dict(body["settings"]),
         metrics=dict(body["metrics"]),

@@ -60,13 +60,13 @@ def look_back(
     rows = rows_between(view, agent=agent, since=since, until=until)
     success = view.rows["success"][rows]
     tags = _tag_rates(view, rows)
-    enough = [each for each in tags if each.n >= MIN_OUTCOMES]
+    enough = [tag for tag in tags if tag.n >= MIN_OUTCOMES]
     return Review(
         outcomes=len(rows),
         success_rate=float(success.mean()) if len(rows) else None,
         tags=tags,
-        top=sorted((each for each in enough if each.rate >= TOP_RATE), key=lambda each: (-each.low, each.tag))[:MOST_LISTED],
-        weak=sorted((each for each in enough if each.rate <= WEAK_RATE), key=lambda each: (each.high, each.tag))[:MOST_LISTED],
+        top=sorted((tag for tag in enough if tag.rate >= TOP_RATE), key=lambda tag: (-tag.low, tag.tag))[:MOST_LISTED],
+        weak=sorted((tag for tag in enough if tag.rate <= WEAK_RATE), key=lambda tag: (tag.high, tag.tag))[:MOST_LISTED],
     )  # fmt: skip
 
 
@@ -125,4 +125,4 @@ def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
         TagRate(tag, n, won / n, *wilson_of_one(won, n), trend(view.rows["success"][own[tag]]))
         for tag, (n, won) in counts.items()
     ]
-    return sorted(found, key=lambda each: (-each.n, each.tag))
+    return sorted(found, key=lambda tag: (-tag.n, tag.tag))

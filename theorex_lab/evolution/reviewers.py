@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution.cases import Case, Reviewer, TraceReviewRecord, Verdict
-from theorex_lab.evolution.decisive import Finding, Step, find_decisive
+from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceReviewRecord
+from theorex_lab.evolution.decisive import Finding, RunStep, find_decisive
 from theorex_lab.evolution.failure_signs import read_run
 from theorex_lab.evolution.model_review import ModelReviewer, checked_verdict
 from theorex_lab.evolution.panel import Panel
@@ -29,19 +29,19 @@ class HeuristicReviewer:
 
     names = (HEURISTIC,)
 
-    def review(self, case: Case) -> Verdict:
+    def review(self, case: Case) -> ReviewVerdict:
         """The first tool call that failed and was not mended decides; without one, what `find_decisive` finds.
 
         Without a trace, or where no model answered and no tool was used, there is a problem in place of a fix: that
         an endpoint was silent says nothing of the failure that it was asked about.
         """
         if case.trace is None:
-            return Verdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
+            return ReviewVerdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
         found = _finding(case)
         fix = "" if _is_unanswered(case) else rule_fix(found, case.steps)
         about = f"{case.outcome.decision}\n{case.outcome.result}"
         problem = None if fix else _NOTHING_FOUND
-        return Verdict(
+        return ReviewVerdict(
             found.confidence, fix, HEURISTIC, found.step, found.failure_class.value, problem=problem, about=about
         )
 
@@ -59,7 +59,7 @@ def _finding(case: Case) -> Finding:
     return find_decisive(steps[1:]) if _is_unanswered(case) else find_decisive(steps, task=case.task)
 
 
-def _first_unmended(steps: Sequence[Step]) -> int | None:
+def _first_unmended(steps: Sequence[RunStep]) -> int | None:
     """The position of the first tool call that failed and after which no like call succeeded; None without one."""
     readings = read_run(steps)
     calls = [k for k in range(len(steps) - 1) if steps[k].tool is None and steps[k + 1].tool is not None]
@@ -72,13 +72,13 @@ class RecordedReviewer:
     """Replays records of earlier reviews, by the id of their outcome; of several for one outcome the last."""
 
     def __init__(self, records: Iterable[TraceReviewRecord]) -> None:
-        self._by_outcome = {each.outcome_id: each for each in records}
+        self._by_outcome = {record.outcome_id: record for record in records}
 
-    def review(self, case: Case) -> Verdict:
+    def review(self, case: Case) -> ReviewVerdict:
         """The review that the record holds; a failure without a record stays as it is."""
         known = self._by_outcome.get(case.outcome.outcome_id)
         if known is None:
-            return Verdict(0.0, "", "recorded", problem="no record holds a review of this outcome")
+            return ReviewVerdict(0.0, "", "recorded", problem="no record holds a review of this outcome")
         checked = checked_verdict(known.to_dict(), known.model_used, len(case.steps))
         return replace(checked, problem=known.problem or checked.problem)
 

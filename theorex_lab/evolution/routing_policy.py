@@ -68,7 +68,7 @@ def score(home: Home) -> dict[str, float | int]:
 
 
 class Call(NamedTuple):
-    """One ended call: when it started and ended (seqs), its time (µs), what was asked of which model, how it went."""
+    """One ended call: when it started and ended (seqs), its time (µs), the query, the model asked, and its success."""
 
     started: int
     ended: int
@@ -82,8 +82,8 @@ class Call(NamedTuple):
 def calls(views: Views) -> list[Call]:
     """The calls of models that ended with an answer or a failure, in the order of their starts.
 
-    An answer that its outcome later calls wrong is no success, as in the confidence matrix; as there, calls of which
-    only a file tells count for nothing.
+    An answer that its outcome later calls wrong is no success, as in the confidence matrix; as there, calls that only
+    an imported file tells of are left out.
     """
     view, (wrong, heard) = views.get(Traces), _wrong_and_heard(views.journal)
     with view.lock:
@@ -103,11 +103,11 @@ def calls(views: Views) -> list[Call]:
             for row in rows
             if int(table["ended"][row]) not in heard
         ]
-    return sorted(each for each in found if each.model)
+    return sorted(call for call in found if call.model)
 
 
 def _wrong_and_heard(journal: Journal) -> tuple[set[int], set[int]]:
-    """Seqs of the ENDs of calls of which the outcome says afterwards that they went wrong, and of those only heard of."""
+    """Seqs of the ENDs of calls whose outcome was later recorded as a failure, and of calls known only by hearsay."""
     counts_as_good = outcome_lookup(journal)
     wrong, heard = set(), set()
     for end in journal.tail(0, kinds=("trace_ended",)):
@@ -186,7 +186,7 @@ def _later_places(n: int) -> tuple[range, range]:
 
 
 def evidence(home: Home) -> list[Any]:
-    """What the records come to: another call, or another success of one, makes it another."""
+    """The start and success of every call; a new call or a changed success changes it."""
     return [[call.started, call.success] for call in calls(home.views)]
 
 

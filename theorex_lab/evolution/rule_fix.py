@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from theorex_lab.evolution.decisive import FailureClass, Finding, Step
+from theorex_lab.evolution.decisive import FailureClass, Finding, RunStep
 
 _READ_CHARACTERS = 20_000
 _TOOL_NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
@@ -46,11 +46,12 @@ _LESSONS: dict[FailureClass, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def rule_fix(finding: Finding, steps: Sequence[Step]) -> str:
+def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
     """A sentence for the next run, in the words of this module alone; '' where the rules have nothing to say.
 
     >>> from theorex_lab.evolution.decisive import find_decisive
-    >>> steps = [Step(0, "coder", "```python\\nprint(total)\\n```"), Step(1, "python", "NameError: total", tool="python")]
+    >>> steps = [RunStep(0, "coder", "```python\\nprint(total)\\n```")]
+    >>> steps += [RunStep(1, "python", "NameError: total", tool="python")]
     >>> rule_fix(find_decisive(steps), steps)
     'The tool python answered with a name that was not defined; next time import or define every name before its use.'
     """
@@ -69,14 +70,14 @@ def rule_fix(finding: Finding, steps: Sequence[Step]) -> str:
     return f"The run {wrong}{by}; next time {instead}."
 
 
-def _answer(finding: Finding, steps: Sequence[Step]) -> Step | None:
+def _answer(finding: Finding, steps: Sequence[RunStep]) -> RunStep | None:
     """The answer of the tool that the decisive step called, or whose error it passed over."""
     after = [steps[k + 1] for k in range(len(steps) - 1) if steps[k].index == finding.step]
-    cited = {each.step for each in finding.evidence}
-    answers = [*after, *(each for each in steps if each.index in cited)]
-    return next((each for each in answers if each.tool), None)
+    cited = {quote.step for quote in finding.evidence}
+    answers = [*after, *(step for step in steps if step.index in cited)]
+    return next((answer for answer in answers if answer.tool), None)
 
 
-def _tool_name(answer: Step) -> str:
+def _tool_name(answer: RunStep) -> str:
     name = answer.tool or ""
     return f"The tool {name}" if _TOOL_NAME.fullmatch(name) else "A tool"

@@ -10,7 +10,7 @@ from typing import Any
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import Exported, FileReport, each_file
-from theorex_lab.exchange.flat_files import Appended, Record, append_new, read_lines, write_lines
+from theorex_lab.exchange.flat_files import Appended, FlatRecord, append_new, read_lines, write_lines
 from theorex_lab.exchange.importing import Importing, upcast_of_file
 from theorex_lab.exchange.problems import each_noted
 from theorex_lab.home import Home
@@ -28,11 +28,11 @@ def event_lines(name: str, *kinds: str) -> FileLayout:
 
 
 def _export(name: str, kinds: Sequence[str], home: Home, _: Any, folder: Path, *, agent: str | None) -> Exported:
-    events = (each for each in home.journal.tail(0, kinds=kinds) if agent in (None, each.agent))
-    return Exported(folder, {name: write_lines(folder / name, (encode(_record(each)) for each in events))})
+    events = (event for event in home.journal.tail(0, kinds=kinds) if agent in (None, event.agent))
+    return Exported(folder, {name: write_lines(folder / name, (encode(_record(event)) for event in events))})
 
 
-def _record(event: Event) -> Record:
+def _record(event: Event) -> FlatRecord:
     record = event._asdict()
     del record["seq"]
     return record
@@ -62,10 +62,10 @@ def _take(
     return each_file(path, _files_of(name, path), take)
 
 
-def _event(record: Record, kinds: Sequence[str], how: Importing) -> Event:
+def _event(record: FlatRecord, kinds: Sequence[str], how: Importing) -> Event:
     from theorex_lab.exchange import event_records, schema  # an export does without pydantic
 
-    line = schema.checked(event_records.Line, record)
+    line = schema.checked(event_records.DesignLine, record)
     if line.kind not in kinds:
         raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
     body = {"v": 1, **kept_value(line.body)}

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonVal
 
 from theorex_lab.dispatch.bus import check_trace_id, clean
 from theorex_lab.exchange import schema
-from theorex_lab.exchange.flat_files import Record, parse_object
+from theorex_lab.exchange.flat_files import FlatRecord, parse_object
 from theorex_lab.exchange.run_records import AttemptRecord
 from theorex_lab.memory.observation import DEFAULT_TYPE
 from theorex_lab.project import check_project
@@ -23,7 +23,7 @@ def _ids_of(stated: Any) -> list[str]:
     return stated.split()
 
 
-def _object_of(stated: Any) -> Record:
+def _object_of(stated: Any) -> FlatRecord:
     """The object that a text holds as JSON. Raises ValueError."""
     if not isinstance(stated, str):
         raise ValueError
@@ -31,12 +31,12 @@ def _object_of(stated: Any) -> Record:
 
 
 class Bodied(schema.FileRecord):
-    """A line of a file of events, of which only the body is wanted."""
+    """A line of a file of events; only its body is read."""
 
     body: Annotated[dict[str, Any], BeforeValidator(_object_of), Field(description="a JSON object as text")]
 
 
-class Row(Bodied):
+class EventRow(Bodied):
     """A line of a file of events: one event, its lineage and its body as texts."""
 
     seq: Annotated[int, schema.whole(1)]
@@ -52,7 +52,7 @@ class Row(Bodied):
     ] = Field(default=[])
 
 
-class Line(schema.FileRecord):
+class DesignLine(schema.FileRecord):
     """A line of a design's own file: one event."""
 
     id: schema.EventId
@@ -84,7 +84,7 @@ class Observation(Heard):
     extractor: Annotated[int, schema.whole(1)] = 1
 
 
-class Mention(schema.FileRecord):
+class ConceptRow(schema.FileRecord):
     """A concept of a text: a row, its members in this order."""
 
     concept_id: schema.ConceptId
@@ -155,7 +155,7 @@ class TraceEnded(Attempted, TraceStarted):
     attempts: schema.Items
 
 
-class Outcome(Heard):
+class OutcomeBody(Heard):
     decision: schema.Text = ""
     result: schema.Text = ""
     success: schema.Truth

@@ -230,7 +230,9 @@ class _Import:
             _compare(event, made, here[0], self._report)
             if here[0].kind == made.kind:
                 self._taking.noted(event, here[0])
-        elif any(each in self._gone and each not in self._stubs for each in (*event.lineage, *made.lineage)):
+        elif any(
+            event_id in self._gone and event_id not in self._stubs for event_id in (*event.lineage, *made.lineage)
+        ):
             self._report.refused(event, "it rests on what was erased here")
         else:
             self._taking.noted(event, made._replace(seq=append(made)))

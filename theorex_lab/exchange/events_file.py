@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.exchange.flat_files import Record, draft_of, parse_object
+from theorex_lab.exchange.flat_files import FlatRecord, draft_of, parse_object
 from theorex_lab.exchange.importing import upcast_of_file
 from theorex_lab.journal.event import Body, Event, encode, segment_of
 from theorex_lab.journal.foreign import open_file
@@ -38,7 +38,7 @@ _HEADER_BYTES = 512
 _NO_ID = "00000000-0000-0000-0000-000000000000"
 _GZIP = b"\x1f\x8b"
 Read = TypeVar("Read")
-_ANEW = "the file was cut or changed; export it anew"
+_EXPORT_AGAIN = "the file was cut or changed; export it again"
 
 
 class Header(NamedTuple):
@@ -91,7 +91,7 @@ def read_header(path: Path) -> Header | None:
         )
     events, sha256, redacted = (body.get(name) for name in Header._fields)
     if type(events) is not int or not isinstance(sha256, str) or not isinstance(redacted, bool):
-        raise InvalidInput(f"{path}:1: its first line is not whole; {_ANEW}")
+        raise InvalidInput(f"{path}:1: its first line is not whole; {_EXPORT_AGAIN}")
     return Header(events, sha256, redacted)
 
 
@@ -108,12 +108,12 @@ def read_events(path: Path, header: Header | None) -> Iterator[Event]:
         digest.update(line)
         event = _located(path, number, _event, row)
         if event.seq <= seq:
-            raise InvalidInput(f"{path}:{number}: got the seq {event.seq} after {seq}; {_ANEW}")
+            raise InvalidInput(f"{path}:{number}: got the seq {event.seq} after {seq}; {_EXPORT_AGAIN}")
         seq, count = event.seq, count + 1
         yield event
     if header is not None and (count, digest.hexdigest()) != header[:2]:
         raise InvalidInput(
-            f"got {path} with {count} events, which are not the {header.events} that it was written with; {_ANEW}"
+            f"got {path} with {count} events, which are not the {header.events} that it was written with; {_EXPORT_AGAIN}"
         )
 
 
@@ -143,7 +143,7 @@ def _packing(file: BinaryIO, *, packed: bool) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, lines)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, bytes, Record]]:
+def _rows(path: Path) -> Iterator[tuple[int, bytes, FlatRecord]]:
     """Number from 1, bytes and content of each line. No line is read further than the longest that may be written."""
     with open_file(path) as file:
         packed = file.read(2) == _GZIP
@@ -154,35 +154,35 @@ def _rows(path: Path) -> Iterator[tuple[int, bytes, Record]]:
             try:
                 yield number, line, parse_object(line)
             except InvalidInput as error:
-                raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
+                raise InvalidInput(f"{path}:{number}: {error}; {_EXPORT_AGAIN}") from error
 
 
 def _next_line(path: Path, lines: BinaryIO, number: int) -> bytes:
     try:
         line = lines.readline(LARGEST_LINE_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InvalidInput(f"{path}:{number}: {error}; {_ANEW}") from error
+        raise InvalidInput(f"{path}:{number}: {error}; {_EXPORT_AGAIN}") from error
     if len(line) > LARGEST_LINE_BYTES:
         raise InvalidInput(
             f"{path}:{number}: got a line of more than {LARGEST_LINE_BYTES} bytes; this is no file of events"
         )
     if line and not line.endswith(b"\n"):
-        raise InvalidInput(f"{path}:{number}: the last line has no end; {_ANEW}")
+        raise InvalidInput(f"{path}:{number}: the last line has no end; {_EXPORT_AGAIN}")
     return line
 
 
-def _located(path: Path, number: int, read: Callable[[Record], Read], row: Record) -> Read:
+def _located(path: Path, number: int, read: Callable[[FlatRecord], Read], row: FlatRecord) -> Read:
     try:
         return read(row)
     except (InvalidInput, NewerVersion) as error:
         raise type(error)(f"{path}:{number}: {error}") from error
 
 
-def _event(row: Record) -> Event:
+def _event(row: FlatRecord) -> Event:
     """The event of a line, its body at this release's version. Raises InvalidInput and NewerVersion."""
     from theorex_lab.exchange import event_records, schema  # an export does without pydantic
 
-    stated = schema.checked(event_records.Row, row)
+    stated = schema.checked(event_records.EventRow, row)
     event = Event(**{name: getattr(stated, name) for name in Event._fields} | {"lineage": tuple(stated.lineage)})
     if event.kind == HEADER_KIND:
         raise InvalidInput(f"kind is {HEADER_KIND!r}; allowed is that in the first line alone")
@@ -194,7 +194,7 @@ def _event(row: Record) -> Event:
     return upcast_of_file(event)
 
 
-def _body(row: Record) -> Body:
+def _body(row: FlatRecord) -> Body:
     from theorex_lab.exchange import event_records, schema
 
     return schema.checked(event_records.Bodied, row).body

@@ -20,8 +20,8 @@ from theorex_lab.journal.files import sync_folder
 from theorex_lab.journal.foreign import open_file, read_column, read_file
 from theorex_lab.journal.private import make_file, make_folder, open_private
 
-Record = dict[str, Any]
-Lines = Iterator[tuple[int | str, Record]]  # the number of each line and its object
+FlatRecord = dict[str, Any]
+Lines = Iterator[tuple[int | str, FlatRecord]]  # the number of each line and its object
 _LOOKED_UP_AT_ONCE = 500
 _LOOKED_INTO = 100  # lines of a file under another name
 
@@ -68,7 +68,7 @@ def draft_of(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def write_graph(path: Path, attributes: Record, nodes: Iterable[Record], edges: Iterable[Record]) -> int:
+def write_graph(path: Path, attributes: FlatRecord, nodes: Iterable[FlatRecord], edges: Iterable[FlatRecord]) -> int:
     """Write an undirected graph as Graphology exports it, a node or an edge a line; returns how many nodes and edges."""
     options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
 
@@ -82,7 +82,7 @@ def write_graph(path: Path, attributes: Record, nodes: Iterable[Record], edges: 
     return write_lines(path, lines()) - 3
 
 
-def read_graph(path: Path) -> Record:
+def read_graph(path: Path) -> FlatRecord:
     """The graph in a file, with the keys attributes (a dictionary), nodes and edges (lists).
 
     Raises InvalidInput for what is not such a graph or no file, StorageError for a file that cannot be read.
@@ -104,7 +104,7 @@ def read_lines(path: Path, problems: list[str]) -> Lines:
         yield from each_noted(problems, lines, parse_object)
 
 
-def first_record(path: Path) -> Record:
+def first_record(path: Path) -> FlatRecord:
     """The first object among the lines of a file, by which it is known; empty where the beginning holds none."""
     if path.suffix in (".json", ".db"):
         return {}
@@ -113,14 +113,14 @@ def first_record(path: Path) -> Record:
         return next((record for _, record in each_noted([], lines, parse_object)), {})
 
 
-def without_nulls(value: Any) -> Record:
+def without_nulls(value: Any) -> FlatRecord:
     """A JSON object without its members that are null: they say no more than missing ones. Raises InvalidInput for none."""
     if not isinstance(value, dict):
         raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
-    return {key: each for key, each in value.items() if each is not None}
+    return {key: member for key, member in value.items() if member is not None}
 
 
-def write_cold(path: Path, records: Iterable[tuple[str, Record]]) -> int:
+def write_cold(path: Path, records: Iterable[tuple[str, FlatRecord]]) -> int:
     """Write a cold store, a SQLite table cold_nodes(archive_id, data) with a JSON object a row; returns how many.
 
     Raises StorageError as `write_lines` does.
@@ -167,7 +167,7 @@ def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appende
     return Appended(new, known)
 
 
-def parse_object(content: bytes) -> Record:
+def parse_object(content: bytes) -> FlatRecord:
     """The JSON object in these bytes. Raises InvalidInput for anything else, NaN among it."""
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)

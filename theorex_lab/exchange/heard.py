@@ -1,14 +1,14 @@
 """Events of a file that anybody may have made: what was captured comes in as heard, what was decided does not.
 
 Taken are observations, prompts, tool events, ends of turns and sessions, messages of turns, compactions, traces, outcomes
-and their later scores; each is built anew from members that are checked, with the source `import`. Left out is every other
+and their later scores; each is rebuilt from members that are checked, with the source `import`. Left out is every other
 kind: what a design, a gate, a person or an erasure decided, tasks, which somebody would work on, history that the file's
 home had only heard itself, what that home gave to its agents (`recalled`), which is no use of what is remembered here, and
 kinds that this release does not know.
 
-An id that was drawn by chance is kept. One that was derived is derived anew, from it and under another name: at an id
-that a step of this home will take, a stranger's event would keep that step from being noted ever. A tool event, an END,
-a score or a message counts only for a trace, an outcome or a turn that was itself heard.
+An id that was drawn by chance is kept. A derived id is derived again from it under another name: at an id that a step
+of this home will take, a stranger's event would keep that step from ever being recorded. A tool event, an END, a score
+or a message counts only for a trace, an outcome or a turn that was itself heard.
 """
 
 from __future__ import annotations
@@ -72,16 +72,16 @@ class Hearsay:
         made, _ = new_observation(entry, self.how.settings, self.how.now)
         more: Body = {"text": text, "weight": stated.given("weight", made.body["weight"])}
         if known:
-            more["concepts"] = [row for each in stated.concepts if (row := self._mention(each))]
+            more["concepts"] = [row for concept in stated.concepts if (row := self._mention(concept))]
             more["sentiment"] = stated.sentiment
             more["extractor"] = stated.given("extractor", made.body["extractor"])
         return self._like(event, made._replace(body={**made.body, **more}))
 
     def captured(self, event: Event, stated: records.Captured) -> Event:
         known = stated.model_dump(include=set(type(stated).model_fields))
-        for each in known.values():
-            if isinstance(each, str):
-                check_text(each.strip() or "-", self.how.settings.max_text_bytes)
+        for value in known.values():
+            if isinstance(value, str):
+                check_text(value.strip() or "-", self.how.settings.max_text_bytes)
         body: Body = kept_value({**(stated.model_extra or {}), **known, **_IMPORTED})
         if body.get("trace_id") not in self.there:
             body.pop("trace_id", None)
@@ -97,7 +97,7 @@ class Hearsay:
     def trace_ended(self, event: Event, stated: records.TraceEnded) -> Event:
         start = self._start(event, stated)
         self._check_heard(start.trace_id)
-        attempts = tuple(checked(records.Attempted, without_nulls(each)).attempt() for each in stated.attempts)
+        attempts = tuple(checked(records.Attempted, without_nulls(attempt)).attempt() for attempt in stated.attempts)
         whole = stated.attempt(lost=stated.lost)
         return self._with_source(
             End(
@@ -107,14 +107,14 @@ class Hearsay:
             ).event(start)
         )  # fmt: skip
 
-    def outcome(self, event: Event, stated: records.Outcome) -> Event:
+    def outcome(self, event: Event, stated: records.OutcomeBody) -> Event:
         made = outcome_event(
             agent=event.agent, decision=stated.decision, result=stated.result, success=stated.success,
             settings=self.how.settings, at=event.at, tags=stated.tags, explicit_score=stated.explicit,
             session=event.session, source="import",
         )  # fmt: skip
         more: Body = {
-            "concepts": [self.concepts.get(each, each) for each in stated.concepts],
+            "concepts": [self.concepts.get(concept, concept) for concept in stated.concepts],
             "judge": check_score(stated.judge, "judge's score"),
             "thumbs": check_score(stated.thumbs, "thumbs"),
         }
@@ -136,11 +136,11 @@ class Hearsay:
     def _start(self, event: Event, stated: records.TraceStarted) -> Start:
         """The START of a trace, also as its END tells of it."""
         (query_type,) = check_tags([stated.query_type])
-        tags = check_tags([kept_text(each) for each in check_tags(stated.tags)])
+        tags = check_tags([kept_text(tag) for tag in check_tags(stated.tags)])
         outcome = self.events.get(stated.outcome_id, stated.outcome_id)
         return Start(
             stated.trace_id, event.agent, event.at, stated.task, query_type, stated.model, event.session,
-            tuple(tag for tag in tags if tag != query_type), tuple(kept_text(clean(each)) for each in stated.reasons),
+            tuple(tag for tag in tags if tag != query_type), tuple(kept_text(clean(reason)) for reason in stated.reasons),
             stated.context_pct, stated.query_tokens, outcome if outcome in self.there else None,
         )  # fmt: skip
 
@@ -168,10 +168,10 @@ class Hearsay:
 
     def _mention(self, row: Any) -> list[Any] | None:
         """A concept of a text, its id made of its label; None for a label too long to be one."""
-        if not isinstance(row, list) or len(row) != len(records.Mention.model_fields):
+        if not isinstance(row, list) or len(row) != len(records.ConceptRow.model_fields):
             raise InvalidInput("concepts is no list of [id, label, surface form, count]")
-        stated = checked(records.Mention, dict(zip(records.Mention.model_fields, row, strict=True)))
-        label, surface = (check_text(each, LARGEST) for each in (stated.label, stated.surface))
+        stated = checked(records.ConceptRow, dict(zip(records.ConceptRow.model_fields, row, strict=True)))
+        label, surface = (check_text(name, LARGEST) for name in (stated.label, stated.surface))
         if max(len(label), len(surface)) > records.LABEL_CHARACTERS:
             return None
         number = concept_id(label)
@@ -192,6 +192,6 @@ _MAKERS: dict[str, tuple[type[records.Heard], Callable[[Hearsay, Event, Any], Ev
     "session_ended": (records.Captured, Hearsay.captured),
     "trace_started": (records.TraceStarted, Hearsay.trace_started),
     "trace_ended": (records.TraceEnded, Hearsay.trace_ended),
-    "outcome": (records.Outcome, Hearsay.outcome),
+    "outcome": (records.OutcomeBody, Hearsay.outcome),
     "outcome_scored": (records.OutcomeScored, Hearsay.outcome_scored),
 }

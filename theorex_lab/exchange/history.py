@@ -6,8 +6,8 @@ evolution.jsonl  nights (nightly): their steps, the fixes that they wrote, what 
 reviews.jsonl    failures that were reviewed (reviewed), and what no reviewer could say of others (review_failed)
 
 A line is a JSON object: id, kind, timestamp (ISO 8601), agent_id, session_id, lineage, and the members of the event's
-body with its version v. What was erased is in no file, neither a task of which a step was erased, nor one from or to an
-agent of whom nothing is left. Of one agent its reviews are written, and the tasks that were sent to it.
+body with its version v. No file holds what was erased, a task with an erased step, or a task from or to an agent that
+was erased as a whole. An export of one agent holds its reviews and the tasks sent to it.
 
 Imported with `trust_own` they are what they were: a task that waits can be claimed, a policy can be restored (none comes
 into force by being imported), a failure that was reviewed waits no more; ids stay, so that repeating it adds nothing, and
@@ -26,7 +26,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.exchange.files import Exported, FileReport, each_file
-from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, write_lines
+from theorex_lab.exchange.flat_files import FlatRecord, append_new, first_record, read_lines, write_lines
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted
 from theorex_lab.home import Home
@@ -81,7 +81,7 @@ def import_history(
     )
 
 
-def line_of(event: Event) -> Record:
+def line_of(event: Event) -> FlatRecord:
     """An event as a line of a file; what was only heard has the source `import`."""
     source = {}
     if event.kind == _HEARD:
@@ -95,7 +95,7 @@ def line_of(event: Event) -> Record:
 
 
 def _own(journal: Journal, name: str, kinds: tuple[str, ...]) -> Iterator[list[Event]]:
-    """The events of a file, those of one task together; without the tasks of which a step was erased."""
+    """The events of a file, grouped by task; tasks with an erased step are left out."""
     events = journal.tail(0, kinds=kinds)
     if name != "tasks.jsonl":
         yield from ([event] for event in events)
@@ -126,7 +126,7 @@ def _is_wanted(steps: list[Event], agent: str | None, gone: set[str]) -> bool:
 
 def _gone(journal: Journal) -> set[str]:
     """Agents of whom events were erased and nothing is left."""
-    ids = [each for event in journal.tail(0, kinds=[ERASURE]) for each in event.body["ids"]]
+    ids = [event_id for event in journal.tail(0, kinds=[ERASURE]) for event_id in event.body["ids"]]
     gone = {event.agent for event in journal.read(ids=ids, erased=True)}
     for event in journal.tail(0) if gone else ():
         if event.kind != ERASURE:
@@ -136,7 +136,7 @@ def _gone(journal: Journal) -> set[str]:
     return gone
 
 
-def _event(record: Record, how: Importing, journal: Journal) -> tuple[Event, bool]:
+def _event(record: FlatRecord, how: Importing, journal: Journal) -> tuple[Event, bool]:
     from theorex_lab.exchange.history_records import event_of
 
     event, own = event_of(record, how)
@@ -147,7 +147,7 @@ def _event(record: Record, how: Importing, journal: Journal) -> tuple[Event, boo
 
 
 def taken(
-    journal: Journal, lines: Iterable[tuple[int | str, Record]], how: Importing, problems: list[str]
+    journal: Journal, lines: Iterable[tuple[int | str, FlatRecord]], how: Importing, problems: list[str]
 ) -> Iterator[tuple[Event, int]]:
     """What lines become, each given with its place; what is wrong with one is noted."""
     policies = len([*numbered_events(journal, "policy")])

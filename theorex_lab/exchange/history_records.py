@@ -12,7 +12,7 @@ from theorex_lab.dispatch.tasks import check_json, check_type, check_worker
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import FIX_CHARACTERS, PROBLEM_CHARACTERS
 from theorex_lab.exchange import schema
-from theorex_lab.exchange.flat_files import Record
+from theorex_lab.exchange.flat_files import FlatRecord
 from theorex_lab.exchange.importing import Importing, upcast_of_file
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
@@ -48,7 +48,7 @@ class _Body(schema.FileRecord):
 
 class _Task(_Body):
     task_id: schema.EventId
-    step: schema.Step
+    step: schema.StepNumber
 
 
 class _Submitted(_Task):
@@ -90,7 +90,7 @@ class _Review(_Body):
 class _Reviewed(_Review):
     score: schema.Share
     fix_description: Annotated[str, Field(max_length=2 * FIX_CHARACTERS, description="a sentence")]
-    decisive_step: schema.Step | None = Field(description="the number of a step, or null")
+    decisive_step: schema.StepNumber | None = Field(description="the number of a step, or null")
     failure_class: schema.Text
     observation_id: schema.EventId
 
@@ -117,7 +117,7 @@ _MODELS: dict[str, type[_Body]] = {
     "nightly": _Nightly,
 }
 # Where the id of an event follows from what it says, another one would take the place of a step that is yet to come.
-_IDS: dict[str, Callable[[Record], str]] = {
+_IDS: dict[str, Callable[[FlatRecord], str]] = {
     **dict.fromkeys(
         ("task_submitted", "task_claimed", "task_ended"),
         lambda body: derived_event_id("task", body["task_id"], body["step"]),
@@ -126,7 +126,7 @@ _IDS: dict[str, Callable[[Record], str]] = {
 }
 
 
-def event_of(record: Record, how: Importing) -> tuple[Event, bool]:
+def event_of(record: FlatRecord, how: Importing) -> tuple[Event, bool]:
     """The event that a line states, at its own time, and whether it is taken as what it was: history otherwise.
 
     Secrets in its texts are masked. Raises InvalidInput for a line that is none, NewerVersion for one of a newer release.

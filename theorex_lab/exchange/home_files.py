@@ -44,8 +44,8 @@ def export_home(
             refuse_to_replace(sorted(folder.iterdir()))
         written = [layout.export(home, searcher, folder, agent=agent) for layout in layouts(home)]
     done = Exported(written[0].folder)
-    for each in written:
-        done.add(each)
+    for exported in written:
+        done.add(exported)
     return done
 
 

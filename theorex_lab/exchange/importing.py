@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.flat_files import Record
+from theorex_lab.exchange.flat_files import FlatRecord
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import VERSIONS, Event, encode, upcast
 from theorex_lab.memory.observation import TRUST
@@ -31,7 +31,7 @@ class Importing:
         """The latest time (µs) that is believed: clocks differ by some minutes, and what is ahead would never fade."""
         return self.now + _AHEAD_MICROSECONDS
 
-    def source(self, record: Record, key: str, default: str = "import") -> str:
+    def source(self, record: FlatRecord, key: str, default: str = "import") -> str:
         """The source to be noted; `default` where one's own file names none. Raises InvalidInput for one that does not exist."""
         stated = record.get(key, default)
         if not isinstance(stated, str) or stated not in TRUST:

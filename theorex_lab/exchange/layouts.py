@@ -29,7 +29,7 @@ OWN = (
 
 
 def layouts(home: Home) -> list[FileLayout]:
-    """Those of the designs, of which the built-in ones come last, then the home's own."""
+    """The designs' layouts, built-in designs last, then the home's own."""
     return [*(layout for design in reversed(home.designs) for layout in design.files), *OWN]
 
 

@@ -1,8 +1,8 @@
 """Events of one's own file in a home where other events are there already: new ones get the seqs that follow.
 
-What bodies say of seqs is told anew: erasure.first_seqs, salvaged.lost, and what the designs say (`design.EventsPart`). Ids
-that are derived from seqs become others: an own step would find its id taken. The names of segments in `archived` stay as
-they were: bodies come whole, and no segment is needed.
+Seqs in bodies are rewritten: erasure.first_seqs, salvaged.lost, and those of the designs (`design.EventsPart`). Ids
+that are derived from seqs become others: an own step would find its id taken. The names of segments in `archived` stay
+as they were: bodies come whole, and no segment is needed.
 """
 
 from __future__ import annotations

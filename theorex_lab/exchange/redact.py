@@ -116,9 +116,11 @@ class Redactor:
         if isinstance(value, str):
             return self._text(kind, name, value)
         if isinstance(value, dict):
-            return {self._member(key): self._value(kind, self._below(name, key), each) for key, each in value.items()}
+            return {
+                self._member(key): self._value(kind, self._below(name, key), member) for key, member in value.items()
+            }
         if isinstance(value, list):
-            return [self._item(kind, name, each) for each in value]
+            return [self._item(kind, name, element) for element in value]
         return self._concept(value) if name == "concept_id" and type(value) is int else value
 
     def _item(self, kind: str, name: str, value: Any) -> Any:
@@ -128,8 +130,8 @@ class Redactor:
             return self._concept(value)
         if ids is not None and isinstance(value, list):
             return [
-                *(self._item(kind, name, each) for each in value[:ids]),
-                *(self._value(kind, "", each) for each in value[ids:]),
+                *(self._item(kind, name, element) for element in value[:ids]),
+                *(self._value(kind, "", element) for element in value[ids:]),
             ]
         return self._value(kind, name, value)
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from theorex_lab.clock import to_iso
-from theorex_lab.dispatch.bus import End, Start, Tool, check_trace_id, clean
+from theorex_lab.dispatch.bus import End, Start, ToolUse, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.exchange import schema
-from theorex_lab.exchange.flat_files import Record, without_nulls
+from theorex_lab.exchange.flat_files import FlatRecord, without_nulls
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.runs import TOOL_SESSION
 from theorex_lab.journal.event import Event, encode, tells_no_answer
@@ -112,7 +112,7 @@ class _Tool(schema.FileRecord):
     tool_name: schema.Text = ""
 
 
-def outcome_of(record: Record, how: Importing) -> Event:
+def outcome_of(record: FlatRecord, how: Importing) -> Event:
     """The event of an outcome, with the scores that the record states. Raises InvalidInput.
 
     Of concepts only ids of our kind are taken; those of another mean nothing here, so those found in the texts.
@@ -144,7 +144,7 @@ def _outcome_id(stated: Any) -> str:
     return schema.event_id_of(stated, "outcome", stated)
 
 
-def trace_of(record: Record, how: Importing, links: dict[str, str]) -> list[Event]:
+def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[Event]:
     """START, tool events and END of a trace; those of an open one without END. Raises InvalidInput.
 
     `links`: by the id of a trace, the event of the outcome that names it.
@@ -152,14 +152,14 @@ def trace_of(record: Record, how: Importing, links: dict[str, str]) -> list[Even
     stated = schema.checked(_Trace, record)
     start, source = _start(stated, how, links), {"source": how.source(record, "source", "model")}
     steps = [_with(start.event(), source)]
-    for position, each in enumerate(stated.events):
-        steps.append(_tool(without_nulls(each), start, position, how))
+    for position, event in enumerate(stated.events):
+        steps.append(_tool(without_nulls(event), start, position, how))
     if "end_time" in record or "success" in record:
         steps.append(_with(_end(record, start).event(start), source))
     return steps
 
 
-def _with(event: Event, more: Record) -> Event:
+def _with(event: Event, more: FlatRecord) -> Event:
     return event._replace(body={**event.body, **more})
 
 
@@ -176,17 +176,17 @@ def _start(stated: _Trace, how: Importing, links: dict[str, str]) -> Start:
         stated.model,
         stated.session_id,
         tuple(check_tags([tag for tag in tags if tag != query_type])),
-        tuple(clean(schema.checked(_Reason, {"reason": each}).reason) for each in stated.reasons),
+        tuple(clean(schema.checked(_Reason, {"reason": reason}).reason) for reason in stated.reasons),
         stated.context_pct,
         stated.query_tokens,
         links.get(stated.id, outcome_id),
     )
 
 
-def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
+def _tool(record: FlatRecord, start: Start, position: int, how: Importing) -> Event:
     """One tool event, under our names or those that a coding agent's hook gives."""
     stated = schema.checked(_Tool, record)
-    tool = Tool(
+    tool = ToolUse(
         start.trace_id,
         stated.given("at", start.at),
         stated.given("tool", stated.tool_name),
@@ -201,15 +201,15 @@ def _tool(record: Record, start: Start, position: int, how: Importing) -> Event:
     )
 
 
-def _said(record: Record, key: str) -> str:
+def _said(record: FlatRecord, key: str) -> str:
     value = record.get(key, record.get(f"tool_{key}", ""))
     return value if isinstance(value, str) else encode(value)
 
 
-def _end(record: Record, start: Start) -> End:
+def _end(record: FlatRecord, start: Start) -> End:
     stated = schema.checked(_End, record)
     how_it_went = stated.attempt(lost=stated.lost)
-    attempts = [schema.checked(AttemptRecord, without_nulls(each)).attempt() for each in stated.attempts]
+    attempts = [schema.checked(AttemptRecord, without_nulls(attempt)).attempt() for attempt in stated.attempts]
     if "attempts" not in record and start.model and not stated.lost:
         attempts = [how_it_went]
     answered = how_it_went.success or stated.lost
@@ -224,7 +224,7 @@ def _end(record: Record, start: Start) -> End:
         stated.response,
         tuple(attempts),
         stated.lost,
-        unavailable=all(each.unavailable for each in attempts or [how_it_went]) and not answered,
+        unavailable=all(attempt.unavailable for attempt in attempts or [how_it_went]) and not answered,
         prompt_tokens=how_it_went.prompt_tokens,
         completion_tokens=how_it_went.completion_tokens,
     )

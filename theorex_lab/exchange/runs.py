@@ -25,7 +25,7 @@ from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
-from theorex_lab.exchange.flat_files import Record, append_new, first_record, read_lines, without_nulls, write_lines
+from theorex_lab.exchange.flat_files import FlatRecord, append_new, first_record, read_lines, without_nulls, write_lines
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted, merged
 from theorex_lab.home import Home
@@ -63,7 +63,7 @@ def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     """The files that `export_outcomes` writes."""
     (own,) = places(home.settings)
-    return [own / file_name(each.outcome_id) for each in OutcomeLog(home).outcomes(agent=agent)]
+    return [own / file_name(outcome.outcome_id) for outcome in OutcomeLog(home).outcomes(agent=agent)]
 
 
 def places(settings: Settings) -> list[Path]:
@@ -71,7 +71,7 @@ def places(settings: Settings) -> list[Path]:
     return [settings.path("outcomes_dir")]
 
 
-def _write_runs(folder: Path, records: Iterator[Record], name: str, done: Exported) -> None:
+def _write_runs(folder: Path, records: Iterator[FlatRecord], name: str, done: Exported) -> None:
     for record in records:
         write_lines(folder / file_name(record["id"]), [encode(record)])
         done.files[name] = done.files.get(name, 0) + 1
@@ -89,7 +89,7 @@ def file_name(run_id: str) -> str:
     return f"{sha256(run_id.encode()).hexdigest()[:32]}.id.json"
 
 
-def _trace_records(views: Views, agent: str | None) -> Iterator[Record]:
+def _trace_records(views: Views, agent: str | None) -> Iterator[FlatRecord]:
     view = views.get(Traces)
     with view.lock:
         owners = view.traces["agent"].tolist()
@@ -100,7 +100,7 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[Record]:
             yield record
 
 
-def _trace_record(views: Views, view: Traces, trace_id: str) -> Record | None:
+def _trace_record(views: Views, view: Traces, trace_id: str) -> FlatRecord | None:
     """What `trace` tells of it and what a new START needs; None where it was erased."""
     with view.lock:
         row = view.row(trace_id)
@@ -123,7 +123,7 @@ def _trace_record(views: Views, view: Traces, trace_id: str) -> Record | None:
     }
 
 
-def _tool_record(event: Event) -> Record:
+def _tool_record(event: Event) -> FlatRecord:
     body = event.body
     return {
         "id": event.id,
@@ -135,12 +135,12 @@ def _tool_record(event: Event) -> Record:
     }
 
 
-def _outcome_records(home: Home, agent: str | None) -> Iterator[Record]:
+def _outcome_records(home: Home, agent: str | None) -> Iterator[FlatRecord]:
     for outcome in OutcomeLog(home).outcomes(agent=agent):
         yield _outcome_record(home.journal, outcome)
 
 
-def _outcome_record(journal: Journal, outcome: Outcome) -> Record:
+def _outcome_record(journal: Journal, outcome: Outcome) -> FlatRecord:
     record = outcome.to_dict()
     (event,) = journal.read(ids=[outcome.outcome_id])
     named = {"id": record.pop("id"), "timestamp": record.pop("at"), "session_id": record.pop("session")}
@@ -229,7 +229,9 @@ def _named(file: Path) -> str:
     return f"{file.parent.name}/{file.name}" if file.suffix == ".json" else file.name
 
 
-def _read(files: list[Path], read: Callable[[Record], T], report: FileReport, path: Path) -> Iterator[tuple[Record, T]]:
+def _read(
+    files: list[Path], read: Callable[[FlatRecord], T], report: FileReport, path: Path
+) -> Iterator[tuple[FlatRecord, T]]:
     """Each record of the files and what `read` makes of it; what is refused is noted with its place."""
     for file in files:
         problems: list[str] = []
@@ -241,7 +243,7 @@ def _read(files: list[Path], read: Callable[[Record], T], report: FileReport, pa
         report.problems += [_named(file) + problem for problem in problems]
 
 
-def _record(document: Any, read: Callable[[Record], T]) -> tuple[Record, T]:
+def _record(document: Any, read: Callable[[FlatRecord], T]) -> tuple[FlatRecord, T]:
     encode(document)  # refuses numbers and texts that no event can hold
     record = without_nulls(kept_value(document))
     return record, read(record)

@@ -66,7 +66,7 @@ Text = Annotated[str, Field(description="text")]
 Truth = Annotated[bool, Field(description="true or false")]
 Items = Annotated[list[Any], Field(default_factory=list, description="a list")]  # empty where it is missing
 Share = Annotated[int | float, within(0, 1)]
-Step = Annotated[int, whole(0, LARGEST_STEP)]
+StepNumber = Annotated[int, whole(0, LARGEST_STEP)]
 Time = Annotated[
     int, BeforeValidator(_time), Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
 ]

@@ -54,7 +54,7 @@ def fence(lines: list[str], source: str) -> list[str]:
     return [f"{ticks}text source={source}", *(folded(line) for line in lines), ticks]
 
 
-class Chosen(NamedTuple):
+class ChosenLines(NamedTuple):
     """Lines that have room in a context: said under a title, heard of those, and the others, each agent's together."""
 
     told: list[Line]
@@ -73,7 +73,7 @@ class Chosen(NamedTuple):
         return [*self.told, *self.heard, *self.listed]
 
 
-def choose(home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None) -> Chosen:
+def choose(home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None) -> ChosenLines:
     """The lines that have room at `now` (µs) within `tokens` (default: the setting contextTokens); see `render`."""
     room = Room(home.settings.context_tokens if tokens is None else tokens, used=HEADING_TOKENS)
     sections = [*(section for design in home.designs for section in design.sections), *more]
@@ -82,7 +82,7 @@ def choose(home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | 
     said, known = ([line for line in given if (line.kind in titles) is wanted] for wanted in (True, False))
     told = room.take(said, at_most=room.left // 2)
     heard = room.take_hearsay(said)
-    return Chosen(told, heard, room.take(known) + room.take_hearsay(known), titles)
+    return ChosenLines(told, heard, room.take(known) + room.take_hearsay(known), titles)
 
 
 def render(home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None) -> Context:
@@ -105,7 +105,7 @@ def render(home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | 
     return Context(text, len(chosen.listed), chosen.fixes, len(agents), count_tokens(text), items_of(chosen.lines))
 
 
-def sections_of(chosen: Chosen) -> list[str]:
+def sections_of(chosen: ChosenLines) -> list[str]:
     """What is said under titles, a section a title, and then what was only heard; all of it in fences."""
     lines = []
     for kind, title in chosen.titles.items():

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import QueryType
-from theorex_lab.design import Design, Run
+from theorex_lab.design import Design, EvidenceRun
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Parts, Table
@@ -28,7 +28,7 @@ from theorex_lab.memory.observation import TRUST
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Reader = tuple[str, Callable[[Event], Iterable[Run]]]  # what stands before its keys, and the runs of an event
+Reader = tuple[str, Callable[[Event], Iterable[EvidenceRun]]]  # what stands before its keys, and the runs of an event
 
 QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
 FALLBACK_TYPE = "general"
@@ -251,7 +251,7 @@ def is_heard(body: Body) -> bool:
     return TRUST[body.get("source", "model")] < TRUST["model"]
 
 
-class Evidence(View):
+class EvidenceView(View):
     """Every attempt of every trace that was not lost, one run each under its query type and model.
 
     An attempt that got no answer at all tells of the endpoint, not of what the model answers: it is left out. What `is_heard` stands apart, under keys with HEARD_PREFIX before them.
@@ -314,23 +314,25 @@ class Evidence(View):
             self.table.correct(row, -1)
 
 
-def evidence_view(home: Home) -> type[Evidence]:
+def evidence_view(home: Home) -> type[EvidenceView]:
     """The evidence of a home: of models' answers, and of whatever else its designs read from their events."""
     return _with_readers(tuple(sorted((each for each in home.designs if each.evidence), key=lambda each: each.name)))
 
 
 @cache
-def _with_readers(designs: tuple[Design, ...]) -> type[Evidence]:
+def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
     """The view that these designs add to: the same class for the same ones, so that views are found by it."""
     if not designs:
-        return Evidence
+        return EvidenceView
     readers: dict[str, list[Reader]] = {}
     for design in designs:
         for kind, runs in design.evidence.items():
             readers.setdefault(kind, []).append((f"{design.name}/", runs))
     reads = [f"{design.name}:{kind}" for design in designs for kind in design.evidence]
-    kinds = tuple(dict.fromkeys([*Evidence.kinds, *readers]))
-    return type("DesignEvidence", (Evidence,), {"kinds": kinds, "readers": readers, "reads": (*Evidence.kinds, *reads)})
+    kinds = tuple(dict.fromkeys([*EvidenceView.kinds, *readers]))
+    return type(
+        "DesignEvidence", (EvidenceView,), {"kinds": kinds, "readers": readers, "reads": (*EvidenceView.kinds, *reads)}
+    )
 
 
 def counted_type(query_type: str) -> str:

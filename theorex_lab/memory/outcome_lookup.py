@@ -17,7 +17,7 @@ from theorex_lab.journal.event import Event
 KINDS = ("outcome", "outcome_scored")
 
 
-class Verdict(NamedTuple):
+class OutcomeVerdict(NamedTuple):
     """Whether it went well, as an outcome says it last; `at`: when it said so, µs UTC."""
 
     success: bool
@@ -26,16 +26,16 @@ class Verdict(NamedTuple):
     def allows(self, at: int) -> bool:
         """Whether an answer of the time `at` may count as good: unless a later verdict says that it went wrong.
 
-        >>> Verdict(False, at=5).allows(7), Verdict(False, at=9).allows(7)
+        >>> OutcomeVerdict(False, at=5).allows(7), OutcomeVerdict(False, at=9).allows(7)
         (True, False)
         """
         return self.success or self.at <= at
 
 
-NOTHING_SAID = Verdict(False, EARLIEST)
+NOTHING_SAID = OutcomeVerdict(False, EARLIEST)
 
 
-def verdict_of(event: Event) -> tuple[str, Verdict] | None:
+def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
     """The outcome's id and what an event of KINDS says of it; None where it says nothing, as a mere score does."""
     success = event.body.get("success")
     if success is None:
@@ -43,12 +43,12 @@ def verdict_of(event: Event) -> tuple[str, Verdict] | None:
     outcome_id = event.id if event.kind == "outcome" else event.body["outcome_id"]
     # An imported outcome states a correction of before as its own, with the time of that.
     stated = event.body.get("decided_at")
-    return outcome_id, Verdict(success, event.at if stated is None else to_microseconds(stated))
+    return outcome_id, OutcomeVerdict(success, event.at if stated is None else to_microseconds(stated))
 
 
 def outcome_lookup(journal: Journal) -> Callable[[Event], bool]:
     """What tells of the END of a call whether its answer may count as good, by all that the outcomes of a journal say."""
-    said: dict[str, Verdict] = {}
+    said: dict[str, OutcomeVerdict] = {}
     afterwards: dict[str, str] = {}  # the outcome that was recorded of a trace
     for event in journal.tail(0, kinds=KINDS):
         found = verdict_of(event)
@@ -70,8 +70,10 @@ class Verdicts(Parts):
     said: success and at, one row an outcome.  answers: outcome, cell (the row of the evidence that counts it) and at.
 
     >>> verdicts = Verdicts()
-    >>> verdicts.answer("o", cell=3, at=7), verdicts.say("o", Verdict(False, at=9)), verdicts.say("o", Verdict(True, at=9))
-    (True, [(3, -1)], [(3, 1)])
+    >>> verdicts.answer("o", cell=3, at=7), verdicts.say("o", OutcomeVerdict(False, at=9))
+    (True, [(3, -1)])
+    >>> verdicts.say("o", OutcomeVerdict(True, at=9))
+    [(3, 1)]
     """
 
     def __init__(self) -> None:
@@ -80,7 +82,7 @@ class Verdicts(Parts):
         self._answers = Table(outcome="i4", cell="i4", at="i8")
         self._answers_of: dict[int, list[int]] = {}
 
-    def say(self, outcome_id: str, verdict: Verdict) -> list[tuple[int, int]]:
+    def say(self, outcome_id: str, verdict: OutcomeVerdict) -> list[tuple[int, int]]:
         """Take in a verdict; returns the cells whose successes change, and by how much."""
         outcome = self._outcome(outcome_id)
         before = self._verdict(outcome)
@@ -113,5 +115,5 @@ class Verdicts(Parts):
             self._said["success"][where], self._said["at"][where] = NOTHING_SAID
         return outcome
 
-    def _verdict(self, outcome: int) -> Verdict:
-        return Verdict(bool(self._said["success"][outcome]), int(self._said["at"][outcome]))
+    def _verdict(self, outcome: int) -> OutcomeVerdict:
+        return OutcomeVerdict(bool(self._said["success"][outcome]), int(self._said["at"][outcome]))

@@ -56,10 +56,10 @@ class MatrixResult(Rows[Cell]):
 
     def cell(self, query_type: str, model: str) -> Cell | None:
         """The cell of a query type and a model; None where there is no evidence."""
-        return next((each for each in self if (each.query_type, each.model) == (query_type, model)), None)
+        return next((cell for cell in self if (cell.query_type, cell.model) == (query_type, model)), None)
 
     def __repr__(self) -> str:
-        return f"MatrixResult({len(self)} cells, {sum(each.usable for each in self)} of them usable)"
+        return f"MatrixResult({len(self)} cells, {sum(cell.usable for cell in self)} of them usable)"
 
 
 def matrix_of(
@@ -82,10 +82,10 @@ def matrix_of(
 def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: float = SUCCESS_ALONE) -> MatrixResult:
     """Score every cell: success_weight · success rate + (1 − success_weight) · (1 − scaled latency).
 
-    `cells`: evidence of which the keys `query_type/…` count; sorted by query type and model. A cell is usable from
-    `min_samples` runs. Latency is min–max scaled over the usable cells of the same type: 0 for the fastest, 1 for the
-    slowest, 0 where they are equal or one. A cell of which no latency is known counts as the slowest: what is not
-    known earns nothing. Raises InvalidInput for min_samples below 0 or a weight outside 0..1.
+    `cells`: evidence; only its keys `query_type/…` count. The result is sorted by query type and model. A cell is
+    usable from `min_samples` runs. Latency is min–max scaled over the usable cells of the same type: 0 for the fastest,
+    1 for the slowest, 0 where they are equal or one. A cell without a known latency counts as the slowest. Raises
+    InvalidInput for min_samples below 0 or a weight outside 0..1.
 
     >>> from theorex_lab.memory.evidence import EvidenceTable
     >>> table = EvidenceTable()
@@ -120,7 +120,7 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
                 tokens[row], costs[row], score, confidence_of(runs[row]), usable[row],
             )
         )  # fmt: skip
-    return MatrixResult(sorted(found, key=lambda each: each[:2]))
+    return MatrixResult(sorted(found, key=lambda cell: cell[:2]))
 
 
 def best(
@@ -140,19 +140,19 @@ def best(
     """
     wanted = counted_type(query_type)
     found = [
-        each
-        for each in cells
-        if each.usable and each.query_type == wanted and (allowed_models is None or each.model in allowed_models)
+        cell
+        for cell in cells
+        if cell.usable and cell.query_type == wanted and (allowed_models is None or cell.model in allowed_models)
     ]
-    highest = min(found, key=lambda each: (-each.score, -each.n, each.model), default=None)
+    highest = min(found, key=lambda cell: (-cell.score, -cell.n, cell.model), default=None)
     if highest is None or success_weight < SUCCESS_ALONE:
         return highest
-    return min((each for each in found if _tied(each, highest)), key=by_speed_and_cost)
+    return min((cell for cell in found if _tied(cell, highest)), key=by_speed_and_cost)
 
 
 def _tied(cell: Cell, highest: Cell) -> bool:
     """Whether the success of a cell cannot be told from the highest."""
-    error = math.sqrt(sum(each.success_rate * (1.0 - each.success_rate) / each.n for each in (cell, highest)))
+    error = math.sqrt(sum(side.success_rate * (1.0 - side.success_rate) / side.n for side in (cell, highest)))
     return highest.success_rate - cell.success_rate <= error
 
 
@@ -162,8 +162,8 @@ def confidence_of(runs: float) -> float:
 
 
 def by_speed_and_cost(cell: Cell) -> tuple[float, float, float, float, str]:
-    """What is not known counts as the slowest and the dearest; then success, runs and name decide."""
-    latency_ms, cost = (math.inf if math.isnan(each) else each for each in (cell.latency_ms, cell.cost))
+    """The sort key: latency, then cost (unknown ones last), then success, runs and name."""
+    latency_ms, cost = (math.inf if math.isnan(value) else value for value in (cell.latency_ms, cell.cost))
     return latency_ms, cost, -cell.success_rate, -cell.n, cell.model
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from theorex_lab.config import Settings, Tier
+from theorex_lab.config import ModelTier, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.routing.heuristic import Complexity
 
@@ -57,7 +57,7 @@ def veto(power: Power, complexity: Complexity, settings: Settings) -> str | None
     return None
 
 
-def allows(tier: Tier, power: Power, complexity: Complexity, settings: Settings) -> bool:
+def allows(tier: ModelTier, power: Power, complexity: Complexity, settings: Settings) -> bool:
     """Whether a model of this size may run now; small and medium ones always may.
 
     >>> allows("large", Power(90.0, True), "low", Settings())
@@ -121,11 +121,15 @@ def read_supplies(folder: Path) -> Power | None:
     online the machine runs on that; else on battery, unless no battery is discharging and there is no plug to tell.
     """
     machine = [supply for supply in _supplies(folder) if supply.get("scope") != "Device"]
-    batteries = [each for each in machine if each.get("type") in ("Battery", "UPS") and each.get("present") != "0"]
+    batteries = [
+        supply for supply in machine if supply.get("type") in ("Battery", "UPS") and supply.get("present") != "0"
+    ]
     if not batteries:
         return None
-    plugs = [each["online"] != "0" for each in machine if each.get("type") in ("Mains", "USB") and "online" in each]
-    discharging = any(each.get("status") == "Discharging" for each in batteries)
+    plugs = [
+        supply["online"] != "0" for supply in machine if supply.get("type") in ("Mains", "USB") and "online" in supply
+    ]
+    discharging = any(battery.get("status") == "Discharging" for battery in batteries)
     on_battery = not any(plugs) and (bool(plugs) or discharging)
     return Power(_percent(batteries), on_battery, str(folder))
 
@@ -154,11 +158,11 @@ def _text(file: Path) -> str | None:
 def _percent(batteries: Sequence[dict[str, str]]) -> float | None:
     """Charge of all batteries together, 0 to 100: of their energy where all state it, else the mean of their percents."""
     for now, full in (("energy_now", "energy_full"), ("charge_now", "charge_full")):
-        held = [_number(each.get(now)) for each in batteries]
-        room = [_number(each.get(full)) for each in batteries]
+        held = [_number(battery.get(now)) for battery in batteries]
+        room = [_number(battery.get(full)) for battery in batteries]
         if None not in held and None not in room and (total := sum(filter(None, room))) > 0:
             return round(min(100.0, 100 * sum(filter(None, held)) / total), 1)
-    stated = [min(100.0, number) for each in batteries if (number := _number(each.get("capacity"))) is not None]
+    stated = [min(100.0, number) for battery in batteries if (number := _number(battery.get("capacity"))) is not None]
     return sum(stated) / len(stated) if stated else None
 
 

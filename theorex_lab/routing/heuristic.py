@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple, get_args
 from unicodedata import normalize
 
-from theorex_lab.config import QueryType, Tier
+from theorex_lab.config import ModelTier, QueryType
 from theorex_lab.routing.signs import SIGNS
 
 Complexity = Literal["low", "high"]
@@ -28,7 +28,7 @@ class Classified(NamedTuple):
 class Advice(NamedTuple):
     """A size of model, how sure the rule is (0 to 1), and the rule in words."""
 
-    tier: Tier
+    tier: ModelTier
     confidence: float
     reason: str
 
@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 
 def classify(query: str) -> Classified:
-    """The type of a query: the first, in this order, of which it shows a sign.
+    """The first type, in this order, whose sign the query shows.
 
     safety, code, math, retrieval, creative, synthesis; a query without a sign is synthesis above 200 characters, else
     general. Words count whole, in any case; English, with the commonest signs in German, French and Spanish.

@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Recalled(NamedTuple):
-    """What is recalled of a model: the weight of its runs on like queries, and of those that succeeded."""
+    """A model's recalled runs on similar queries: the weight of all and of the successful ones."""
 
     weight: float
     successes: float
@@ -134,7 +134,7 @@ class Recall(View):
         self._open = {key: call for call, key in enumerate(self.asked["key"].tolist())}
 
     def _current(self) -> _Index:
-        """The index, made anew where calls came since."""
+        """The index, rebuilt when calls were added."""
         first = max(len(self.asked) - NEWEST_CALLS, 0)
         calls = len(self.asked) - first
         if self._index is None or len(self._index.lengths) != calls or self._index.first != first:
@@ -163,7 +163,7 @@ def _index(words: NDArray[np.uint32], calls: NDArray[np.int32], first: int, coun
 
 
 def _likeness(index: _Index, words: NDArray[np.uint32]) -> Floats:
-    """Of every call in the index to the query of these words, 0 to 1."""
+    """The similarity of every call in the index to the query of these words, 0 to 1."""
     places = np.searchsorted(index.words, words)
     inside = places < len(index.words)
     known = places[inside][index.words[places[inside]] == words[inside]]

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from theorex_lab.config import ModelSettings, QueryType, Settings, Tier
+from theorex_lab.config import ModelSettings, ModelTier, QueryType, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_agent
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from theorex_lab.home import Home
 
 # Sizes to try, by the size that is wanted.
-FALLBACK_TIERS: dict[Tier, tuple[Tier, ...]] = {
+FALLBACK_TIERS: dict[ModelTier, tuple[ModelTier, ...]] = {
     "large": ("large", "medium", "small"),
     "medium": ("medium", "small", "large"),
     "small": ("small", "medium", "large"),
@@ -50,7 +50,7 @@ class Decision:
     """
 
     query_type: QueryType
-    tier: Tier
+    tier: ModelTier
     model: str | None
     confidence: float
     reasons: list[str]
@@ -58,7 +58,7 @@ class Decision:
 
 
 class _Step(NamedTuple):
-    """What a step of the chain came to: a model or None, how sure it is, and its reason."""
+    """The result of a step of the chain: a model or None, its confidence, and its reason."""
 
     model: str | None
     confidence: float
@@ -196,8 +196,8 @@ def _like(
 ) -> list[Cell]:
     """How the models did on queries like this one: as cells, drawn to those of the matrix; none where too little is like it."""
     found = recall.like(query, settings.recall_calls) if recall is not None and settings.recall_calls else {}
-    found = {name: each for name, each in found.items() if name in candidates}
-    if all(each.weight < LEAST_WEIGHT for each in found.values()):
+    found = {name: recalled for name, recalled in found.items() if name in candidates}
+    if all(recalled.weight < LEAST_WEIGHT for recalled in found.values()):
         return []
     usable = {cell.model: cell for cell in cells if cell.usable and cell.model in candidates}
     return [
@@ -274,13 +274,13 @@ def _why_nothing(cells: list[Cell], query_type: QueryType, min_samples: int) -> 
     return f"no usable cell for {query_type} is of a model that may be chosen"
 
 
-def _ordered(allowed: dict[str, ModelSettings], wanted: Tier) -> list[str]:
+def _ordered(allowed: dict[str, ModelSettings], wanted: ModelTier) -> list[str]:
     """The models by how near their size is to the wanted one; within a size in the order of the settings."""
     tiers = FALLBACK_TIERS[wanted]
     return sorted(allowed, key=lambda name: tiers.index(allowed[name].tier))
 
 
-def _found(model: str | None, allowed: dict[str, ModelSettings], wanted: Tier) -> str:
+def _found(model: str | None, allowed: dict[str, ModelSettings], wanted: ModelTier) -> str:
     if model is None:
         return "no model of the settings may run"
     return model if allowed[model].tier == wanted else f"no {wanted} model may run, so {model}"

@@ -12,7 +12,7 @@ from theorex_lab.config import QueryType
 
 
 class Signs(NamedTuple):
-    """What tells a type: whole words and phrases, both in lower case, and marks in the text as it stands."""
+    """The signs of a type: whole words and phrases, both in lower case, and marks in the text as it stands."""
 
     words: frozenset[str]
     phrases: re.Pattern[str]
@@ -43,7 +43,7 @@ def _signs(words: str, phrases: str, marks: str = "") -> Signs:
     return Signs(frozenset(words.split()), re.compile(found), re.compile(marks) if marks else None)
 
 
-# In the order in which they are tried.
+# The order is the order of the trials.
 SIGNS: dict[QueryType, Signs] = {
     "safety": _signs(
         """

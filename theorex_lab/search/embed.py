@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import httpx
 
 Matrix = npt.NDArray[np.float32]
-Kind = Literal["semantic", "lexical"]
+EmbedderKind = Literal["semantic", "lexical"]
 
 BUNDLED_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 BUNDLED_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
@@ -55,7 +55,7 @@ class Embedder(Protocol):
         ...
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EmbedderKind:
         """`semantic` for a trained model, `lexical` for hashed characters."""
         ...
 
@@ -74,7 +74,7 @@ class HashedNgramEmbedder:
     True
     """
 
-    kind: Kind = "lexical"
+    kind: EmbedderKind = "lexical"
 
     def __init__(self, dimensions: int = 256) -> None:
         if not 8 <= dimensions <= 65_536:
@@ -95,7 +95,7 @@ class HashedNgramEmbedder:
 class _Model:
     """What embedders of a trained model share: texts that are checked, and dimensions that the first vector tells."""
 
-    kind: Kind = "semantic"
+    kind: EmbedderKind = "semantic"
     _dimensions: int | None = None
 
     @property

@@ -15,12 +15,12 @@ from theorex_lab.journal.files import sync_folder
 from theorex_lab.journal.private import open_private
 from theorex_lab.journal.view import Views
 from theorex_lab.search.index import ItemIndex
-from theorex_lab.search.vectors import locked, record_type, write_all
+from theorex_lab.search.vectors import locked, record_type, write_vectors
 
 _RECORDS_AT_ONCE = 4_096
 
 
-def sweep(folder: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int:
+def sweep_vectors(folder: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int:
     """Remove from every cache in the folder the vectors whose keys are not wanted; returns how many those were.
 
     `wanted` tells it of keys, two halves each, (n, 2), while no other process adds. A file is rewritten, and those who
@@ -37,13 +37,13 @@ def sweep(folder: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]
 
 
 def sweep_forgotten(folder: Path, views: Views, index: type[ItemIndex]) -> None:
-    """Remove from the caches in the folder the vectors of texts that are no longer in the index. Raises as `sweep`."""
+    """Remove from the folder's caches the vectors of texts that left the index. Raises as `sweep_vectors`."""
     if not any(folder.glob("*")):
         return
     held = views.get(index)
     with held.lock:
         # What others have written and embedded meanwhile stays: the index is asked while they cannot add.
-        sweep(folder, lambda keys: views.get(index).holds(keys))
+        sweep_vectors(folder, lambda keys: views.get(index).holds(keys))
 
 
 def _sweep_file(path: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int:
@@ -56,7 +56,7 @@ def _sweep_file(path: Path, wanted: Callable[[NDArray[np.uint64]], NDArray[np.bo
     with open(draft, "xb", buffering=0, opener=open_private) as file:
         start = 0
         for part in _parts(path, record):
-            write_all(file, part[kept[start : start + len(part)]])
+            write_vectors(file, part[kept[start : start + len(part)]])
             start += len(part)
         os.fsync(file.fileno())
     draft.replace(path)

@@ -351,14 +351,14 @@ def _append(path: Path, records: npt.NDArray[Any]) -> None:
         end = file.tell() // records.itemsize * records.itemsize
         file.truncate(end)
         try:
-            write_all(file, records)
+            write_vectors(file, records)
             os.fsync(file.fileno())
         except OSError:
             os.ftruncate(file.fileno(), end)
             raise
 
 
-def write_all(file: FileIO, records: npt.NDArray[Any]) -> None:
+def write_vectors(file: FileIO, records: npt.NDArray[Any]) -> None:
     """Write records whole to an unbuffered file."""
     rest = memoryview(records.tobytes())
     while rest:

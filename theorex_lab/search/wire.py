@@ -42,7 +42,7 @@ class Deadline:
 
 
 @dataclass(frozen=True)
-class Reply:
+class HttpReply:
     """A whole reply: its status, its headers and its content, decoded."""
 
     status: int
@@ -67,7 +67,7 @@ def post(
     deadline: Deadline,
     limit_bytes: int,
     headers: Mapping[str, str] | None = None,
-) -> Reply:
+) -> HttpReply:
     """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once it is unpacked.
 
     The deadline holds for all of it, so that a reply which trickles is cut too; only a name server keeps its own
@@ -93,7 +93,7 @@ def post(
         raise ModelUnavailable(f"{url} did not answer: {type(error).__name__} {error}", "silent") from error
     finally:
         _current_deadline.reset(token)
-    return Reply(response.status_code, response.headers, content)
+    return HttpReply(response.status_code, response.headers, content)
 
 
 def _read(response: httpx.Response, url: str, limit_bytes: int) -> bytes:

@@ -28,10 +28,10 @@ _TOKEN_BYTES = 32
 _SHORTEST_TOKEN, _LONGEST_TOKEN = 16, 512
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # JSON-RPC 2.0, section 5.1
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+RpcMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[RpcMessage]]
+Send = Callable[[RpcMessage], Awaitable[None]]
+Application = Callable[[RpcMessage, Receive, Send], Awaitable[None]]
 
 
 def token_file(home: Path, agent: str) -> Path:
@@ -55,7 +55,7 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
 
 
 def notice_of_old_token(home: Path) -> str:
-    """What is to be said where the token of a former release lies in the home, which opened all; '' where there is none."""
+    """The warning about a former release's token, which opened every memory; '' without such a token."""
     old = home / _TOKEN_FILE
     if not old.exists():
         return ""
@@ -151,7 +151,7 @@ class Rules:
     burst: float = 1_000.0
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that the guard answers itself."""
 
     def __init__(
@@ -177,7 +177,7 @@ class Guard:
         # Failed attempts have a bucket of their own, so that a stranger cannot use up the owner's.
         self._rejected = Bucket(rules.per_second / 10, rules.burst / 10, now)
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: RpcMessage, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
         if scope["type"] != "http":
             await self.application(scope, receive, send)
@@ -190,13 +190,13 @@ class Guard:
                 return
             self._check_token(headers)
             if scope["path"] != self.path:
-                raise Refused(404, f"there is nothing here; the server's path is {self.path}")
+                raise RequestRefused(404, f"there is nothing here; the server's path is {self.path}")
             if scope["method"] != "POST":
                 # A GET would wait for messages that this server never sends.
-                raise Refused(405, "requests are taken by POST", Allow="POST")
+                raise RequestRefused(405, "requests are taken by POST", Allow="POST")
             body = await self._body(headers, receive)
             check_message(body)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             await _answer(send, refusal.status, refusal.answer(), refusal.headers)
             return
         await self.application(scope, _replay(body, receive), send)
@@ -205,21 +205,21 @@ class Guard:
         """DNS rebinding: a page of another site reaches this server under that site's name."""
         host = headers.get("host", "")
         if not _is_listed(host, self.rules.hosts):
-            raise Refused(421, "the Host header names another server; --allowed-host adds a name")
+            raise RequestRefused(421, "the Host header names another server; --allowed-host adds a name")
         origin = headers.get("origin")
         if origin is not None:
             scheme, separator, name = origin.partition("://")
             if not separator or scheme not in ("http", "https") or not _is_listed(name, self.rules.hosts):
-                raise Refused(403, "requests from pages of other origins are refused")
+                raise RequestRefused(403, "requests from pages of other origins are refused")
 
     def _check_token(self, headers: dict[str, str]) -> None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode(), self.rules.token.encode()) and scheme.lower() == "bearer"
         wait = (self._admitted if known else self._rejected).wait_seconds()
         if wait:
-            raise Refused(429, "too many requests", Retry_After=str(int(wait) + 1))
+            raise RequestRefused(429, "too many requests", Retry_After=str(int(wait) + 1))
         if not known:
-            raise Refused(
+            raise RequestRefused(
                 401,
                 "the bearer token of the server's agent is needed: see its mcp-token file in the home",
                 WWW_Authenticate="Bearer",
@@ -229,14 +229,14 @@ class Guard:
         import anyio
 
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Refused(415, "the Content-Type must be application/json")
+            raise RequestRefused(415, "the Content-Type must be application/json")
         limit, size = self.rules.max_body_bytes, 0
         body = bytearray()
         with anyio.move_on_after(self.rules.body_seconds):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    raise Refused(400, "the request was broken off")
+                    raise RequestRefused(400, "the request was broken off")
                 size += len(message.get("body", b""))
                 if size <= limit:
                     body += message.get("body", b"")
@@ -244,9 +244,11 @@ class Guard:
                     break
             # Only now, though the rest was let go: a client that is still sending would miss the answer.
             if size > limit:
-                raise Refused(413, f"a request may hold up to {limit} bytes", Connection="close")
+                raise RequestRefused(413, f"a request may hold up to {limit} bytes", Connection="close")
             return bytes(body)
-        raise Refused(408, f"the request did not arrive within {self.rules.body_seconds:g} s", Connection="close")
+        raise RequestRefused(
+            408, f"the request did not arrive within {self.rules.body_seconds:g} s", Connection="close"
+        )
 
 
 def check_message(body: bytes | str) -> dict[str, Any]:
@@ -261,30 +263,30 @@ def check_message(body: bytes | str) -> dict[str, Any]:
         # The parser of the protocol's own library, so that nothing passes here that fails there.
         message = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise Refused(400, "the request is not JSON", code=PARSE_ERROR) from error
+        raise RequestRefused(400, "the request is not JSON", code=PARSE_ERROR) from error
     if not isinstance(message, dict):
-        raise Refused(400, "a request is one JSON object; batches are not taken")
+        raise RequestRefused(400, "a request is one JSON object; batches are not taken")
     identity = message.get("id")
     if "id" in message and (isinstance(identity, bool) or not isinstance(identity, str | int)):
-        raise Refused(400, "an id is a text or a whole number")
+        raise RequestRefused(400, "an id is a text or a whole number")
     if message.get("jsonrpc") != "2.0":
-        raise Refused(400, 'the member jsonrpc must be "2.0"', identity=identity)
+        raise RequestRefused(400, 'the member jsonrpc must be "2.0"', identity=identity)
     if not isinstance(message.get("method"), str):
-        raise Refused(400, "the member method must be there, and a text", identity=identity)
+        raise RequestRefused(400, "the member method must be there, and a text", identity=identity)
     parameters = message.get("params", {})
     if not isinstance(parameters, dict):
         code = INVALID_PARAMS if isinstance(parameters, list) else INVALID_REQUEST
-        raise Refused(400, "the member params must be an object", code=code, identity=identity)
+        raise RequestRefused(400, "the member params must be an object", code=code, identity=identity)
     return message
 
 
-def _headers(scope: Message) -> dict[str, str]:
+def _headers(scope: RpcMessage) -> dict[str, str]:
     """Headers by lower-case name; one that stands twice is refused where it decides anything."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
         if key in found and key in ("host", "origin", "authorization", "content-type", "content-length"):
-            raise Refused(400, f"the header {key} stands there twice")
+            raise RequestRefused(400, f"the header {key} stands there twice")
         found[key] = value.decode("latin-1")
     return found
 
@@ -296,9 +298,9 @@ def _is_listed(host: str, allowed: Sequence[str]) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    held: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    held: list[RpcMessage] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def replay() -> Message:
+    async def replay() -> RpcMessage:
         return held.pop() if held else await receive()
 
     return replay

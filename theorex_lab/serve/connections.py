@@ -32,9 +32,13 @@ class TimedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
-        waiting = [each for each in self.connections if isinstance(each, TimedConnection) and each._is_waiting()]
+        waiting = [
+            connection
+            for connection in self.connections
+            if isinstance(connection, TimedConnection) and connection._is_waiting()
+        ]
         if len(waiting) > self.most_waiting:
-            min(waiting, key=lambda each: each._waiting_since).transport.close()
+            min(waiting, key=lambda connection: connection._waiting_since).transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._limit is not None:
@@ -55,7 +59,7 @@ class TimedConnection(H11Protocol):
         return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
 
     def _give_up(self) -> None:
-        # While a request is being answered nothing is waited for; the time begins anew when it is.
+        # While a request is being answered the time limit stands still; it restarts with the answer.
         if self._is_waiting():
             self.transport.close()
 
@@ -66,7 +70,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
         for handler in logging.getLogger("uvicorn").handlers:
-            for sparing in [each for each in handler.filters if isinstance(each, Sparing)]:
+            for sparing in [held for held in handler.filters if isinstance(held, Sparing)]:
                 for line in sparing.left_out():
                     # Not through the logger: it would be left out again.
                     handler.emit(logging.makeLogRecord({"msg": line, "levelname": "WARNING", "levelno": 30}))

@@ -27,13 +27,13 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
-from theorex_lab.design import Tool
+from theorex_lab.design import AgentTool
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
 from theorex_lab.memory.giving import given
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
-from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Refused, Rules, check_message
+from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, RequestRefused, Rules, check_message
 from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped
 from theorex_lab.serve.signals import ending
 
@@ -73,7 +73,7 @@ class _Server(MCPServer[Any]):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         tool = self._tool_manager.get_tool(name)
         if tool is None:
-            names = ", ".join(each.name for each in await self.list_tools())
+            names = ", ".join(tool.name for tool in await self.list_tools())
             raise MCPError(INVALID_PARAMS, f"there is no tool {name[:64]!r}; the tools are {names}")
         known = tool.parameters["properties"]
         if unknown := [argument for argument in arguments if argument not in known]:
@@ -82,7 +82,7 @@ class _Server(MCPServer[Any]):
             # Here, since the SDK would take the text "5" and true for numbers, and a text of JSON for a list.
             tool.fn_metadata.arg_model.model_validate(arguments, strict=True)
         except ValidationError as error:
-            wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+            wrong = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
             raise MCPError(INVALID_PARAMS, f"{name}: {'; '.join(wrong)}") from error
         return await super().call_tool(name, arguments, context)
 
@@ -249,12 +249,14 @@ def _add_resources(server: MCPServer, lab: Lab, named: Callable[[str | None], st
         return context_of(project, agent, model)
 
 
-def _add_tool_of(server: MCPServer, tool: Tool, face: Callable[[], Any], named: Callable[[str | None], str]) -> None:
+def _add_tool_of(
+    server: MCPServer, tool: AgentTool, face: Callable[[], Any], named: Callable[[str | None], str]
+) -> None:
     """A tool that a design brings, called with what `face` gives and the arguments that its function declares."""
     declared = inspect.signature(tool.run, eval_str=True)
     parameters = [
-        each.replace(annotation=AgentId, default=None) if each.name == "agent_id" else each
-        for each in list(declared.parameters.values())[1:]
+        parameter.replace(annotation=AgentId, default=None) if parameter.name == "agent_id" else parameter
+        for parameter in list(declared.parameters.values())[1:]
     ]
 
     def call(**given: Any) -> Any:
@@ -264,7 +266,9 @@ def _add_tool_of(server: MCPServer, tool: Tool, face: Callable[[], Any], named: 
             return tool.run(face(), **given)
 
     call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": declared.return_annotation}
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {
+        "return": declared.return_annotation
+    }
     annotations = ToolAnnotations(
         read_only_hint=not tool.changes, destructive_hint=False if tool.changes else None,
         idempotent_hint=tool.repeatable if tool.changes else None, open_world_hint=False,
@@ -294,7 +298,7 @@ def http_application(
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
-        stateless_http=True,  # a client that was there before the server was started anew goes on
+        stateless_http=True,  # a client goes on after the server was restarted
         max_request_body_size=rules.max_body_bytes,
         transport_security=TransportSecuritySettings(
             allowed_hosts=[*names, *(name.removesuffix(":*") for name in names)],
@@ -373,7 +377,7 @@ def _protocol_output() -> Iterator[BinaryIO]:
 
 
 class _Output:
-    """Where the answers go, one whole line at a time."""
+    """The output for answers, one whole line at a time."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._lock = stream, anyio.Lock()
@@ -422,9 +426,9 @@ class _Input:
                 continue
             try:
                 if len(line) > self._max_line_bytes:
-                    raise Refused(413, f"a request may hold up to {self._max_line_bytes} bytes")
+                    raise RequestRefused(413, f"a request may hold up to {self._max_line_bytes} bytes")
                 message = check_message(line)
-            except Refused as refusal:
+            except RequestRefused as refusal:
                 # A notification gets no answer, whatever its parameters are.
                 if refusal.code != INVALID_PARAMS or refusal.identity is not None:
                     await self._output.write(json.dumps(refusal.answer()) + "\n")

@@ -1,4 +1,4 @@
-"""Of which agent and project a call to the server is, and the note of what it was given."""
+"""The agent and project of a call to the server, and the record of what the call was given."""
 
 import re
 import sys

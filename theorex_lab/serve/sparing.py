@@ -47,7 +47,7 @@ class Sparing(logging.Filter):
         return True
 
     def left_out(self) -> list[str]:
-        """What was not written and not told yet, a line a kind; from here on it counts as told."""
+        """The omitted log lines, one line a kind; they count as reported afterwards."""
         with self._lock:
             told = [
                 f"{kind or 'other lines'} ({_times(lines - self._most)})"

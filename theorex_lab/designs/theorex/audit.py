@@ -1,11 +1,11 @@
-"""What befell an agent's concepts and moments, as the audit log tells it."""
+"""The audit log's entries about an agent's concepts and moments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from theorex_lab.design import Asked, Found, Told
+from theorex_lab.design import Asked, SearchFound, Told
 from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.evolution.audit import cut
 from theorex_lab.home import Home
@@ -27,7 +27,7 @@ class Concept:
     sign: int = 0  # of the sum when it last had one
 
 
-class Reading:
+class AuditReader:
     """Reads events in order and tells what each of them did.
 
     `tier`: what a concept's is before the first event that names it; NEUTRAL where the journal is read from its start.
@@ -49,7 +49,7 @@ class Reading:
         body = event.body
         for number, label, _, count in body["concepts"]:
             concept = self._concept(event.agent, number, label)
-            # What came with a file that states its concepts' numbers counts nothing anew.
+            # An observation from a file that states its concepts' numbers is not counted again.
             if body.get("counted", True):
                 before = concept.sign
                 _feel(concept, count, body["sentiment"] * count)
@@ -88,10 +88,10 @@ class Reading:
 
     def _prune(self, event: Event) -> Iterator[Told]:
         for agent, gone in event.body["concepts"].items():
-            for each in gone:
-                concept = self._concept(agent, each["concept_id"], "")
-                self.concepts[agent, each["concept_id"]] = Concept("", Tier.NEUTRAL.name)
-                told = {"concept_id": str(each["concept_id"]), "label": concept.label, "count": each.get("count")}
+            for pruned in gone:
+                concept = self._concept(agent, pruned["concept_id"], "")
+                self.concepts[agent, pruned["concept_id"]] = Concept("", Tier.NEUTRAL.name)
+                told = {"concept_id": str(pruned["concept_id"]), "label": concept.label, "count": pruned.get("count")}
                 yield "prune", agent, told
 
     def _concept(self, agent: str, number: int, label: str) -> Concept:
@@ -114,10 +114,10 @@ def _feel(concept: Concept, count: int, sentiment: float) -> None:
 
 def reading() -> Callable[[Event], Iterator[Told]]:
     """What tells of the journal's events from its start, in order."""
-    return Reading().take
+    return AuditReader().take
 
 
-def newest(home: Home, asked: Asked) -> list[Found] | None:
+def newest(home: Home, asked: Asked) -> list[SearchFound] | None:
     """The latest entries, read from the journal's end; None where they hang on what was long ago."""
     from theorex_lab.designs.theorex.audit_newest import NeedsAll, Newest
 

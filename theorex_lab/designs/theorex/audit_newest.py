@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from theorex_lab.clock import EARLIEST
-from theorex_lab.design import Asked, Found, Told
-from theorex_lab.designs.theorex.audit import Concept, Reading, sign_of
+from theorex_lab.design import Asked, SearchFound, Told
+from theorex_lab.designs.theorex.audit import AuditReader, Concept, sign_of
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.evolution.audit import found_in
@@ -45,9 +45,9 @@ class Newest:
     def __init__(self, home: Home, asked: Asked) -> None:
         self.journal, self.views, self.asked = home.journal, home.views, asked
         self.last = asked.upto
-        self.kinds = sorted({each for kind in asked.kinds for each in _READ_FROM.get(kind, READ_FROM[kind])})
+        self.kinds = sorted({read_kind for kind in asked.kinds for read_kind in _READ_FROM.get(kind, READ_FROM[kind])})
 
-    def entries(self) -> list[Found]:
+    def entries(self) -> list[SearchFound]:
         """The entries, oldest first. Raises NeedsAll."""
         window: list[Event] = []
         start, size = self.last, _LEAST_EVENTS
@@ -74,8 +74,8 @@ class Newest:
             dated and not self.journal.newest(1, before=start + 1, kinds=self.kinds, since=self.asked.since)
         )
 
-    def _told(self, window: Sequence[Event]) -> list[Found]:
-        reading = Reading(tier=_UNKNOWN)
+    def _told(self, window: Sequence[Event]) -> list[SearchFound]:
+        reading = AuditReader(tier=_UNKNOWN)
         if "sentiment_flip" in self.asked.kinds:
             reading.concepts = self._before(window)
         found = found_in(window, reading.take, self.asked)
@@ -125,11 +125,11 @@ class Newest:
                 break
         return found
 
-    def _completed(self, found: list[Found], before: int) -> list[Found]:
+    def _completed(self, found: list[SearchFound], before: int) -> list[SearchFound]:
         """The entries with the tiers from which concepts came, and with the labels that the part read did not name."""
         tiers = self._earlier_tiers({_key(told) for _, told in found if told[2].get("from") == _UNKNOWN}, before)
         labels = self._labels({int(told[2]["concept_id"]) for _, told in found if told[2].get("label") == ""})
-        completed: list[Found] = []
+        completed: list[SearchFound] = []
         for event, (kind, agent, detail) in found:
             more = {"from": tiers[_key((kind, agent, detail))]} if detail.get("from") == _UNKNOWN else {}
             if detail.get("label") == "":
@@ -196,11 +196,11 @@ def _imported(events: Iterable[Event]) -> set[Key]:
 
 def _pruned(events: Iterable[Event]) -> set[Key]:
     return {
-        (agent, each["concept_id"])
+        (agent, pruned["concept_id"])
         for event in events
         if event.kind == "prune"
         for agent, gone in event.body["concepts"].items()
-        for each in gone
+        for pruned in gone
     }
 
 

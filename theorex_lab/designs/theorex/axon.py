@@ -372,7 +372,7 @@ class Axon(View):
         # An unreadable time of a file is the earliest one; it says nothing about a concept that is known.
         first = np.where(~new & (stated["first_seen"] == EARLIEST), LATEST, stated["first_seen"])
         table["first_seen"][rows] = np.minimum(first, table["first_seen"][rows])
-        told = np.array([_told_apart(*each) for each in zip(bodies, first.tolist(), strict=True)], np.int64)
+        told = np.array([_told_apart(*pair) for pair in zip(bodies, first.tolist(), strict=True)], np.int64)
         for column, name in enumerate(_APART):
             larger = np.minimum if name == "own_first_seen" else np.maximum
             table[name][rows] = larger(told[:, column], table[name][rows])

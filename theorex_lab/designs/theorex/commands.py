@@ -73,8 +73,8 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
             raise InvalidInput("got --transcript without --session; name the session that the transcript is of")
         keep_messages(theorex.home, Path(transcript), agent=name, session=check_session(session))
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
-    done = [theorex.flush(each, agent=name) for each in sessions]
-    kept, let_go = sum(each.kept for each in done), sum(each.discarded for each in done)
+    done = [theorex.flush(session_id, agent=name) for session_id in sessions]
+    kept, let_go = sum(flushed.kept for flushed in done), sum(flushed.discarded for flushed in done)
     result = {"sessions": len(done), "kept": kept, "let_go": let_go}
     emit(result, f"{kept} events kept, {let_go} let go, in {len(done)} sessions")
 
@@ -113,8 +113,8 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
     JSON: {hits: [{text, count, agent, tier}]}
     """
     found = _theorex().query_shared(" ".join(query), limit=limit)
-    hits = [{"text": each.text, "count": each.count, "agent": each.agent, "tier": each.tier} for each in found]
-    lines = [f"{each.tier:<8} x{each.count:<4} {each.text}  ({each.agent})" for each in found]
+    hits = [{"text": hit.text, "count": hit.count, "agent": hit.agent, "tier": hit.tier} for hit in found]
+    lines = [f"{hit.tier:<8} x{hit.count:<4} {hit.text}  ({hit.agent})" for hit in found]
     emit({"hits": hits}, "\n".join(lines) or "nothing found")
 
 

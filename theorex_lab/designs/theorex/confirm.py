@@ -48,7 +48,7 @@ def confirm(home: Home, observation_id: str) -> Confirmed:
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
     """Those of these observations that a person has confirmed."""
-    by_id = {_confirmation_id(each): each for each in observation_ids}
+    by_id = {_confirmation_id(observation_id): observation_id for observation_id in observation_ids}
     return {by_id[event.id] for event in journal.read(ids=list(by_id))}
 
 

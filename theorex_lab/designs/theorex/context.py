@@ -16,7 +16,17 @@ from theorex_lab.designs.theorex.sentences import plain, sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
-from theorex_lab.memory.context import NOTICE, Chosen, Context, escape, fence, items_of, listed, marked_up, sections_of
+from theorex_lab.memory.context import (
+    NOTICE,
+    ChosenLines,
+    Context,
+    escape,
+    fence,
+    items_of,
+    listed,
+    marked_up,
+    sections_of,
+)
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.observation import TRUST
@@ -82,8 +92,8 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
     """Fixes and the agent's own and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
 
     Of the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model that is not in it has the
-    default's, half of which sentences may take. Hearsay is left out first (at most a quarter of the tokens is for it), then
-    the coldest.
+    default's. Sentences may take half of the budget. Hearsay is left out first (at most a quarter of the tokens is for
+    it), then the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
     axon, shared, now = home.views.get(Axon), home.views.get(SharedWeb), home.clock.now()
@@ -114,17 +124,17 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
 def _own_and_shared(axon: Axon, shared: SharedWeb, now: int, home: Home, agent: str) -> list[Line]:
     lines = _concepts(axon, now, home.settings, agents=[agent], projects=home.projects)
     own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(home.projects)).tolist()}
-    for each in shared_concepts(axon, shared, now, home.settings):
-        if each.text not in own and Tier[each.tier] >= Tier.MILD:
-            numbers = {name: getattr(each, name) for name in ("concept_id", "count", "last_seen", "trust")}
-            lines.append(_line(each.agent, each.text, now, **numbers))
+    for concept in shared_concepts(axon, shared, now, home.settings):
+        if concept.text not in own and Tier[concept.tier] >= Tier.MILD:
+            numbers = {name: getattr(concept, name) for name in ("concept_id", "count", "last_seen", "trust")}
+            lines.append(_line(concept.agent, concept.text, now, **numbers))
     return lines
 
 
-def _take_sentences(room: Room, said: Sequence[Line], most: int) -> Chosen:
+def _take_sentences(room: Room, said: Sequence[Line], most: int) -> ChosenLines:
     """Up to `most` sentences that have room, in half of what is left; what was only heard in the part that is its own."""
     told = room.take(said, at_most=room.left // 2, most=most)
-    return Chosen(told, room.take_hearsay(said, most=most - len(told)), [], TITLES)
+    return ChosenLines(told, room.take_hearsay(said, most=most - len(told)), [], TITLES)
 
 
 def render_flash(home: Home, session: str, *, agent: str) -> Context:
@@ -144,7 +154,11 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
     said = [
         *trusted_first(active)[:_FLASH_ACTIVE],
         *trusted_first(recent)[:_FLASH_RECENT],
-        *(_moment_line(agent, each, now) for each in moments if not any(_says(line, each.story) for line in fixes)),
+        *(
+            _moment_line(agent, moment, now)
+            for moment in moments
+            if not any(_says(line, moment.story) for line in fixes)
+        ),
     ]
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, EventsPart, FileLayout, PolicyPart, SearchPart, Section, Step, later
+from theorex_lab.design import (
+    AuditPart,
+    Design,
+    EventsPart,
+    FileLayout,
+    NightStep,
+    PolicyPart,
+    SearchPart,
+    Section,
+    later,
+)
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION, TITLES
 from theorex_lab.memory.observation import TRUST, TYPES
@@ -69,11 +79,11 @@ DESIGN = Design(
         Section(later(f"{_HERE}.context:concept_lines")),
     ),
     steps=(
-        Step("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
-        Step("flush", later(f"{_HERE}.steps:flush_all")),
-        Step("scan", later(f"{_HERE}.steps:scan_all")),
-        Step("graduate", later(f"{_HERE}.steps:graduate_all")),
-        Step("promote", later(f"{_HERE}.steps:promote_all")),
+        NightStep("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
+        NightStep("flush", later(f"{_HERE}.steps:flush_all")),
+        NightStep("scan", later(f"{_HERE}.steps:scan_all")),
+        NightStep("graduate", later(f"{_HERE}.steps:graduate_all")),
+        NightStep("promote", later(f"{_HERE}.steps:promote_all")),
     ),
     files=(
         FileLayout(

@@ -12,7 +12,7 @@ cold-store.db                 of the original system, which keeps there what sle
 Whatever is imported has the source `import`: no trust rises through a file that anybody may have edited. For one's
 own backups `trust_own` keeps the sources that the file names. An axon states numbers, it does not add: where the home
 knows a concept or link already, the larger number stays, so that no backup is counted twice. Sentences of an agent
-whose axon.json lies beside them therefore count nothing anew; alone, they count as when they were written.
+whose axon.json lies beside them are therefore not counted again; without it, they count as when they were written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange_write import Memory
+from theorex_lab.designs.theorex.exchange_write import WrittenMemory
 from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
@@ -38,8 +38,8 @@ from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange.files import Exported, FileReport, each_file, portable
 from theorex_lab.exchange.flat_files import (
     Appended,
+    FlatRecord,
     Lines,
-    Record,
     append_new,
     parse_object,
     read_cold,
@@ -116,7 +116,7 @@ def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
         return [*_placed(memory)]
 
 
-def _placed(memory: Memory) -> dict[Path, Callable[[Path], int]]:
+def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
     folder, web, cold = places(memory.settings)
     axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
@@ -129,25 +129,25 @@ def places(settings: Settings) -> list[Path]:
 
 
 @contextmanager
-def _memory(home: Home, agent: str | None) -> Iterator[Memory]:
+def _memory(home: Home, agent: str | None) -> Iterator[WrittenMemory]:
     """The memory of all agents, or of one, which stays as it is meanwhile."""
     axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
     with axon.lock, shared.lock, short_term.lock:
         agents = [*axon.agents, *shared.agents, *short_term.agents] if agent is None else [check_agent(agent)]
         now, known = home.clock.now(), list(dict.fromkeys(agents))
-        yield Memory(axon, shared, short_term, home.journal, home.settings, now, known)
+        yield WrittenMemory(axon, shared, short_term, home.journal, home.settings, now, known)
 
 
-def _write_axon(memory: Memory, agent: str, path: Path) -> int:
+def _write_axon(memory: WrittenMemory, agent: str, path: Path) -> int:
     nodes, edges = writing.axon_nodes(memory, agent), writing.axon_edges(memory.axon, agent)
     return write_graph(path, writing.axon_attributes(agent, memory.short_term), nodes, edges)
 
 
-def _write_shared(memory: Memory, path: Path) -> int:
+def _write_shared(memory: WrittenMemory, path: Path) -> int:
     return write_graph(path, {}, writing.shared_nodes(memory), writing.shared_edges(memory))
 
 
-def _write_cold(memory: Memory, path: Path) -> int:
+def _write_cold(memory: WrittenMemory, path: Path) -> int:
     return write_cold(path, writing.cold_nodes(memory))
 
 
@@ -275,7 +275,7 @@ def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> Appe
     return Appended(new, known)
 
 
-def _vector(record: Record, embedder: str, dimensions: int) -> list[tuple[bytes, Vector]]:
+def _vector(record: FlatRecord, embedder: str, dimensions: int) -> list[tuple[bytes, Vector]]:
     """The key and the vector of a line; nothing of another embedder's. Raises InvalidInput."""
     if record.get("embedder") != embedder:
         return []

@@ -24,7 +24,7 @@ from theorex_lab.dispatch.tasks import TaskBoard
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import Exported, FileReport, portable
-from theorex_lab.exchange.flat_files import Record, append_new, parse_object, write_lines
+from theorex_lab.exchange.flat_files import FlatRecord, append_new, parse_object, write_lines
 from theorex_lab.exchange.history import line_of, own_events, taken
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted, merged
@@ -40,7 +40,7 @@ _LINES = {TASKS: "tasks.jsonl", POLICIES: "policies.jsonl"}  # where these lie i
 # Members of a flash event, and of the body that they are of.
 PREVIEWS = {"tool_name": "tool", "tool_input_preview": "input", "tool_response_preview": "response"}
 _SCORE_DIGITS = 6
-Place = tuple[str, Record]
+Place = tuple[str, FlatRecord]
 
 
 def export_documents(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
@@ -57,8 +57,8 @@ def document_files(path: Path) -> list[Path]:
     """The documents below a folder that no file of lines there holds, policies by their numbers; or the file itself where it lies in a folder of that name."""
     if path.is_file():
         return [path] if path.suffix == ".json" and _folder_of(path) else []
-    wanted = [each for name, each in _PATTERNS.items() if not (path / _LINES.get(name, name)).is_file()]
-    return sorted((file for each in wanted for file in path.glob(each)), key=_number)
+    wanted = [pattern for name, pattern in _PATTERNS.items() if not (path / _LINES.get(name, name)).is_file()]
+    return sorted((file for pattern in wanted for file in path.glob(pattern)), key=_number)
 
 
 def import_documents(
@@ -102,7 +102,7 @@ def _read(files: Sequence[Path], path: Path, problems: list[str]) -> Iterator[Pl
 
 def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
     flash, axon = home.views.get(Flash), home.views.get(Axon)
-    sessions: dict[str, list[Record]] = {}
+    sessions: dict[str, list[FlatRecord]] = {}
     traces = home.views.get(Traces)
     with traces.lock:
         traced = set(traces.tools["seq"].tolist())
@@ -117,7 +117,7 @@ def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
         yield file_name(session), {"session_id": session, "events": events}
 
 
-def _flash_record(event: Event, significance: float) -> Record:
+def _flash_record(event: Event, significance: float) -> FlatRecord:
     body = dict(event.body)
     return {
         **{member: body.pop(name) for member, name in PREVIEWS.items() if name in body},
@@ -172,17 +172,17 @@ def _captures(
 def _task_lines(
     home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
 ) -> Iterator[tuple[Event, int]]:
-    lines = [(place, each) for place, document in documents for each in _steps_of(place, document, problems)]
+    lines = [(place, step) for place, document in documents for step in _steps_of(place, document, problems)]
     return taken(home.journal, lines, how, problems)
 
 
-def _steps_of(place: str, document: Record, problems: list[str]) -> list[Record]:
+def _steps_of(place: str, document: FlatRecord, problems: list[str]) -> list[FlatRecord]:
     """The steps of a task, as its document states them or, in the original system's, as it must have gone through them."""
     if isinstance(document.get("events"), list):
         return list(document["events"])
     sender, to, state = (document.get(name) for name in ("from_agent", "to_agent", "status"))
     sent = {"from": sender, "to": to, "type": document.get("task_type"), "payload": document.get("payload")}
-    steps: list[tuple[str, Any, Any, Record]] = [("task_submitted", sender, document.get("submitted_at"), sent)]
+    steps: list[tuple[str, Any, Any, FlatRecord]] = [("task_submitted", sender, document.get("submitted_at"), sent)]
     if state in ("completed", "failed"):
         ended = document.get("completed_at", document.get("submitted_at"))
         held = {"worker": str(to)}
@@ -203,12 +203,12 @@ def _steps_of(place: str, document: Record, problems: list[str]) -> list[Record]
 def _policy_lines(
     home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
 ) -> Iterator[tuple[Event, int]]:
-    def line(document: Record) -> Record:
+    def line(document: FlatRecord) -> FlatRecord:
         if "settings" in document:
             return document
         number = document.get("version")
         stated = {"id": derived_event_id("policy", number), "kind": "policy", "agent_id": how.agent, "number": number}
-        unknown: Record = {"settings": {}, "reason": "", "parent": None, "source": "import"}
+        unknown: FlatRecord = {"settings": {}, "reason": "", "parent": None, "source": "import"}
         return {"metrics": {}, **document, **stated, **unknown}
 
     return taken(home.journal, [(place, line(document)) for place, document in documents], how, problems)

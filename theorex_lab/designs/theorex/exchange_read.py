@@ -25,7 +25,7 @@ from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange import schema
-from theorex_lab.exchange.flat_files import Lines, Record, without_nulls
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, without_nulls
 from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted, noted
@@ -157,7 +157,7 @@ class _Kept(schema.FileRecord):
     source_weight: schema.Share = 0
 
 
-def axon_events(graph: Record, agent: str, how: Importing, problems: list[str]) -> Read:
+def axon_events(graph: FlatRecord, agent: str, how: Importing, problems: list[str]) -> Read:
     """Concepts and links of one agent's graph.
 
     A concept whose time cannot be read is kept as last seen in the year 1, where it scores 0, and is noted.
@@ -193,7 +193,7 @@ def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, 
             yield imported(how, "imported", body, agent), 1
 
 
-def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
+def shared_events(graph: FlatRecord, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
     """What each agent contributed to the shared web.
 
     `held` tells whether an agent's axon has a concept. One that it lacks enters it too, unless the file says that the
@@ -219,12 +219,12 @@ def shared_events(graph: Record, held: Callable[[str, int], bool], how: Importin
 
 
 def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
-    """Whole sentences. Of agents in `stated`, whose axon came along, they count nothing anew."""
+    """Whole sentences. Those of agents in `stated`, whose axon was imported too, are not counted a second time."""
     for number, event in each_noted(problems, lines, _observation, stated, how):
         yield how.believed(event, problems, number), 1
 
 
-def moment_record(document: Record) -> Record:
+def moment_record(document: FlatRecord) -> FlatRecord:
     """The sentence that a moment's document states."""
     named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
     return {**document, **named}
@@ -254,9 +254,9 @@ def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read
     """What flushes kept. Records of one event, which follow one another, become that event again."""
     kept = (found for _, found in each_noted(problems, lines, _kept, how))
     for (event_id, shared, agent, session, at), group in groupby(
-        kept, key=lambda each: (each[0], {**each[1], "concepts": None}, *each[2:])
+        kept, key=lambda record: (record[0], {**record[1], "concepts": None}, *record[2:])
     ):
-        concepts = [concept for each in group for concept in each[1]["concepts"]]
+        concepts = [concept for record in group for concept in record[1]["concepts"]]
         body = {**shared, "concepts": concepts}
         made = event_id or derived_event_id("short_term", agent, session, at, encode(body))
         believed = min(at, how.latest)
@@ -273,7 +273,7 @@ def _node_stated(node: Any, how: Importing) -> tuple[str, Body]:
     return str(node.get("key")), body
 
 
-def _stated(attributes: Record, how: Importing) -> Body:
+def _stated(attributes: FlatRecord, how: Importing) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
     concept, stated = _concept(attributes, how), schema.checked(_Stated, attributes)
     count, kind = stated.frequency_count, stated.observation_type
@@ -312,7 +312,7 @@ def _said(stated: Any, count: int) -> Body:
     return {"said": {**levels, **numbers, "first_seen": own.first_seen, "last_seen": own.last_seen}}
 
 
-def _cold(attributes: Record, how: Importing) -> tuple[str, Body]:
+def _cold(attributes: FlatRecord, how: Importing) -> tuple[str, Body]:
     agent = check_agent(attributes.get("agent_id", how.agent))
     return agent, _stated({**attributes, "scanned_tier": Tier.SLEEPING.name}, replace(how, agent=agent))
 
@@ -324,7 +324,7 @@ def _tier(stated: _Stated) -> str:
     return tier
 
 
-def _concept(record: Record, how: Importing) -> _Concept:
+def _concept(record: FlatRecord, how: Importing) -> _Concept:
     """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
     limit, named = how.settings.max_text_bytes, schema.checked(_Named, record)
     label = kept_text(named.canonical_form)
@@ -362,7 +362,7 @@ def _link(edge: Any, ids: dict[str, int]) -> list[int]:
     return [*_ends(edge, ids), *_weight(attributes)]
 
 
-def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
+def _ends(edge: FlatRecord, ids: dict[str, int]) -> list[int]:
     ends = [ids.get(str(edge.get(name))) for name in ("source", "target")]
     one, other = ends
     if one is None or other is None or one == other:
@@ -372,14 +372,14 @@ def _ends(edge: Record, ids: dict[str, int]) -> list[int]:
     return [one, other]
 
 
-def _weight(attributes: Record) -> list[int]:
+def _weight(attributes: FlatRecord) -> list[int]:
     """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
     link = schema.checked(_Link, attributes)
     likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
     return [link.given("co_occurrence_count", likely), link.last_co_occurrence]
 
 
-def _graduated(attributes: Record) -> list[list[int]]:
+def _graduated(attributes: FlatRecord) -> list[list[int]]:
     return [[concept, at] for concept, at in schema.checked(_Attributes, attributes).graduated.items()]
 
 
@@ -389,11 +389,11 @@ def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body |
     named = "canonical_form" in attributes or "surface_form" in attributes
     number = _concept(attributes, how).id if named else schema.checked(_Numbered, attributes).concept_id
     found: list[tuple[str, Body, Body | None]] = []
-    for each in _contributions(attributes):
-        agent = check_agent(each.get("agent_id", how.agent))
+    for contribution in _contributions(attributes):
+        agent = check_agent(contribution.get("agent_id", how.agent))
         own = replace(how, agent=agent)
-        body = _stated({**attributes, **each}, own) if named else None
-        numbers = body or _stated({**each, "canonical_form": "-"}, own)
+        body = _stated({**attributes, **contribution}, own) if named else None
+        numbers = body or _stated({**contribution, "canonical_form": "-"}, own)
         names = ("fix_count", "first_seen", "last_seen", "source_weight")
         given = {
             "concept_id": number,
@@ -401,7 +401,7 @@ def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body |
             "trust": TRUST[numbers["source"]],
             **{name: numbers[name] for name in names},
         }
-        found.append((agent, given, None if each.get("forgotten") else body))
+        found.append((agent, given, None if contribution.get("forgotten") else body))
     return str(node.get("key")), found
 
 
@@ -409,19 +409,20 @@ def _given_links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[s
     attributes = _attributes(edge)
     ends = sorted(_ends(edge, ids))
     return [
-        (check_agent(each.get("agent_id", how.agent)), [*ends, *_weight(each)]) for each in _contributions(attributes)
+        (check_agent(contribution.get("agent_id", how.agent)), [*ends, *_weight(contribution)])
+        for contribution in _contributions(attributes)
     ]
 
 
-def _contributions(attributes: Record) -> list[Record]:
+def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
     """What each agent gave; a file of the original system has one, that of the node's agent."""
     stated = attributes.get("contributions", [attributes])
-    if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
+    if not isinstance(stated, list) or not all(isinstance(contribution, dict) for contribution in stated):
         raise InvalidInput("contributions is no list of objects; allowed is one object an agent")
     return stated
 
 
-def _observation(record: Record, counted: Collection[str], how: Importing) -> Event:
+def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -> Event:
     given = check_text(record.get("text", ""), how.settings.max_text_bytes)
     text = kept_text(given)
     if text != given:  # what was found in the text may be of its secrets
@@ -459,14 +460,14 @@ def _mentions(concepts: list[list[Any]], how: Importing) -> list[list[Any]]:
     """Concepts of a text; ids are made from the canonical forms. Raises InvalidInput."""
     found: dict[int, list[Any]] = {}
     for _, label, surface, count in concepts:
-        if any(isinstance(each, str) and len(each) > LABEL_CHARACTERS for each in (label, surface)):
+        if any(isinstance(name, str) and len(name) > LABEL_CHARACTERS for name in (label, surface)):
             continue  # the sentence is kept, and found by its words
         concept = _concept({"canonical_form": label, "surface_form": surface}, how)
         found[concept.id] = [*concept, schema.checked(_Mention, {"count": count}).count]
     return list(found.values())
 
 
-def _kept(record: Record, how: Importing) -> tuple[str, Body, str, str, int]:
+def _kept(record: FlatRecord, how: Importing) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
     concept, stated = _concept(record, how), schema.checked(_Kept, record)
     agent = stated.given("agent_id", how.agent)
@@ -481,7 +482,7 @@ def _kept(record: Record, how: Importing) -> tuple[str, Body, str, str, int]:
     return own if re.fullmatch(UUID, own) else "", event.body, agent, event.session, event.at
 
 
-def _attributes(item: Any) -> Record:
+def _attributes(item: Any) -> FlatRecord:
     attributes = item.get("attributes", {}) if isinstance(item, dict) else None
     if not isinstance(attributes, dict):
         raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")

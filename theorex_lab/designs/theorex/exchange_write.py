@@ -16,7 +16,7 @@ from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
-from theorex_lab.exchange.flat_files import Record
+from theorex_lab.exchange.flat_files import FlatRecord
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.memory.decay import Tier, stored_link_strength
@@ -24,13 +24,13 @@ from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import ItemIndex
 
-_DIGITS = 6  # of what is computed anew at every export
+_DIGITS = 6  # decimal places of values that every export recomputes
 _VECTORS_AT_ONCE = 1_000
 # The name of each level of trust; of two names the one that may come from anybody's file.
 SOURCES = {number: name for name, number in reversed(TRUST.items())}
 
 
-class Memory(NamedTuple):
+class WrittenMemory(NamedTuple):
     """What an export reads: views whose locks are held, journal and settings, the present (µs), and whose memory it is."""
 
     axon: Axon
@@ -47,7 +47,7 @@ class Memory(NamedTuple):
         return [name for name in self.agents if self.axon.agents.find(name) is not None]
 
 
-def axon_attributes(agent: str, short_term: ShortTerm) -> Record:
+def axon_attributes(agent: str, short_term: ShortTerm) -> FlatRecord:
     """Attributes of an agent's graph: whose it is, and up to when each graduated concept's records were counted."""
     table = short_term.graduated
     mine = table["agent"] == short_term.agents.find(agent)
@@ -57,7 +57,7 @@ def axon_attributes(agent: str, short_term: ShortTerm) -> Record:
     return {"agent_id": agent, "graduated": {concept: to_iso(at) for concept, at in sorted(upto.items())}}
 
 
-def axon_nodes(memory: Memory, agent: str) -> Iterator[Record]:
+def axon_nodes(memory: WrittenMemory, agent: str) -> Iterator[FlatRecord]:
     """A node a living concept of the agent, in the axon's order; weight and tier are those of the present.
 
     `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at `last_seen`.
@@ -91,26 +91,26 @@ def axon_nodes(memory: Memory, agent: str) -> Iterator[Record]:
         yield {"key": str(number), "attributes": attributes}
 
 
-def _said(axon: Axon, row: int) -> Record:
+def _said(axon: Axon, row: int) -> FlatRecord:
     """Who said a concept, where not all of its mentions are the owner's own, or all a stranger's: levels of trust, own numbers."""
     levels = {name: int(axon.concepts[name][row]) for name in ("affirmed", "refused", "heard")}
     if levels["refused"] < 0 and (levels["affirmed"] < 0 or levels["heard"] < 0):
         return {}
-    own: Record = {name: SOURCES[level] if level >= 0 else None for name, level in levels.items()}
+    own: FlatRecord = {name: SOURCES[level] if level >= 0 else None for name, level in levels.items()}
     if levels["affirmed"] >= 0:
         own |= {name: int(axon.concepts[f"own_{name}"][row]) for name in ("count", "fix_count")}
         own |= {name: to_iso(int(axon.concepts[f"own_{name}"][row])) for name in ("first_seen", "last_seen")}
     return {"said": own}
 
 
-def cold_nodes(memory: Memory) -> Iterator[tuple[str, Record]]:
+def cold_nodes(memory: WrittenMemory) -> Iterator[tuple[str, FlatRecord]]:
     """An archive id and the attributes of each concept that sleeps."""
     for node in (node for owner in memory.owners for node in axon_nodes(memory, owner)):
         if node["attributes"]["relevance_tier"] == Tier.SLEEPING.name:
             yield f"{node['key']}_{memory.now // 1_000}", node["attributes"]
 
 
-def axon_edges(axon: Axon, agent: str) -> Iterator[Record]:
+def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
     """An edge a present link between the agent's concepts, in the axon's order."""
     links, ids = axon.links, axon.concepts["concept_id"]
     mine = axon.concepts["agent"][links["a"]] == axon.agents.find(agent)
@@ -119,7 +119,7 @@ def axon_edges(axon: Axon, agent: str) -> Iterator[Record]:
         yield _edge(*ends, int(links["count"][row]), int(links["last_seen"][row]))
 
 
-def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> Record:
+def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> FlatRecord:
     attributes = {
         "strength": round(float(stored_link_strength(count)), _DIGITS),
         "co_occurrence_count": count,
@@ -129,15 +129,15 @@ def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> 
     return {"key": f"{source}-{target}", "source": str(source), "target": str(target), "attributes": attributes}
 
 
-def shared_nodes(memory: Memory) -> list[Record]:
+def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
     """A node a concept of the shared web with what each agent contributed.
 
     A contribution is `forgotten` where its agent's axon holds the concept no more; a concept that all have forgotten
     has no text. In order of concept_id. Of several contributions the one of the highest source weight speaks, of equal ones the latest.
     """
     axon, shared, table = memory.axon, memory.shared, memory.shared.concepts
-    summed = {each.concept_id: each for each in shared_concepts(axon, shared, memory.now, memory.settings)}
-    given: dict[int, list[Record]] = {}
+    summed = {concept.concept_id: concept for concept in shared_concepts(axon, shared, memory.now, memory.settings)}
+    given: dict[int, list[FlatRecord]] = {}
     spoken: dict[int, tuple[Any, ...]] = {}
     for row in _rows_of_agents(memory.shared, table["agent"], memory.agents):
         agent, concept = shared.agents[int(table["agent"][row])], int(table["concept_id"][row])
@@ -148,18 +148,18 @@ def shared_nodes(memory: Memory) -> list[Record]:
             spoken[concept] = max(claim, spoken.get(concept, claim))
     nodes = []
     for concept, contributions in sorted(given.items()):
-        attributes: Record = {"concept_id": concept, "node_type": NODE_TYPE}
+        attributes: FlatRecord = {"concept_id": concept, "node_type": NODE_TYPE}
         if concept in spoken:
             weight, _, agent, known = spoken[concept]
-            each = summed[concept]
+            numbers = summed[concept]
             attributes |= {
                 "canonical_form": axon.labels[known],
                 "node_type": axon.node_types[int(axon.concepts["node_type"][known])],
                 "surface_form": axon.surfaces[known],
-                "importance_weight": round(each.importance, _DIGITS),
-                "relevance_tier": each.tier,
-                "frequency_count": each.count,
-                "last_seen": to_iso(each.last_seen),
+                "importance_weight": round(numbers.importance, _DIGITS),
+                "relevance_tier": numbers.tier,
+                "frequency_count": numbers.count,
+                "last_seen": to_iso(numbers.last_seen),
                 "agent_id": agent,
                 "source_weight": weight,
             }
@@ -168,7 +168,7 @@ def shared_nodes(memory: Memory) -> list[Record]:
     return nodes
 
 
-def _contribution(shared: SharedWeb, row: int, agent: str, *, forgotten: bool) -> Record:
+def _contribution(shared: SharedWeb, row: int, agent: str, *, forgotten: bool) -> FlatRecord:
     table = shared.concepts
     contribution = {
         "agent_id": agent,
@@ -182,10 +182,10 @@ def _contribution(shared: SharedWeb, row: int, agent: str, *, forgotten: bool) -
     return contribution | ({"forgotten": True} if forgotten else {})
 
 
-def shared_edges(memory: Memory) -> list[Record]:
+def shared_edges(memory: WrittenMemory) -> list[FlatRecord]:
     """An edge a link of the shared web with what each agent contributed, in order of its ends."""
     shared, table = memory.shared, memory.shared.links
-    given: dict[tuple[int, int], list[Record]] = {}
+    given: dict[tuple[int, int], list[FlatRecord]] = {}
     numbers: dict[tuple[int, int], tuple[int, int]] = {}
     for row in _rows_of_agents(memory.shared, table["agent"], memory.agents):
         ends = int(table["a"][row]), int(table["b"][row])
@@ -207,7 +207,7 @@ def _rows_of_agents(view: SharedWeb | ShortTerm, column: NDArray[Any], agents: l
     return rows
 
 
-def short_term_days(memory: Memory) -> dict[str, list[int]]:
+def short_term_days(memory: WrittenMemory) -> dict[str, list[int]]:
     """day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in order."""
     table = memory.short_term.records
     mine = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
@@ -217,7 +217,7 @@ def short_term_days(memory: Memory) -> dict[str, list[int]]:
     }
 
 
-def short_term_records(memory: Memory, seqs: list[int], *, recent: bool = False) -> Iterator[Record]:
+def short_term_records(memory: WrittenMemory, seqs: list[int], *, recent: bool = False) -> Iterator[FlatRecord]:
     """A record a concept of each event; where `recent`, only of the last fourteen days."""
     oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
     for start in range(0, len(seqs), _VECTORS_AT_ONCE):
@@ -226,7 +226,7 @@ def short_term_records(memory: Memory, seqs: list[int], *, recent: bool = False)
                 yield from _short_term_of(event)
 
 
-def _short_term_of(event: Event) -> Iterator[Record]:
+def _short_term_of(event: Event) -> Iterator[FlatRecord]:
     moment = to_iso(event.at)
     for position, (number, label, surface, count) in enumerate(event.body["concepts"]):
         yield {
@@ -245,7 +245,7 @@ def _short_term_of(event: Event) -> Iterator[Record]:
         }
 
 
-def observation_records(memory: Memory, only: str | None = None) -> Iterator[Record]:
+def observation_records(memory: WrittenMemory, only: str | None = None) -> Iterator[FlatRecord]:
     """Whole sentences, of one type or of all, in journal order. `faded` are those of its concepts that were pruned."""
     axon, names = memory.axon, set(memory.agents)
     gone = ~axon.concepts["alive"][axon.mentions["concept"]]
@@ -258,7 +258,7 @@ def observation_records(memory: Memory, only: str | None = None) -> Iterator[Rec
             yield _observation_of(event, faded.get(event.seq, []))
 
 
-def _observation_of(event: Event, faded: list[int]) -> Record:
+def _observation_of(event: Event, faded: list[int]) -> FlatRecord:
     body = event.body
     return {
         "id": event.id,
@@ -279,12 +279,12 @@ def _observation_of(event: Event, faded: list[int]) -> Record:
     }
 
 
-def moment_document(record: Record) -> Record:
+def moment_document(record: FlatRecord) -> FlatRecord:
     """A moment as a document: `story` and `code_refs` in place of the sentence's text and refs, and its concepts' ids."""
     named = {
         "story": record["text"],
         "code_refs": record.get("refs", []),
-        "concept_ids": [each[0] for each in record["concepts"]],
+        "concept_ids": [concept[0] for concept in record["concepts"]],
     }
     return {**{name: value for name, value in record.items() if name not in ("text", "refs")}, **named}
 

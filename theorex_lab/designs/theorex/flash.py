@@ -109,7 +109,7 @@ def score(event: Event, importance: Mapping[int, float], source_weight: float) -
     from theorex_lab.text.extract import extract  # a search, which asks for the design, extracts nothing
 
     parts = tuple((part.source, tuple(extract(part.text.replace("\0", " ")))) for part in said(event.body))
-    concepts = tuple({each.concept_id: each for _, found in reversed(parts) for each in found}.values())
+    concepts = tuple({concept.concept_id: concept for _, found in reversed(parts) for concept in found}.values())
     if not concepts:
         return Scored(event, (), 0.0)
     known = [importance[mention.concept_id] for mention in concepts if mention.concept_id in importance]
@@ -129,9 +129,9 @@ def keep_best(
     """
     held: list[Scored] = []
     tokens = 0.0
-    for each in scored:
-        held.append(each)
-        tokens += each.tokens
+    for incoming in scored:
+        held.append(incoming)
+        tokens += incoming.tokens
         while len(held) > 1 and (len(held) > max_events or tokens > max_tokens):
             lowest = min(range(len(held)), key=lambda position: held[position].score)
             tokens -= held.pop(lowest).tokens

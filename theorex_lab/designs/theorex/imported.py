@@ -37,5 +37,5 @@ def _not_after(latest: int, value: Any, key: str = "") -> Any:
     if key in ("links", "graduated"):
         return [[*row[:-1], min(row[-1], latest)] for row in value]
     if key == "concepts":  # those of the shared web are objects, others hold no times
-        return [_not_after(latest, each) if isinstance(each, dict) else each for each in value]
+        return [_not_after(latest, element) if isinstance(element, dict) else element for element in value]
     return min(value, latest) if key in ("last_seen", "first_seen") else value

@@ -36,7 +36,7 @@ class Flushed(NamedTuple):
 
 
 class Promoted(NamedTuple):
-    """What a promotion changed in the shared web: concepts and links set anew."""
+    """How many concepts and links a promotion updated in the shared web."""
 
     concepts: int
     links: int
@@ -65,9 +65,9 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
         importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
     days = [[score(event, importance, weight) for event in day] for _, day in groupby(waiting, key=_utc_day)]
-    held = [each for day in days for each in keep_best(day)]
-    kept = [each for each in held if each.concepts and each.score >= home.settings.flush_threshold]
-    events = [event for each in kept for event in short_term_events(each, weight)]
+    held = [scored for day in days for scored in keep_best(day)]
+    kept = [scored for scored in held if scored.concepts and scored.score >= home.settings.flush_threshold]
+    events = [event for scored in kept for event in short_term_events(scored, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
     # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
     marker = derived_event_id("flushed", upto)
@@ -104,11 +104,11 @@ def graduate(home: Home, *, agent: str) -> list[str]:
 
     def decide(view: ShortTerm) -> list[Event]:
         found, now = graduates(view, home.clock.now(), home.settings, agent=agent), home.clock.now()
-        seqs = [sorted(set(view.records["seq"][each.rows].tolist())) for each in found]
+        seqs = [sorted(set(view.records["seq"][graduate.rows].tolist())) for graduate in found]
         kept = [home.journal.read(seqs=rested_on) for rested_on in seqs]
         return [
-            graduation_event(view, each, events, home.settings, agent=agent, at=now)
-            for each, events in zip(found, kept, strict=True)
+            graduation_event(view, graduate, events, home.settings, agent=agent, at=now)
+            for graduate, events in zip(found, kept, strict=True)
             if home.project in ("", project_in(events))
         ]
 
@@ -132,7 +132,7 @@ def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
 
 
 def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
-    """Set tiers anew, put to sleep what is LESS and long unseen, drop links that faded. Repeating changes nothing.
+    """Recompute tiers, put LESS concepts that are long unseen to sleep, drop faded links. Repeating changes nothing.
 
     In a project this is done to the concepts that were mentioned there and nowhere else.
     """

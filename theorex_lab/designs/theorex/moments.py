@@ -90,8 +90,8 @@ def recent_moments(
     events = {event.seq: event for event in journal.read(seqs=table["seq"][newest].tolist())}
     chosen = [events[seq] for seq in table["seq"][newest].tolist() if seq in events]
     return [
-        Moment(each.id, each.at, each.body["text"], each.body["source"], tuple(each.body.get("refs", ())))
-        for each in chosen
+        Moment(event.id, event.at, event.body["text"], event.body["source"], tuple(event.body.get("refs", ())))
+        for event in chosen
     ]
 
 

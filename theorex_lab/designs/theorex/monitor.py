@@ -22,7 +22,7 @@ from theorex_lab.text.extract import extract
 from theorex_lab.text.line import one_line
 
 SUMMARY_TYPE = "summary"
-_MOST_EVENTS = 200  # the newest, of which a summary is made
+_MOST_EVENTS = 200  # a summary reads the newest events, at most so many
 _TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
 _PROMPT_CHARACTERS = 200
 _BYTES_PER_TOKEN = 4
@@ -171,6 +171,6 @@ def _summary(home: Home, events: Sequence[Event], now: int, agent: str, session:
     entry = Entry("; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project)
     event, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
-    own = [each for each in event.body["concepts"] if each[0] in concepts]
-    lineage = tuple(each.id for each in events)
+    own = [concept for concept in event.body["concepts"] if concept[0] in concepts]
+    lineage = tuple(taken.id for taken in events)
     return event._replace(body={**event.body, "concepts": own}, lineage=lineage)

@@ -39,9 +39,7 @@ class Refined:
 
     def to_dict(self) -> dict[str, Any]:
         """The refinement as its event holds it."""
-        tags = {
-            name: [[each.tag, each.n, round(each.rate, 6)] for each in getattr(self, name)] for name in ("won", "lost")
-        }
+        tags = {name: [[tag.tag, tag.n, round(tag.rate, 6)] for tag in getattr(self, name)] for name in ("won", "lost")}
         return {"agent": self.agent, "since": self.since, "until": self.until, **tags, "observations": self.observations}  # fmt: skip
 
 
@@ -62,11 +60,11 @@ def refine(home: Home, *, agent: str, days: float | None = None) -> Refined:
         rows = rows_between(outcomes, agent=agent, since=since, until=until)
         last = int(outcomes.rows["decided"][rows].max()) if len(rows) else 0
         own = rows_by_tag(outcomes, rows)
-        chosen = [_choice(outcomes, each, own[each.tag], True) for each in review.top]
-        chosen += [_choice(outcomes, each, own[each.tag], False) for each in review.weak]
-    known = {event.id for event in home.journal.read(ids=[each.event_id(agent) for each in chosen], erased=True)}
-    new = [each for each in chosen if each.event_id(agent) not in known]
-    events = [event for each in new if (event := _observation(home, agent, each, until)) is not None]
+        chosen = [_choice(outcomes, tag, own[tag.tag], True) for tag in review.top]
+        chosen += [_choice(outcomes, tag, own[tag.tag], False) for tag in review.weak]
+    known = {event.id for event in home.journal.read(ids=[choice.event_id(agent) for choice in chosen], erased=True)}
+    new = [choice for choice in chosen if choice.event_id(agent) not in known]
+    events = [event for choice in new if (event := _observation(home, agent, choice, until)) is not None]
     refined = Refined(agent, since, until, review.top, review.weak, [event.id for event in events])
     if not events:
         return refined
@@ -130,5 +128,5 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
     entry = Entry(text, agent, at, WON_TYPE if choice.won else AVOID_TYPE, source, [tag.tag],
                   project=project_in(outcomes.values()))  # fmt: skip
     event, _ = new_observation(entry, home.settings, at)
-    lineage = tuple(each.id for each in outcomes.values())
+    lineage = tuple(outcome.id for outcome in outcomes.values())
     return event._replace(id=choice.event_id(agent), lineage=lineage)

@@ -39,7 +39,7 @@ def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[Sha
         found = shared_concepts(axon, shared, home.clock.now(), home.settings)
     if hits is None:
         return found[:limit]
-    known = {str(each.concept_id): each for each in found}
+    known = {str(hit.concept_id): hit for hit in found}
     return [known[hit.id] for hit in hits if hit.id in known]
 
 

@@ -32,11 +32,11 @@ def sentences(
     it. No sentence comes twice: what was heard never stands in the place of the owner's own words, nor beside them.
     """
     among = axon.observed_within(projects)
-    events = [each for kind in TITLES for each in _of_type(axon, journal, now, settings, kind, among)]
+    events = [event for kind in TITLES for event in _of_type(axon, journal, now, settings, kind, among)]
     said = confirmed(journal, [event.id for event in events if is_heard(event)])
     told = [(event, _line(event, now, event.id in said)) for event in events]
     kept: dict[Hashable, tuple[str, Line]] = {}
-    for event, line in sorted(told, key=lambda each: not each[1].trusted):
+    for event, line in sorted(told, key=lambda pair: not pair[1].trusted):
         kept.setdefault(dedup_key(event, heard=not line.trusted), (plain(one_line(event.body["text"])), line))
     lines: dict[str, Line] = {}
     for text, line in kept.values():
@@ -82,9 +82,9 @@ def is_heard(event: Event) -> bool:
 
 
 def dedup_key(event: Event, *, heard: bool) -> Hashable:
-    """Equal for sentences of which the newest is enough: those of one text, and those that say what to avoid for one tag.
+    """The key under which only the newest sentence is kept: its text, or the agent and tags of an anti-pattern.
 
-    heard: not verified; what strangers would avoid for a tag stands apart.
+    heard: not verified; such sentences have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
     return (heard, event.agent, *tags) if tags else plain(event.body["text"])

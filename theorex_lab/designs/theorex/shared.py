@@ -133,8 +133,12 @@ def promotion(
         for row, doubtful in zip(rows.tolist(), hearsay.tolist(), strict=True)
         if not doubtful or _is_corroborated(axon, row)
     ]
-    changed = [each for each in concepts if before.get(each["concept_id"]) != tuple(each[name] for name in _NUMBERS)]
-    given = np.fromiter({*before, *(each["concept_id"] for each in concepts)}, np.int64)
+    changed = [
+        concept
+        for concept in concepts
+        if before.get(concept["concept_id"]) != tuple(concept[name] for name in _NUMBERS)
+    ]
+    given = np.fromiter({*before, *(concept["concept_id"] for concept in concepts)}, np.int64)
     links = _changed_links(axon, shared, agent, current.rows, given)
     if not changed and not links:
         return None
@@ -222,16 +226,16 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
     np.maximum.at(trust, group, shared.concepts["trust"][known])
     return [
         SharedConcept(
-            concept_id=int(concept[each]),
-            text=axon.surfaces[int(rows[speaker[each]])],
-            count=int(items.count[each]),
-            agent=agents[int(known[speaker[each]])],
-            tier=Tier(int(tier[each])).name,
-            importance=float(importance[each]),
-            last_seen=int(last_seen[each]),
-            trust=int(trust[each]),
+            concept_id=int(concept[row]),
+            text=axon.surfaces[int(rows[speaker[row]])],
+            count=int(items.count[row]),
+            agent=agents[int(known[speaker[row]])],
+            tier=Tier(int(tier[row])).name,
+            importance=float(importance[row]),
+            last_seen=int(last_seen[row]),
+            trust=int(trust[row]),
         )
-        for each in rank_order(raw, items.count, last_seen, concept).tolist()
+        for row in rank_order(raw, items.count, last_seen, concept).tolist()
     ]
 
 

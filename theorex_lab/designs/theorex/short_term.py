@@ -111,9 +111,9 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
     """
     origin = scored.event
     events, texts = [], {part.source: part.text for part in said(origin.body)}
-    for number, (source, concepts) in enumerate(each for each in scored.by_source if each[1]):
+    for number, (source, concepts) in enumerate(pair for pair in scored.by_source if pair[1]):
         body = {
-            "concepts": [[each.concept_id, each.label, each.surface, each.count] for each in concepts],
+            "concepts": [[concept.concept_id, concept.label, concept.surface, concept.count] for concept in concepts],
             "score": round(scored.score, 6),
             "source": source,
             "weight": weight,

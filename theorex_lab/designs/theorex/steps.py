@@ -24,14 +24,14 @@ def agents_of(home: Home) -> Iterable[str]:
 def flush_all(home: Home, agent: str | None) -> str:
     """Flush what no session adds to any more."""
     names = [agent] if agent is not None else list(home.views.get(Flash).agents)
-    done = [each for flushed in in_turn(names, partial(lifecycle.flush_idle, home)) for each in flushed]
-    return f"{sum(each.kept for each in done)} events kept, {sum(each.discarded for each in done)} let go"
+    done = [session for flushed in in_turn(names, partial(lifecycle.flush_idle, home)) for session in flushed]
+    return f"{sum(session.kept for session in done)} events kept, {sum(session.discarded for session in done)} let go"
 
 
 def refine_all(home: Home, agent: str | None) -> str:
     """Write what stands out of many outcomes."""
     done = for_each_agent(home, agent, lambda name: refine(home, agent=name))
-    return f"{sum(len(each.observations) for each in done)} observations written"
+    return f"{sum(len(refinement.observations) for refinement in done)} observations written"
 
 
 def scan_all(home: Home, agent: str | None) -> str:
@@ -55,4 +55,5 @@ def _graduate_one(home: Home, agent: str) -> list[str]:
 def promote_all(home: Home, agent: str | None) -> str:
     """Give concepts to the shared web."""
     done = for_each_agent(home, agent, lambda name: lifecycle.promote(home, agent=name))
-    return f"{sum(each.concepts for each in done)} concepts, {sum(each.links for each in done)} links promoted"
+    concepts, links = (sum(getattr(promotion, name) for promotion in done) for name in ("concepts", "links"))
+    return f"{concepts} concepts, {links} links promoted"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from theorex_lab.design import Tool
+from theorex_lab.design import AgentTool
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.face import Theorex
 from theorex_lab.errors import InvalidInput
@@ -37,7 +37,7 @@ def promote(
     return PromotedConcepts(**done._asdict())
 
 
-def tools() -> list[Tool]:
+def tools() -> list[AgentTool]:
     """The tools that Theorex brings."""
     about = "Give the agent's concepts above the threshold to the memory that all agents share."
-    return [Tool("promote", about, promote, changes=True, repeatable=True)]
+    return [AgentTool("promote", about, promote, changes=True, repeatable=True)]

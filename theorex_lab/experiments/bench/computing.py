@@ -16,7 +16,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.made import NOW, axon_of
-from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row, alternately, processor_seconds
+from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round, alternately, processor_seconds
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -47,7 +47,7 @@ def swept(recorded: EventLog) -> list[list[float]]:
     done = sweep(
         recorded, {"half_life_days": HALF_LIVES}, metric=final_tiers, chunk_size=len(HALF_LIVES), progress=False
     )
-    return [list(each.values()) for each in done.metrics]
+    return [list(scores.values()) for scores in done.metrics]
 
 
 def folded(events: list[tuple[int, int]], half_lives: list[float], at: int) -> list[list[float]]:
@@ -208,9 +208,9 @@ def _thompson(ground: Ground) -> Iterator[Round]:
 
 _SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
 ROWS = [
-    Row("sweep-fold", _SWEEP, "one fold and a loop over items in plain Python", _sweep_fold, at_most=0.02),
-    Row("sweep-numpy", _SWEEP, "ten lines of numpy", _sweep_numpy, at_most=1),
-    Row("scan", "a scan of concepts and links", "a loop over networkx", _scan, at_most=0.02),
-    Row("matrix", "the confidence matrix", "pandas groupby on codes", _matrix, at_most=0.5),
-    Row("thompson", "Thompson sampling, query by query", "mabwiser", _thompson, at_most=1, needs=("mabwiser",)),
+    BenchRow("sweep-fold", _SWEEP, "one fold and a loop over items in plain Python", _sweep_fold, at_most=0.02),
+    BenchRow("sweep-numpy", _SWEEP, "ten lines of numpy", _sweep_numpy, at_most=1),
+    BenchRow("scan", "a scan of concepts and links", "a loop over networkx", _scan, at_most=0.02),
+    BenchRow("matrix", "the confidence matrix", "pandas groupby on codes", _matrix, at_most=0.5),
+    BenchRow("thompson", "Thompson sampling, query by query", "mabwiser", _thompson, at_most=1, needs=("mabwiser",)),
 ]

@@ -14,7 +14,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.computing import graph_of
 from theorex_lab.experiments.bench.made import NOW, axon_of, lay_home, observations
-from theorex_lab.experiments.bench.measure import Ground, Round, Row, alternately
+from theorex_lab.experiments.bench.measure import BenchRow, Ground, Round, alternately
 from theorex_lab.journal.event import encode
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import fold_into
@@ -71,7 +71,7 @@ def _snapshot(ground: Ground) -> Iterator[Round]:
 
 
 ROWS = [
-    Row("durable-write", "a durable write in a process, extraction included", "a one-row transaction of SQLite, synced, WAL", _durable_write),
-    Row("fold", "the fold of search index and designs from nothing", "the json module on the same events", _fold, at_most=8),
-    Row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", _snapshot, at_most=0.1, target_from=100_000),
+    BenchRow("durable-write", "a durable write in a process, extraction included", "a one-row transaction of SQLite, synced, WAL", _durable_write),
+    BenchRow("fold", "the fold of search index and designs from nothing", "the json module on the same events", _fold, at_most=8),
+    BenchRow("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", _snapshot, at_most=0.1, target_from=100_000),
 ]  # fmt: skip

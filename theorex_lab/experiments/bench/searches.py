@@ -11,7 +11,7 @@ from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.experiments.bench.made import DIMENSIONS, NOW, GivenVectors, lay_home, texts, unit_rows
-from theorex_lab.experiments.bench.measure import Ground, Round, Row, alternately, in_turn
+from theorex_lab.experiments.bench.measure import BenchRow, Ground, Round, alternately, in_turn
 from theorex_lab.lab import Lab
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import VectorIndex, exact_search
@@ -78,8 +78,8 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
 
 
 ROWS = [
-    Row("words-rank-bm25", "search by words", "rank_bm25", _rank_bm25, at_most=0.01, target_from=100_000),
-    Row("words-bm25s", "search by words", "bm25s with numba", _bm25s, at_most=4, needs=("bm25s", "numba")),
-    Row("vectors", f"exact search by vectors of {DIMENSIONS}", "matmul and argpartition", _exact, at_most=1.3),
-    Row("hybrid", "search by words and vectors", "its two parts", _hybrid, at_most=1.3),
+    BenchRow("words-rank-bm25", "search by words", "rank_bm25", _rank_bm25, at_most=0.01, target_from=100_000),
+    BenchRow("words-bm25s", "search by words", "bm25s with numba", _bm25s, at_most=4, needs=("bm25s", "numba")),
+    BenchRow("vectors", f"exact search by vectors of {DIMENSIONS}", "matmul and argpartition", _exact, at_most=1.3),
+    BenchRow("hybrid", "search by words and vectors", "its two parts", _hybrid, at_most=1.3),
 ]

@@ -15,7 +15,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.errors import TheorexError
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.made import NOW, as_installed, lay_home, texts
-from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Row
+from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
 from theorex_lab.lab import Lab
 
 _CALLS = 200
@@ -99,4 +99,6 @@ def _search(ground: Ground) -> Iterator[Round]:
         yield one_round
 
 
-ROWS = [Row("mcp-search", "the MCP server's own time for a search", "the server's own time for an empty tool", _search)]
+ROWS = [
+    BenchRow("mcp-search", "the MCP server's own time for a search", "the server's own time for an empty tool", _search)
+]

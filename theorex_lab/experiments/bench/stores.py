@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from theorex_lab.experiments.bench.measure import PYTHON, Amounts, Ground, Round, Row, child_seconds, run
+from theorex_lab.experiments.bench.measure import PYTHON, Amounts, BenchRow, Ground, Round, child_seconds, run
 
 _SYSTEMS = "theorex_lab.experiments.bench.systems"
 
@@ -42,7 +42,7 @@ def _prepare(peer: str) -> Callable[[Ground], AbstractContextManager[Round]]:
 
 
 ROWS = [
-    Row(f"store-{name}", "the same texts and given vectors", title, _prepare(name), needs=needs, most_rounds=3)
+    BenchRow(f"store-{name}", "the same texts and given vectors", title, _prepare(name), needs=needs, most_rounds=3)
     for name, title, needs in (
         ("chroma", "Chroma, by vectors", ("chromadb",)),
         ("mem0", "mem0 with faiss, by vectors", ("mem0", "faiss")),

@@ -38,7 +38,7 @@ class System(Protocol):
         """End; all is on disk then."""
 
 
-class Theorex:
+class TheorexSystem:
     """Ours: extraction, words and vectors."""
 
     def __init__(self, folder: Path) -> None:
@@ -172,7 +172,7 @@ class Mem0:
         """By the vector."""
         self.given.known[text] = vector
         found = self.memory.search(text, filters={"user_id": "main"}, top_k=10)["results"]
-        return [each["memory"] for each in found]
+        return [hit["memory"] for hit in found]
 
     def close(self) -> None:
         """Close the history."""
@@ -180,7 +180,7 @@ class Mem0:
 
 
 SYSTEMS: dict[str, Callable[[Path], System]] = {
-    "theorex": Theorex, "fts5": Fts5, "chroma": Chroma, "lancedb": LanceDb, "mem0": Mem0,
+    "theorex": TheorexSystem, "fts5": Fts5, "chroma": Chroma, "lancedb": LanceDb, "mem0": Mem0,
 }  # fmt: skip
 
 

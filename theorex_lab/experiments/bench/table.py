@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.bench.measure import Ground, Row
+from theorex_lab.experiments.bench.measure import BenchRow, Ground
 
 FAMILIES = ("computing", "processes", "journals", "searches", "server", "stores")
 SCALES = {"10k": 10_000, "100k": 100_000}
@@ -28,10 +28,10 @@ _PACKAGES = (
 
 
 @dataclass(frozen=True)
-class Line:
+class BenchLine:
     """A line of the table: the ratio of every round, or why there is none."""
 
-    row: Row
+    row: BenchRow
     what: str
     ratios: Sequence[float] = ()
     skipped: str = ""
@@ -65,13 +65,13 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
 
 
-def rows() -> dict[str, Row]:
+def rows() -> dict[str, BenchRow]:
     """All rows by name."""
     modules = (import_module(f"theorex_lab.experiments.bench.{family}") for family in FAMILIES)
     return {row.name: row for module in modules for row in module.ROWS}
 
 
-def chosen(names: Sequence[str]) -> list[Row]:
+def chosen(names: Sequence[str]) -> list[BenchRow]:
     """The rows of these names, all where none is given. Raises InvalidInput for an unknown name."""
     known = rows()
     if unknown := [name for name in names if name not in known]:
@@ -79,12 +79,12 @@ def chosen(names: Sequence[str]) -> list[Row]:
     return [known[name] for name in names or known]
 
 
-def measure(row: Row, *, scale: int, rounds: int) -> Iterator[Line]:
+def measure(row: BenchRow, *, scale: int, rounds: int) -> Iterator[BenchLine]:
     """The lines of one row, from a folder of its own that is gone afterwards; skipped where its peer is not installed."""
     if scale < row.target_from:
         row = replace(row, at_most=None)
     if any(find_spec(module) is None for module in row.needs):
-        yield Line(row, "", skipped=f"pip install 'theorex-lab[{row.extra}]'")
+        yield BenchLine(row, "", skipped=f"pip install 'theorex-lab[{row.extra}]'")
         return
     with (
         tempfile.TemporaryDirectory(prefix="theorex-bench-", ignore_cleanup_errors=True) as folder,
@@ -99,7 +99,7 @@ def measure(row: Row, *, scale: int, rounds: int) -> Iterator[Line]:
             for amounts in one_round():
                 ratios.setdefault(amounts.what, []).append(amounts.ours / amounts.peer)
         gc.unfreeze()
-    yield from (Line(row, what, found) for what, found in ratios.items())
+    yield from (BenchLine(row, what, found) for what, found in ratios.items())
 
 
 def machine(scale: int, rounds: int) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.evolution.cases import Case, Verdict, case_of
+from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.journal.event import Event, new_event
@@ -143,7 +143,7 @@ class FailureQueue:
         except InvalidInput:  # erased
             return None
 
-    def _verdict(self, outcome_id: str) -> Verdict:
+    def _verdict(self, outcome_id: str) -> ReviewVerdict:
         """What the rules find; nothing is written."""
         return HeuristicReviewer().review(self.case(outcome_id))
 

@@ -23,7 +23,7 @@ from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.experiments.data import recorded_lines
 from theorex_lab.experiments.data.run_tasks import all_tasks
 from theorex_lab.experiments.data.run_tasks.solvers import Solver
-from theorex_lab.experiments.data.run_tasks.task import Task
+from theorex_lab.experiments.data.run_tasks.task import BenchmarkTask
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TaskRun:
     """One answer to one task.
 
     model: the solver's name.  latency_ms: measured, None where no answer came.  tokens: of prompt and answer, None where
@@ -67,7 +67,7 @@ class LocalRuns(Rows[dict[str, Any]]):
     """Recorded runs with the header that says when, where and how they were made."""
 
     header: dict[str, Any]
-    runs: tuple[Run, ...]
+    runs: tuple[TaskRun, ...]
 
     def _records(self) -> Sequence[dict[str, Any]]:
         return [asdict(run) for run in self.runs]
@@ -148,20 +148,22 @@ def load_runs(path: str | Path) -> LocalRuns:
     Raises InvalidInput for a file that cannot be read or holds something else, and for damaged lines, each with its
     number and the reason; NewerVersion for a file of a newer release.
     """
-    header, runs = recorded_lines.read_lines(path, Run, _MARK, _FILE_VERSION)
+    header, runs = recorded_lines.read_lines(path, TaskRun, _MARK, _FILE_VERSION)
     return LocalRuns(header, tuple(runs))
 
 
-def _missing(task: Task, solvers: Sequence[Solver], repeat: int, runs: dict[tuple[str, str, int], Run]) -> list[Run]:
+def _missing(
+    task: BenchmarkTask, solvers: Sequence[Solver], repeat: int, runs: dict[tuple[str, str, int], TaskRun]
+) -> list[TaskRun]:
     """The runs of this task that are not among `runs`, made now."""
     wanted = [(seed, solver) for seed in range(repeat) for solver in solvers]
     return [_solved(task, solver, seed) for seed, solver in wanted if (task.id, solver.name, seed) not in runs]
 
 
-def _solved(task: Task, solver: Solver, seed: int) -> Run:
+def _solved(task: BenchmarkTask, solver: Solver, seed: int) -> TaskRun:
     reply = solver.solve(task.prompt, seed)
     response = reply.text[:MAX_RESPONSE]
-    return Run(
+    return TaskRun(
         task_id=task.id,
         query_type=task.query_type,
         level=task.level,
@@ -175,14 +177,14 @@ def _solved(task: Task, solver: Solver, seed: int) -> Run:
     )
 
 
-def _is_silent(fresh: Sequence[Run], solvers: Sequence[Solver]) -> bool:
+def _is_silent(fresh: Sequence[TaskRun], solvers: Sequence[Solver]) -> bool:
     """Whether models were asked and none answered."""
     models = {solver.name for solver in solvers if solver.configuration["model"] is not None}
     asked = [run for run in fresh if run.model in models]
     return bool(asked) and all(run.error is not None for run in asked)
 
 
-def _resumed(part: Path, header: dict[str, Any]) -> tuple[dict[str, Any], dict[tuple[str, str, int], Run]]:
+def _resumed(part: Path, header: dict[str, Any]) -> tuple[dict[str, Any], dict[tuple[str, str, int], TaskRun]]:
     """The header and the runs of an interrupted recording, or the new header and none."""
     if not part.exists():
         return header, {}
@@ -200,7 +202,7 @@ def _resumed(part: Path, header: dict[str, Any]) -> tuple[dict[str, Any], dict[t
     return before.header, {_key(run): run for run in judged}
 
 
-def _key(run: Run) -> tuple[str, str, int]:
+def _key(run: TaskRun) -> tuple[str, str, int]:
     return run.task_id, run.model, run.seed
 
 

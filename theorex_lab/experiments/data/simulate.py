@@ -18,7 +18,7 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.experiments.data.simulation_words import Aspect, Failure, facts, lines, own, topics
-from theorex_lab.experiments.data.sources import Activity, Kind, save
+from theorex_lab.experiments.data.sources import Activity, SourceKind, save
 
 AGENTS = ("main", "qwen-sage", "secretarius")
 MAX_DAYS = 3_650
@@ -226,11 +226,11 @@ class _Team:
         self.latest: dict[int, Aspect] = {}
 
     def act(self, moment: _Moment) -> Activity:
-        acts: dict[Kind, Callable[[int], _Done]] = {
+        acts: dict[SourceKind, Callable[[int], _Done]] = {
             "commit": self._commit, "tool": self._tool, "failure": self._fail, "decision": self._decide,
             "fact": self._note_fact, "fix": self._fix,
         }  # fmt: skip
-        kind: Kind = "fix"
+        kind: SourceKind = "fix"
         if not (moment.topic in self.fix_to_note and self.dice.chance(350)):
             kind = list(acts)[self.dice.weighted(_KIND_WEIGHTS[moment.role])]
         done = acts[kind](moment.topic)

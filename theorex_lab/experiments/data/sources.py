@@ -16,8 +16,8 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import recorded_lines
 from theorex_lab.ids import check_agent, check_session
 
-Kind = Literal["commit", "tool", "failure", "fix", "decision", "fact"]
-KINDS: tuple[str, ...] = get_args(Kind)
+SourceKind = Literal["commit", "tool", "failure", "fix", "decision", "fact"]
+KINDS: tuple[str, ...] = get_args(SourceKind)
 DATA_VARIABLE = "THEOREX_DATA"
 _MARK, _FILE_VERSION = {"simulation": True}, 1
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ class Activity:
     at: Annotated[int, Field(ge=EARLIEST, le=LATEST)]
     agent: Annotated[str, AfterValidator(check_agent)]
     session: Annotated[str, AfterValidator(check_session)]
-    kind: Kind
+    kind: SourceKind
     text: _Text
     files: tuple[tuple[Annotated[str, Field(pattern="^[AMD]$")], _Text], ...]
     success: bool | None

@@ -55,7 +55,7 @@ def shape_of(number: int) -> str:
     return SHAPES[number % len(SHAPES)]
 
 
-def finish(ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any) -> Axes:
+def finish_axes(ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any) -> Axes:
     """Set limits, labels and title, as `Axes.set` does, and hide these edges of the frame; returns `ax`."""
     ax.set(**settings)
     ax.spines[list(hidden)].set_visible(False)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.draw.axes import colour_of, draw_interval, finish, legend_beside, new_axes, say, shape_of
+from theorex_lab.experiments.draw.axes import (
+    colour_of,
+    draw_interval,
+    finish_axes,
+    legend_beside,
+    new_axes,
+    say,
+    shape_of,
+)
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.compare import Comparison
@@ -52,7 +60,7 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
         draw_interval(ax, tokens, value, low, high, label=design, **look)
     legend_beside(ax)
     unasked = "a session's start" if mode == "inject" else "the question"
-    return finish(
+    return finish_axes(
         ax, xlabel=f"tokens given at {unasked} (mean)", ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1),
         xscale="symlog", title=f"{', '.join(compared.logs[:3])}: what a context was worth",
     )  # fmt: skip

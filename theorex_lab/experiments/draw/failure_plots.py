@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.failure_signs import Step, read_run
+from theorex_lab.evolution.failure_signs import RunStep, read_run
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS, Floats
 from theorex_lab.text.line import one_line
@@ -34,7 +34,7 @@ def timeline_size(n_steps: int) -> tuple[float, float]:
 
 
 def plot_timeline(
-    steps: Sequence[Step], *, found: int | None = None, labelled: int | None = None, ax: Axes | None = None
+    steps: Sequence[RunStep], *, found: int | None = None, labelled: int | None = None, ax: Axes | None = None
 ) -> Axes:
     """A run from top to bottom: who took each step, what was said, and which step decided the failure.
 
@@ -65,7 +65,7 @@ def plot_timeline(
     ax.set_ylabel("Step" if not left_out else f"Step ({left_out} are not drawn)")
     _legend_of_steps(ax, found, labelled)
     title = "The run" if found is labelled is None else "The run, and the step that decided its failure"
-    return axes.finish(ax, hidden=("top", "right", "bottom"), title=title)
+    return axes.finish_axes(ax, hidden=("top", "right", "bottom"), title=title)
 
 
 def plot_pareto(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
@@ -95,7 +95,7 @@ def plot_pareto(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
         "top", functions=(lambda number: np.asarray(number) / total, lambda part: np.asarray(part) * total)
     )
     share.set_xticks([0, 0.25, 0.5, 0.8, 1.0], ["0%", "25%", "50%", "80%", "100%"])
-    return axes.finish(ax, title=f"Failures by class: {total:,}")
+    return axes.finish_axes(ax, title=f"Failures by class: {total:,}")
 
 
 def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -122,7 +122,7 @@ def plot_agents_by_step(table: Any, *, ax: Axes | None = None) -> Axes:
     texts = np.where(counts > 0, counts.astype(int).astype(str), "")
     axes.heat_map(ax, counts, texts, rows=labels, columns=columns, size=10, cmap="Blues", vmin=0)
     title = f"Who took the decisive step of {len(steps):,} failures, and when"
-    return axes.finish(ax, hidden=list(ax.spines), xlabel="Decisive step (0 is the first)", title=title)
+    return axes.finish_axes(ax, hidden=list(ax.spines), xlabel="Decisive step (0 is the first)", title=title)
 
 
 def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -152,7 +152,7 @@ def plot_pairs(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(-1.25 * reach, 1.75 * longest), xlabel="Pairs in which only one was solved", ylabel="Trial")
     ax.xaxis.set_major_formatter(lambda number, _: f"{abs(number):g}")
     axes.legend_beside(ax, ax.containers)
-    return axes.finish(ax, hidden=("top", "right", "left"), title="Does what was learned help the next trial?")
+    return axes.finish_axes(ax, hidden=("top", "right", "left"), title="Does what was learned help the next trial?")
 
 
 def plot_gate(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -177,7 +177,7 @@ def plot_gate(table: Any, *, ax: Axes | None = None) -> Axes:
     last = len(decisions)
     ax.set(xticks=range(1, last + 1), xlim=(0.4, last + 0.6), ylim=(-0.02, max(1.1, 1.1 * tops.max())))
     ax.set(xlabel="Proposal, in order", ylabel="Score on held-back outcomes")
-    return axes.finish(ax, title="What the gate let through")
+    return axes.finish_axes(ax, title="What the gate let through")
 
 
 def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Floats) -> None:
@@ -197,7 +197,7 @@ def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Fl
     axes.legend_beside(ax, keys)
 
 
-def _rows(steps: Sequence[Step], marks: Sequence[int]) -> list[int]:
+def _rows(steps: Sequence[RunStep], marks: Sequence[int]) -> list[int]:
     """Positions of the steps that are drawn, in order."""
     n = len(steps)
     if n <= TIMELINE_STEPS:
@@ -215,7 +215,7 @@ def _lanes(agents: Sequence[str]) -> list[str]:
 
 
 def _draw_steps(
-    ax: Axes, steps: Sequence[Step], rows: Sequence[int], lanes: Sequence[str], marks: Mapping[str, int | None]
+    ax: Axes, steps: Sequence[RunStep], rows: Sequence[int], lanes: Sequence[str], marks: Mapping[str, int | None]
 ) -> None:
     """Each step in the column of its agent with the beginning of its text, and a ring of its colour around each mark."""
     readings = read_run(steps)

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.evolution.cases import Case, Verdict
+from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.experiments.data.failure_labels import NOTE_CHARACTERS, FailureQueue, Label
 from theorex_lab.experiments.draw.explorer import control, paragraph, to_png
@@ -24,14 +24,14 @@ _TIPS = {
 }
 
 
-def draw_failure(case: Case, verdict: Verdict, label: Label | None = None) -> Figure:
+def draw_failure(case: Case, verdict: ReviewVerdict, label: Label | None = None) -> Figure:
     """The run of a failure as a timeline: the decisive step as the review found it, and as a person labelled it.
 
-    >>> from theorex_lab.evolution.decisive import Step
+    >>> from theorex_lab.evolution.decisive import RunStep
     >>> from theorex_lab.evolution.outcomes import Outcome
     >>> outcome = Outcome("o1", "main", "deploy", "it broke", False, "2026-03-02T09:00:00Z")
-    >>> case = Case(outcome, None, (Step(0, "main", "deploy"),))
-    >>> draw_failure(case, Verdict(0.5, "Try it first.", "rules", 0, "wrong_plan")).axes[0].get_title()
+    >>> case = Case(outcome, None, (RunStep(0, "main", "deploy"),))
+    >>> draw_failure(case, ReviewVerdict(0.5, "Try it first.", "rules", 0, "wrong_plan")).axes[0].get_title()
     'main: deploy\\nfound: wrong_plan at step 0'
     """
     figure = Figure(figsize=timeline_size(len(case.steps)), layout="constrained")

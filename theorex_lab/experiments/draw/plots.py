@@ -69,7 +69,7 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     texts = [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers]
     axes.bars(ax, names, numbers, texts, [TIER_COLOURS[name] for name in names])
     title = f"{total:,} items by tier" if total else "Nothing is remembered yet"
-    return axes.finish(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
+    return axes.finish_axes(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
 
 
 def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
@@ -95,7 +95,7 @@ def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     texts = [f"{number:,} ({number / above:.1%})" if above else f"{number:,}" for _, number, above in steps]
     axes.bars(ax, list(counts), list(counts.values()), texts, LINE_COLOURS[0])
     label = "Number (in brackets: share of the step before)"
-    return axes.finish(ax, xlabel=label, xlim=(0, 1.25 * steps[0][1]), title="How many go on at each step")
+    return axes.finish_axes(ax, xlabel=label, xlim=(0, 1.25 * steps[0][1]), title="How many go on at each step")
 
 
 def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -122,7 +122,7 @@ def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
     axes.name_rows(ax, [_shortened(concept) for concept in shown.index])
     axes.legend_below(ax)
     part = f"{len(shown)} of {len(totals):,} concepts, those of most mentions" if len(totals) > len(shown) else "all"
-    return axes.finish(ax, xlabel="Mentions", title=f"What agents gave to the shared web: {part}")
+    return axes.finish_axes(ax, xlabel="Mentions", title=f"What agents gave to the shared web: {part}")
 
 
 def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
@@ -171,7 +171,7 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     areas = ax.stackplot(days, *counts, colors=[TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
     axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
     ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None))
-    return axes.finish(
+    return axes.finish_axes(
         ax, xlabel="Days since the first event", ylabel="Items known", title="How many items each tier holds"
     )
 
@@ -194,7 +194,7 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
         axes.note(ax, f"{views:,.0f}", (x, y), above=4, fontsize=8, path_effects=outline)
     title = "Is importance the chance of being used again?" if len(n) else "No forecasts to check yet"
     ax.set(xlabel="Importance when it was asked (0 to 1)", ylabel=f"Share used again{within}")
-    return axes.finish(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
+    return axes.finish_axes(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
 
 
 def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None = None) -> Axes:
@@ -216,7 +216,7 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     ax.grid(axis="x", color="#E5E5E5")
     ax.set_axisbelow(True)
     title = "Which law ranks the next use best (bars: 95 % bootstrap)" if len(laws) else "No laws scored yet"
-    return axes.finish(ax, title=title)
+    return axes.finish_axes(ax, title=title)
 
 
 def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:

@@ -62,7 +62,7 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     )
     ax.tick_params(length=0, labelsize=9)
     ax.set_title("Success by type of query and model\n(in each cell: runs n, 95 % interval)", fontsize=11)
-    return axes.finish(ax, hidden=list(ax.spines))
+    return axes.finish_axes(ax, hidden=list(ax.spines))
 
 
 def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None = None) -> Axes:
@@ -98,7 +98,7 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
     flipped = sum(before[kind] != after[kind] for kind in kinds)
     ax.set_title(f"Which model is chosen: {flipped} of {len(kinds)} flipped", fontsize=11)
     axes.legend_below(ax)
-    return axes.finish(ax)
+    return axes.finish_axes(ax)
 
 
 def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -128,7 +128,7 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
     ax.set_title("Success over time (bars: 95 % intervals)")
     axes.legend_below(ax)
-    return axes.finish(ax)
+    return axes.finish_axes(ax)
 
 
 def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -158,7 +158,7 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     axes.legend_beside(ax)
     ax.set(xlabel="Mean latency (ms)", xlim=(-0.03 * float(frame["latency_ms"].max() or 1.0), None))
     ax.set(ylabel="Share of tasks solved (0 to 1)", ylim=(0, 1))
-    return axes.finish(ax, title="What a better answer costs (bars: 95 % intervals)")
+    return axes.finish_axes(ax, title="What a better answer costs (bars: 95 % intervals)")
 
 
 def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax: Axes | None = None) -> Axes:
@@ -186,7 +186,7 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
     ax.set(xlim=(-0.03, 1.03), xlabel="Share of successes (bars: 95 % intervals)")
     goes = f"; the task goes to {chosen}" if chosen else ""
     ax.set_title(f"What is known of {query_type}{goes}", parse_math=False)
-    return axes.finish(ax)
+    return axes.finish_axes(ax)
 
 
 def _facts(row: Any) -> str:

@@ -55,7 +55,7 @@ def describe_choices(runs: Runs, chosen: MatrixSettings | None = None) -> str:
     return f"chosen: {chosen_now or 'nothing'}. Flipped: {flipped or 'nothing'}."
 
 
-def decide(runs: Runs, task: str, *, urgent: bool = False, context_pct: float = 0.0) -> Decision:
+def explore_decision(runs: Runs, task: str, *, urgent: bool = False, context_pct: float = 0.0) -> Decision:
     """Where a task would go by these runs, on mains. Raises InvalidInput as `route` does."""
     return route(
         task, runs.settings, evidence=runs.evidence, power=MAINS, now=runs.now, urgent=urgent, context_pct=context_pct
@@ -63,8 +63,8 @@ def decide(runs: Runs, task: str, *, urgent: bool = False, context_pct: float = 
 
 
 def draw_route(runs: Runs, task: str = DEFAULT_TASK, *, urgent: bool = False, context_pct: float = 0.0) -> Figure:
-    """What is known of the models on a task of this type, and which one it would go to. Raises as `decide`."""
-    decision = decide(runs, task, urgent=urgent, context_pct=context_pct)
+    """What is known of the models on a task of this type, and its routed model. Raises as `explore_decision`."""
+    decision = explore_decision(runs, task, urgent=urgent, context_pct=context_pct)
     cells = runs.matrix()
     known = sum(cell.query_type == decision.query_type for cell in cells)
     figure = Figure(figsize=(9.5, 1.4 + 0.42 * max(known, 2)), layout="constrained")
@@ -146,7 +146,7 @@ def _set_controls(controls: tuple[Any, Any, Any, Any], own: MatrixSettings) -> N
 
 
 def _of_route(runs: Runs, task: str, *, urgent: bool, context_pct: float) -> tuple[str, Figure]:
-    decision = decide(runs, task, urgent=urgent, context_pct=context_pct)
+    decision = explore_decision(runs, task, urgent=urgent, context_pct=context_pct)
     line = f"{decision.query_type} → {decision.model or 'no model'} ({decision.tier}, confidence {decision.confidence:.2f})"
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in decision.reasons)
     then = escape(", ".join(decision.fallbacks) or "nothing")

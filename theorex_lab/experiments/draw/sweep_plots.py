@@ -64,7 +64,7 @@ def _draw_line(table: Any, x: str, metric: str, marks: _Marks, ax: Axes | None) 
             ax.minorticks_off()
     ax.legend(frameon=False)
     title = f"{_words(metric)} by {_words(x).lower()}"
-    return axes.finish(ax, xlabel=_words(x), ylabel=_words(metric), title=title)
+    return axes.finish_axes(ax, xlabel=_words(x), ylabel=_words(metric), title=title)
 
 
 def _is_geometric(values: Any) -> bool:
@@ -143,4 +143,4 @@ def plot_frontier(
         ax.plot(mark[cost], mark[loss], "D^sP"[number % 4], **look, label=name)
     ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
     ax.legend(frameon=False)
-    return axes.finish(ax, title="What keeping costs against what forgetting costs")
+    return axes.finish_axes(ax, title="What keeping costs against what forgetting costs")

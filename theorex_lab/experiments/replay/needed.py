@@ -17,7 +17,7 @@ from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, Standing, line_tokens, needed_next
 
 
-def needed(recorded: EventLog, settings: Sequence[Settings]) -> list[dict[str, float]]:
+def needed_scores_of_log(recorded: EventLog, settings: Sequence[Settings]) -> list[dict[str, float]]:
     """needed_next (see `memory.needed_next`), 0..1, and questions, how many uses were asked, for each of the settings.
 
     Asked are the uses that `scores.access_log.split` scores; graduations and scans are left out. Where the log's events
@@ -26,7 +26,7 @@ def needed(recorded: EventLog, settings: Sequence[Settings]) -> list[dict[str, f
 
     >>> from theorex_lab.experiments.scores.access_log import AccessLog
     >>> log = AccessLog.of([(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)])
-    >>> needed(EventLog.of(log), [Settings(mild_threshold=0.5), Settings(mild_threshold=1.0)])
+    >>> needed_scores_of_log(EventLog.of(log), [Settings(mild_threshold=0.5), Settings(mild_threshold=1.0)])
     [{'needed_next': 0.3333333333333333, 'questions': 9}, {'needed_next': 0.3333333333333333, 'questions': 9}]
     """
     memory, links = Memory(recorded), no_links(recorded)

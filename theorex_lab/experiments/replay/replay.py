@@ -285,7 +285,7 @@ class Replay(Rows[dict[str, Any]]):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Rows[dict[str, Any]]):
+class SettingsComparison(Rows[dict[str, Any]]):
     """Two replays of the same recording side by side: a row a figure, with both values and second less first."""
 
     first: Replay
@@ -339,7 +339,7 @@ class Comparison(Rows[dict[str, Any]]):
         return f"Comparison({self.names[0]}, {self.names[1]}; settings that differ: {changed or 'none'})"
 
 
-def compare(
+def compare_settings(
     recorded: EventLog,
     settings_a: Settings,
     settings_b: Settings,
@@ -347,17 +347,17 @@ def compare(
     names: tuple[str, str] = ("first", "second"),
     every_days: float = 1.0,
     now: int | None = None,
-) -> Comparison:
+) -> SettingsComparison:
     """Any two settings on one page. Raises as `replay` does, and InvalidInput where the names are equal."""
     if names[0] == names[1]:
         raise InvalidInput(f"got the name {names[0]!r} twice; allowed are two different ones")
     one, other = replay_all(recorded, [settings_a, settings_b], every_days=every_days, now=now)
-    return Comparison(one, other, names)
+    return SettingsComparison(one, other, names)
 
 
 def plot_survival(table: Curve, *, ax: Axes | None = None) -> Axes:
     """The curve of `recorded.survival` or `kaplan_meier` with its 95 % interval; time on a square-root scale."""
-    from theorex_lab.experiments.draw.axes import LINE_COLOURS, finish, new_axes
+    from theorex_lab.experiments.draw.axes import LINE_COLOURS, finish_axes, new_axes
 
     ax, columns = new_axes(ax, width=6.5, height=4.2), table.columns
     days = columns["at_days"]
@@ -365,4 +365,4 @@ def plot_survival(table: Curve, *, ax: Axes | None = None) -> Axes:
     ax.step(days, columns["surviving"], where="post", color=LINE_COLOURS[0])
     ax.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
     ax.set(xlim=(0, max(float(days[-1]), 1.0)), ylim=(0, 1.02), xlabel="Days", ylabel="Share not over yet (0 to 1)")
-    return finish(ax, title=f"Survival, n = {columns['at_risk'][0]:,} (band: 95 % interval)")
+    return finish_axes(ax, title=f"Survival, n = {columns['at_risk'][0]:,} (band: 95 % interval)")

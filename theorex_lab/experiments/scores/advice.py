@@ -63,7 +63,7 @@ class Training:
         return Training(self.queries.take(rows), self.scores[rows])
 
 
-class Policy(Protocol):
+class RoutingPolicy(Protocol):
     """Anything that learns from training queries which model to choose."""
 
     name: str

@@ -219,9 +219,9 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
     return FixEffect(arms[0], arms[1], seed)
 
 
-def run_steps(run: FailedRun) -> list[failure_signs.Step]:
+def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
     """The steps of a recorded run, numbered from 0."""
-    return [failure_signs.Step(k, step.agent, step.text) for k, step in enumerate(run.steps)]
+    return [failure_signs.RunStep(k, step.agent, step.text) for k, step in enumerate(run.steps)]
 
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:

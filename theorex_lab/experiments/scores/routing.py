@@ -15,7 +15,7 @@ import numpy as np
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.advice import BestSingle, Heuristic, Policy, TaskMatrix, Training
+from theorex_lab.experiments.scores.advice import BestSingle, Heuristic, RoutingPolicy, TaskMatrix, Training
 from theorex_lab.experiments.scores.bandits import UCB1, Bandit, ThompsonSampling, rewards_over_orders
 from theorex_lab.experiments.scores.routing_scores import (
     CostQuality,
@@ -142,7 +142,7 @@ def _scored(
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
     # In random order, since bandits learn from the first queries what they do on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
-    policies: list[Policy] = [
+    policies: list[RoutingPolicy] = [
         Heuristic(found.sizes, _tier_of).fit(training),
         BestSingle().fit(training),
         TaskMatrix().fit(training),

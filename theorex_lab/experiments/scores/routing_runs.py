@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
-from theorex_lab.config import ModelSettings, Settings, Tier
+from theorex_lab.config import ModelSettings, ModelTier, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.data.local_runs import LocalRuns
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
 HOME_VARIABLE = "THEOREX_HOME"
 # Of one small model and a set of rules none is large; the sizes stand for what a call takes.
-LOCAL_SIZES: dict[str, Tier] = {"rules": "small", "smollm2-135m greedy": "medium", "smollm2-135m sampled": "large"}
+LOCAL_SIZES: dict[str, ModelTier] = {"rules": "small", "smollm2-135m greedy": "medium", "smollm2-135m sampled": "large"}
 SIMULATED_DAYS = 90
 SUCCESS_WEIGHTS = (0.0, 0.3, 0.6, 0.8, 0.9, 1.0)
 _CALLS_PER_DAY = 8
@@ -169,7 +169,7 @@ def simulated_runs(seed: int = 0) -> Runs:
         rate += {"code": -0.06, "retrieval": 0.04}.get(kind, 0.0)
         at = _SIMULATION_START + round(day * MICROSECONDS_PER_DAY)
         rows.append((kind, model, generator.random() < rate, at, latency_ms * generator.lognormal(0.0, 0.3)))
-    sizes: dict[str, Tier] = {"veteran": "small", "drifting": "medium", "newcomer": "large"}
+    sizes: dict[str, ModelTier] = {"veteran": "small", "drifting": "medium", "newcomer": "large"}
     settings = Settings(models={name: ModelSettings(tier=tier) for name, tier in sizes.items()}, roles=[])
     end = _SIMULATION_START + SIMULATED_DAYS * MICROSECONDS_PER_DAY
     return Runs(pd.DataFrame(rows, columns=list(COLUMNS)), settings, end)

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from theorex_lab.config import ModelSettings, Tier
+from theorex_lab.config import ModelSettings, ModelTier
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.experiments.scores.advice import Queries, Training
@@ -20,7 +20,7 @@ from theorex_lab.routing.heuristic import classify
 SUCCESS_FROM = 0.5  # the score from which an answer counts as a success, as an outcome of that score would
 MAINS = Power(None, False)
 _AT = 0
-_TIERS: tuple[Tier, ...] = ("small", "medium", "large")
+_TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
 
 
 def shipped_choices(calls: Sequence[Event], asked: Queries, models: Sequence[str], sizes: Floats) -> Ints:

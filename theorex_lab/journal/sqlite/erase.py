@@ -24,7 +24,7 @@ _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
 _HAS_PLAIN_HASH = """substr(body, 1, 21) = '{"erased":1,"sha256":'"""
 
 
-class Chosen(NamedTuple):
+class EraseSelection(NamedTuple):
     """What to erase by: event ids, an agent, and a text that stands in the body or in the session's id.
 
     project: then what is of it alone, and only where all else holds too that is chosen by.
@@ -51,7 +51,7 @@ def select(
     erased already are left out. Raises InvalidInput for an unknown id or when nothing was chosen by.
     """
     with journal.explained():
-        return _reached(journal, journal.connection(), Chosen(ids, agent, match, project))
+        return _reached(journal, journal.connection(), EraseSelection(ids, agent, match, project))
 
 
 def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) -> None:
@@ -61,7 +61,7 @@ def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) ->
     wipe(journal)
 
 
-def erase_chosen(journal: SqliteJournal, chosen: Chosen, *, agent: str, at: int) -> list[str]:
+def erase_chosen(journal: SqliteJournal, chosen: EraseSelection, *, agent: str, at: int) -> list[str]:
     """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note it as an event; returns their ids.
 
     Their sessions become ''. All in one transaction, so that nothing is derived from them in between. The key of the hash
@@ -79,7 +79,7 @@ def wipe(journal: SqliteJournal) -> None:
     compact(journal, done=DONE)
 
 
-def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Chosen) -> list[str]:
+def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection) -> list[str]:
     """As `select`, within the transaction of the caller where it has one."""
     if not chosen.ids and chosen.agent is None and not chosen.match and not chosen.project:
         raise InvalidInput("got nothing to erase by; give event ids, an agent, a text to match, or a project")
@@ -104,7 +104,7 @@ def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Cho
 
 
 def _candidates(
-    connection: sqlite3.Connection, chosen: Chosen, needle: str | None
+    connection: sqlite3.Connection, chosen: EraseSelection, needle: str | None
 ) -> Iterator[tuple[str, str, int, int, str | None, str]]:
     """(id, lineage, whether it is chosen, whether nothing is left to erase, its stub, session) of what may be reached, in order.
 

@@ -22,7 +22,7 @@ _LEAST_ROW_BYTES = 32
 _PAGE_SIZES = [1 << power for power in range(9, 17)]
 
 
-class Row(NamedTuple):
+class StoredRow(NamedTuple):
     """One row of the table of events, as it was stored."""
 
     seq: int
@@ -62,7 +62,7 @@ class Pages:
             return self._log[start : start + self.size]
         return self._file[(number - 1) * self.size : number * self.size]
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StoredRow]:
         """Every row of the table of events that can be found, page by page; one may come twice."""
         last = max(-(-len(self._file) // self.size), *self._frames, 0)
         most = (len(self._file) + len(self._log)) // _LEAST_ROW_BYTES
@@ -71,9 +71,9 @@ class Pages:
                 if 0 < row.seq <= most:
                     yield row
 
-    def _rows_of(self, page: bytes) -> list[Row]:
+    def _rows_of(self, page: bytes) -> list[StoredRow]:
         """The sound rows of one leaf. Their seqs follow each other, so that a wrong one is set right by the others."""
-        found: list[tuple[int, Row]] = []
+        found: list[tuple[int, StoredRow]] = []
         for place in range((len(page) - _POINTERS_START) // 2):
             start = int.from_bytes(page[_POINTERS_START + 2 * place :][:2], "big")
             if not _POINTERS_START + 2 * place + 2 <= start < len(page):
@@ -91,11 +91,11 @@ class Pages:
             self.last_seq = max(self.last_seq, first + cells - 1)
         return [row._replace(seq=first + place) for place, row in found]
 
-    def _row(self, page: bytes, start: int) -> Row:
+    def _row(self, page: bytes, start: int) -> StoredRow:
         """The row whose cell begins at `start`. Raises ValueError or IndexError where none does."""
         size, start = _varint(page, start)
         seq, start = _varint(page, start)
-        row = Row._make([seq, *_record(self._payload(page, start, size))[1:]])
+        row = StoredRow._make([seq, *_record(self._payload(page, start, size))[1:]])
         if checksum(*row[1:-1]) != row.crc:
             raise ValueError("the row does not have its checksum")
         return row

@@ -35,7 +35,7 @@ def replacing(home: Path) -> Iterator[Path]:
     try:
         home.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with exclusive(home / LOCK_FILE, wait=True):
-            finish(home)
+            finish_replacement(home)
             folder = home / f".replacing-{secrets.token_hex(4)}"
             folder.mkdir(mode=FOLDER_MODE)
             try:
@@ -72,16 +72,16 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
 def put_in_place(home: Path, drafts: Path, aside: str) -> Path:
     """Swap in what lies in `drafts` (the database, perhaps the archive and config.json); returns where the old lies.
 
-    Killed at any point, the home refuses to be opened until `finish` has run: it never mixes old and new.
+    Killed at any point, the home refuses to be opened until `finish_replacement` has run: it never mixes old and new.
     """
     sync_folder(drafts)
     unfinished = {"drafts": drafts.name, "aside": aside, "names": sorted(path.name for path in drafts.iterdir())}
     write_atomically(home / UNFINISHED_FILE, json.dumps(unfinished).encode())
-    finish(home)
+    finish_replacement(home)
     return home / aside
 
 
-def finish(home: Path) -> bool:
+def finish_replacement(home: Path) -> bool:
     """Bring a swap that was begun to its end; False where none was."""
     try:
         unfinished = json.loads((home / UNFINISHED_FILE).read_bytes())

@@ -17,7 +17,7 @@ from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, write_segmen
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, log_size
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
-from theorex_lab.journal.sqlite.pages import Pages, Row
+from theorex_lab.journal.sqlite.pages import Pages, StoredRow
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
@@ -81,7 +81,7 @@ class _SoundSegments:
         self._folder = folder
         self._segments: dict[str, dict[str, Event]] = {}
 
-    def without_lost(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def without_lost(self, rows: Iterable[StoredRow]) -> Iterator[StoredRow]:
         """The rows, without those that stand for a body which cannot be read."""
         for row in rows:
             stub = json.loads(row.body) if row.kind in RAW_KINDS and '"archived":' in row.body else {}

@@ -28,7 +28,7 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Message:
+class RunMessage:
     """role: who spoke.  text: empty where an assistant only called a tool."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -69,7 +69,7 @@ class TauRun:
     gold_actions: Annotated[tuple[Action, ...], Field(validation_alias=AliasPath("info", "task", "actions"))]
     outputs: Annotated[tuple[str, ...], Field(validation_alias=AliasPath("info", "task", "outputs"))]
     actions: Annotated[tuple[Action, ...], Field(alias="traj"), BeforeValidator(_actions)]
-    messages: Annotated[tuple[Message, ...], Field(alias="traj")]
+    messages: Annotated[tuple[RunMessage, ...], Field(alias="traj")]
     user_cost_usd: Annotated[
         float,
         Field(validation_alias=AliasPath("info", "user_cost")),
@@ -99,7 +99,7 @@ def taubench(content: Content, licence: str) -> TauBench:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LabelledStep:
     """agent: who spoke; without a name the role, which may tell to whom: `Orchestrator (-> WebSurfer)`.
     role: as the framework saw it, user or assistant in most."""
 
@@ -126,7 +126,7 @@ class FailedRun:
     ground_truth: str
     level: Annotated[str, Field(default="", coerce_numbers_to_str=True)]
     agents: Annotated[dict[str, str], Field(alias="system_prompt", default_factory=dict)]
-    steps: Annotated[tuple[Step, ...], Field(alias="history")]
+    steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
     mistake_agent: str
     mistake_step: Annotated[int, Field(ge=0)]
     mistake_reason: str

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.experiments.data.run_tasks import checks
-from theorex_lab.experiments.data.run_tasks.task import Task
+from theorex_lab.experiments.data.run_tasks.task import BenchmarkTask
 
 
 @cache
-def all_tasks() -> tuple[Task, ...]:
+def all_tasks() -> tuple[BenchmarkTask, ...]:
     """Every task of `tasks.json`, the query types in turn, so that the first few are of every type.
 
     >>> [task.id for task in all_tasks()[:3]]
@@ -20,7 +20,7 @@ def all_tasks() -> tuple[Task, ...]:
     """
     by_type = json.loads((Path(__file__).parent / "tasks.json").read_text(encoding="utf-8"))
     tasks = (
-        Task(f"{query_type}-{number:02}", query_type, **{**row, "check": _check(**row["check"])})
+        BenchmarkTask(f"{query_type}-{number:02}", query_type, **{**row, "check": _check(**row["check"])})
         for query_type, rows in by_type.items()
         for number, row in enumerate(rows, start=1)
     )

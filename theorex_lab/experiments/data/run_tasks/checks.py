@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from theorex_lab.experiments.data.run_tasks.sandbox import Refused, call_function
+from theorex_lab.experiments.data.run_tasks.sandbox import CodeRefused, call_function
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -157,7 +157,7 @@ class PythonFunction:
         source = fenced(answer.strip())
         try:
             return all(_same(call_function(source, self.name, arguments), wanted) for arguments, wanted in self.cases)
-        except Refused:
+        except CodeRefused:
             return False
 
 

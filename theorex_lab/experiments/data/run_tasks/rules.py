@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from theorex_lab.experiments.data.run_tasks.sandbox import Refused, call_function
+from theorex_lab.experiments.data.run_tasks.sandbox import CodeRefused, call_function
 
 DOES_NOT_KNOW = "I do not know."
 
@@ -60,7 +60,7 @@ def _python_output(prompt: str) -> str | None:
     source = "\n".join(["def program():", *(f"    {line}" for line in before), f"    return {printed}"])
     try:
         return str(call_function(source, "program", ()))
-    except Refused:
+    except CodeRefused:
         return None
 
 

@@ -31,7 +31,7 @@ _LAUNCHER = Path(__file__).with_name("sandboxed.py")
 _unsafe_allowed: ContextVar[bool] = ContextVar("unsafe_allowed", default=False)
 
 
-class Refused(Exception):
+class CodeRefused(Exception):
     """The code defines no such function, raised an error, went over a limit, or returned no plain value."""
 
 
@@ -61,11 +61,11 @@ def call_function(source: str, name: str, arguments: tuple[Any, ...]) -> Any:
     # A model that talks on leaves lines that are no code before its function, too.
     found = re.search(r"^def ", source, re.MULTILINE)
     if not found:
-        raise Refused("no function was found")
+        raise CodeRefused("no function was found")
     output = _output(json.dumps([source[found.start() :][:_MAX_SOURCE], name, repr(arguments)]).encode("ascii"))
     result = output.removeprefix(ISOLATED)
     if len(output) > _MAX_RESULT_BYTES:
-        raise Refused(f"more than {_MAX_RESULT_BYTES} bytes were written")
+        raise CodeRefused(f"more than {_MAX_RESULT_BYTES} bytes were written")
     if result == output and not _unsafe_allowed.get():
         raise NotIsolated(
             f"got code of a model to run on {sys.platform}, where it cannot be kept from files and network; "
@@ -74,7 +74,9 @@ def call_function(source: str, name: str, arguments: tuple[Any, ...]) -> Any:
     try:
         return ast.literal_eval(result.decode("ascii"))
     except (SyntaxError, TypeError, ValueError, MemoryError, RecursionError) as error:
-        raise Refused(f"the function {name} raised an error, went over a limit or returned no plain value") from error
+        raise CodeRefused(
+            f"the function {name} raised an error, went over a limit or returned no plain value"
+        ) from error
 
 
 def _output(request: bytes) -> bytes:

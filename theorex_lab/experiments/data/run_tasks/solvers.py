@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from theorex_lab.dispatch.llm import Message, ModelClient
+from theorex_lab.dispatch.llm import ChatMessage, ModelClient
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.experiments.data.run_tasks.rules import answer_by_rules
 
@@ -24,7 +24,7 @@ _EXAMPLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SolverReply:
     """An answer: latency in ms, None where none came; tokens of prompt and answer, None where nobody counted them."""
 
     text: str
@@ -46,7 +46,7 @@ class Solver(Protocol):
         """All that its answers depend on, as JSON; `model` is None where no model is asked."""
         ...
 
-    def solve(self, prompt: str, seed: int) -> Reply:
+    def solve(self, prompt: str, seed: int) -> SolverReply:
         """Answer one prompt; never raises for a model that did not answer."""
         ...
 
@@ -66,11 +66,11 @@ class RuleSolver:
         """No model."""
         return {"model": None}
 
-    def solve(self, prompt: str, seed: int) -> Reply:  # noqa: ARG002
+    def solve(self, prompt: str, seed: int) -> SolverReply:  # noqa: ARG002
         """The first rule's answer."""
         started = time.perf_counter()
         text = answer_by_rules(prompt)
-        return Reply(text, (time.perf_counter() - started) * 1000)
+        return SolverReply(text, (time.perf_counter() - started) * 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +94,17 @@ class ModelSolver:
             "examples": [list(example) for example in self.examples],
         }
 
-    def solve(self, prompt: str, seed: int) -> Reply:
+    def solve(self, prompt: str, seed: int) -> SolverReply:
         """One completion; an error is told in the reply."""
-        messages: list[Message] = [{"role": "system", "content": self.instructions}]
+        messages: list[ChatMessage] = [{"role": "system", "content": self.instructions}]
         for asked, answered in self.examples:
             messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
         messages.append({"role": "user", "content": prompt})
         try:
             done = self.client.complete(messages, max_tokens=MAX_TOKENS, temperature=self.temperature, seed=seed)
         except ModelUnavailable as error:
-            return Reply("", None, error=str(error))
-        return Reply(done.text, done.latency_ms, done.tokens)
+            return SolverReply("", None, error=str(error))
+        return SolverReply(done.text, done.latency_ms, done.tokens)
 
 
 def local_solvers(client: ModelClient) -> list[Solver]:

@@ -8,7 +8,7 @@ from theorex_lab.experiments.data.run_tasks.checks import Check
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class BenchmarkTask:
     """One task.
 
     id: query type and number.  level: 1 (copy something, or one small step) to 4 (several steps, or rare knowledge).
