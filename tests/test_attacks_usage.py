@@ -80,7 +80,7 @@ def test_a_search_for_somebody_who_never_wrote_says_so(run: Run, two: Path, tmp_
 
 AGENT_COMMANDS = [
     ["write", "x y"], ["search", "x"], ["status"], ["scan"], ["prune"], ["scan-agent"], ["prune-agent"], ["flush"], ["graduate"], ["promote"], ["flash-inject", "--session", "s"],
-    ["boot-aware"], ["trace-stats"], ["dispatch", "x"], ["trace-review"], ["evolve-review"], ["nightly"], ["drift"], ["evolve-status"],
+    ["boot-aware"], ["route", "x"], ["trace-stats"], ["dispatch", "x"], ["trace-review"], ["evolve-review"], ["nightly"], ["drift"], ["evolve-status"],
     ["outcome", "--decision", "d", "--result", "r", "--fail"], ["judge", "--pending"], ["context-monitor", "--session", "s", "--context", "5"],
     ["moment", "a story"], ["a2a-tasks"], ["a2a-claim"], ["mcp-start"], ["erase"], ["export", "out"], ["import", "x"], ["install-hooks", "--yes"],
 ]  # fmt: skip

@@ -315,15 +315,15 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders_and_its_task(
         _no_error(_outputs(file))
         choices, reasons = page.locator(STATUS).nth(0), page.locator(STATUS).nth(1)
         choices.scroll_into_view_if_needed()
-        assert choices.inner_text().endswith("general: rules. Flipped: nothing.")
+        assert choices.inner_text().endswith("general: smollm2-135m greedy. Flipped: nothing.")
         picture = _shown(page)
         handle = page.locator(".widget-slider .noUi-handle").first
         handle.focus()
         for _ in range(8):
-            handle.press("ArrowRight")
+            handle.press("ArrowLeft")
         weights = page.locator(".widget-slider .widget-readout")
-        until(page, lambda: weights.all_inner_texts()[:2] == ["1.00", "0.00"], "the weights at their ends")
-        flipped = "Flipped: general: rules → smollm2-135m greedy."
+        until(page, lambda: weights.all_inner_texts()[:2] == ["0.60", "0.40"], "the weights of the document")
+        flipped = "Flipped: general: smollm2-135m greedy → rules."
         until(page, lambda: choices.inner_text().endswith(flipped), flipped)
         until(page, lambda: _picture(page) not in (picture, b""), "another picture")
         assert reasons.inner_text().startswith("code → rules")

@@ -458,7 +458,7 @@ def test_endpoints_that_hang_cost_their_time_twice_and_the_reason_is_said_once(
         assert "4 outcomes  by unavailable: not written: nobody was asked" in shown.out
         night = run("nightly", "--reviewer", "model", "--json").json
         assert night["steps"][0]["detail"].count("nobody was asked") == 1
-        assert len(server.requests) <= 8
+        assert len(server.requests) <= 12, "the judge and the review each find out"
         reviews = run("trace-review", "--reviewer", "model", "--json").json["reviews"]
         assert len(reviews) == 6, "a record for each"
 

@@ -94,8 +94,12 @@ def test_an_agent_or_a_reviewer_outside_the_rule(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="agent id"):
             lab.nightly(agent="../etc")
         report = lab.nightly(reviewer="oracle")
-        assert [(step.name, step.ok) for step in report.steps][:2] == [("review", False), ("refine", True)]
-        assert "got the reviewer 'oracle'" in report.steps[0].detail
+        assert [(step.name, step.ok) for step in report.steps][:3] == [
+            ("judge", True),
+            ("review", False),
+            ("refine", True),
+        ]
+        assert "got the reviewer 'oracle'" in report.steps[1].detail
 
 
 @pytest.mark.parametrize("at", ["24:00", "3:00", "03:60", "noon", "03:00:00", ""])

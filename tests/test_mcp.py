@@ -353,7 +353,7 @@ def recorded(home: Path) -> list[Event]:
 
 def configuration(home: Path) -> list[dict[str, Any]]:
     """The servers that the help of `mcp start` shows, its placeholders filled in."""
-    blocks = re.findall(r'\{"mcpServers".*?\}\}\}', mcp_start.help or "", re.DOTALL)
+    blocks = re.findall(r'\{"mcpServers".*?\}{3,}', mcp_start.help or "", re.DOTALL)
     assert len(blocks) == 2
     values = {"HOME_FOLDER": str(home), "PROGRAM": str(Path(sys.executable).with_name("theorex")), "TOKEN": TOKEN}
     text = re.sub("|".join(values), lambda name: values[name[0]], "\0".join(blocks))
