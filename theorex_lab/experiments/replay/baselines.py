@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Probe
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
-from theorex_lab.experiments.scores.session_scores import Scene, ends_of, sentences, shortest_end, words
+from theorex_lab.experiments.scores.session_scores import Ends, Scene, sentences, shortest_end, words
 from theorex_lab.journal.event import Event
 
 PROMPT_CHARACTERS = 600
@@ -109,25 +110,40 @@ class LastPrompts(Baseline):
         return self.said("prompt")
 
 
+class Touch(NamedTuple):
+    """A file was read or edited: when (µs UTC), how much that counts, and in which event."""
+
+    at: int
+    weight: float
+    event: str
+
+
 class Files(Baseline):
     """Gives known files, best first by `rank`; short: as the shortest end that stands for each alone."""
 
     short = False
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        """The worth of each path, of which (age in days, weight, event id) are given, oldest first."""
-        return {path: -times[-1][0] for path, times in touched.items()}
+    def __init__(self) -> None:
+        super().__init__()
+        self.touched: dict[str, list[Touch]] = defaultdict(list)
+        self._ends = Ends()
+
+    def observe(self, events: Sequence[Event]) -> None:
+        super().observe(events)
+        for event in events:
+            for path, weight in paths_of(event):
+                self.touched[path].append(Touch(event.at, weight, event.id))
+                self._ends.add(path)
+
+    def rank(self, touches: list[Touch], now: int) -> float:
+        """The worth of a file that was touched so, oldest first."""
+        return float(touches[-1].at)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        touched: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
-        for event in self.events:
-            for path, weight in paths_of(event):
-                touched[path].append(((now - event.at) / MICROSECONDS_PER_DAY, weight, event.id))
-        ends = ends_of(list(touched)) if self.short else {}
-        worth = self.rank(touched)
+        worth = {path: self.rank(touches, now) for path, touches in self.touched.items()}
         for path in sorted(worth, key=lambda path: -worth[path]):
-            ids = dict.fromkeys(event for _, _, event in touched[path])
-            yield Item(shortest_end(path, ends) if self.short else path, tuple(ids))
+            ids = dict.fromkeys(touch.event for touch in self.touched[path])
+            yield Item(shortest_end(path, self._ends) if self.short else path, tuple(ids))
 
 
 class ShortFiles(Files):
@@ -139,25 +155,26 @@ class ShortFiles(Files):
 class FrequentFiles(Files):
     """The files touched most often."""
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        return {path: float(len(times)) for path, times in touched.items()}
+    def rank(self, touches: list[Touch], now: int) -> float:
+        return float(len(touches))
 
 
 class HalfLifeFiles(Files):
     """Files by touches that lose half of their weight in two days."""
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        return {path: sum(w * 0.5 ** (age / HALF_LIFE_DAYS) for age, w, _ in times) for path, times in touched.items()}
+    def rank(self, touches: list[Touch], now: int) -> float:
+        return sum(touch.weight * 0.5 ** (_days(now, touch) / HALF_LIFE_DAYS) for touch in touches)
 
 
 class PowerFiles(ShortFiles):
     """Files by touches whose weight falls with a power of their age."""
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        return {
-            path: sum(weight * (age + POWER_OFFSET_DAYS) ** -POWER for age, weight, _ in times)
-            for path, times in touched.items()
-        }
+    def rank(self, touches: list[Touch], now: int) -> float:
+        return sum(touch.weight * (_days(now, touch) + POWER_OFFSET_DAYS) ** -POWER for touch in touches)
+
+
+def _days(now: int, touch: Touch) -> float:
+    return (now - touch.at) / MICROSECONDS_PER_DAY
 
 
 def paths_of(event: Event) -> list[tuple[str, float]]:
@@ -234,7 +251,7 @@ class Shuffled(Baseline):
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         files, texts = ShortFiles(), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
-        files.events = self.events
+        files.observe(self.events)
         return [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
 
 
