@@ -5,72 +5,55 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.config import Settings
-from theorex_lab.design import Log, Probe, SessionLine
+from theorex_lab.design import Log, SessionLine, later
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.sources import data_folder
+from theorex_lab.experiments.data.dataset_files import read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.log_sets.recorder import Parts
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES
-from theorex_lab.memory.observation import Entry, new_observation
 from theorex_lab.text.doors import door
 
-_SETTINGS = Settings()
+_READERS = "theorex_lab.experiments.data.log_sets"
 
 
 def load_logs(name: str) -> list[Log]:
-    """The logs of a data set, each `set/part` where it has several. Raises InvalidInput for an unknown name."""
-    if name not in LOGS:
-        raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(LOGS)}, or the path of one")
-    return LOGS[name]()
+    """The logs of a data set, each `set/part` where it has several, or one of these parts alone; of a set that you have, as
+    `longmemeval:PATH`; of a git repository, by its path.
+
+    Raises InvalidInput for an unknown name, and what the reader of the set raises.
+    """
+    parts, wanted = _parts(name)
+    known = dict(parts)
+    if wanted and wanted not in known:
+        raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(known)}")
+    return [make() for part, make in known.items() if wanted in ("", part)]
 
 
-def observation(key: str, at: int, text: str, *, agent: str = "main", source: str = "user", session: str = "") -> Event:
-    """A text that was written into a memory, at a time in µs UTC; `key` is its id in the data set."""
-    with door():
-        event, _ = new_observation(Entry(text, agent, at, source=source, session=session), _SETTINGS, at)
-    return event._replace(id=derived_event_id("log", key))
+def _parts(name: str) -> tuple[Parts, str]:
+    """What makes the logs that a name may stand for, and which of them is wanted ('' is all)."""
+    chosen, colon, path = name.partition(":")
+    if colon and chosen in GIVEN:
+        return GIVEN[chosen](Path(path).expanduser()), ""
+    chosen = name.partition("/")[0]
+    if chosen in LOGS:
+        return LOGS[chosen](), "" if chosen == name else name
+    if (Path(name) / ".git").exists():
+        return GIVEN["git"](Path(name)), ""
+    given = ", ".join(f"{set_name}:PATH" for set_name in GIVEN)
+    raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(LOGS)}, {given}, or the path of a git repository")
 
 
-def _locomo() -> list[Log]:
-    return [_conversation(talk) for talk in datasets.fetch_locomo().conversations]
-
-
-def _conversation(talk: Any) -> Log:
-    name = f"locomo/{talk.id}"
-    events = [
-        observation(f"{name}/{turn.id}", turn.at + number, f"{turn.speaker}: {turn.text}", session=f"s{turn.session}")
-        for number, turn in enumerate(talk.turns)
-        if turn.text.strip()
-    ]
-    last = events[-1].at + 1
-    probes = [
-        Probe(
-            last,
-            asked.text,
-            frozenset(derived_event_id("log", f"{name}/{turn}") for turn in asked.evidence),
-            _words(asked.answer),
-        )
-        for asked in talk.questions
-        if asked.evidence and asked.category != "adversarial"
-    ]
-    return Log(name, events, probes)
-
-
-def _words(answer: str | None) -> tuple[str, ...]:
-    return tuple(word for word in (answer or "").split() if len(word) > 3)
-
-
-def _coding_sessions() -> list[Log]:
-    folder = data_folder()
-    if folder is None:
-        raise InvalidInput("got no folder of data; set THEOREX_DATA to one that holds coding_sessions")
-    return [hook_form_log("coding_sessions", folder / "coding_sessions" / "getspecstory.jsonl.gz")]
+def _coding_sessions() -> Parts:
+    """A year of a coding agent's sessions on one project."""
+    file = read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].place
+    yield "coding_sessions", partial(hook_form_log, "coding_sessions", Path(file))
 
 
 def hook_form_log(name: str, path: Path) -> Log:
@@ -112,4 +95,18 @@ def _line(at: int, row: dict[str, Any]) -> SessionLine:
     )
 
 
-LOGS: dict[str, Callable[[], list[Log]]] = {"coding_sessions": _coding_sessions, "locomo": _locomo}
+LOGS: dict[str, Callable[[], Parts]] = {
+    "coding_sessions": _coding_sessions,
+    **{name: later(f"{_READERS}.conversations:{name}") for name in ("locomo", "qmsum")},
+    **{name: later(f"{_READERS}.statements:{name}") for name in ("fact_updates", "precisionmembench")},
+    **{
+        name: later(f"{_READERS}.runs:{name}")
+        for name in ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
+    },
+}
+# Sets that a user has.
+GIVEN: dict[str, Callable[[Path], Parts]] = {
+    "git": later(f"{_READERS}.runs:git"),
+    "factconsolidation": later(f"{_READERS}.statements:factconsolidation"),
+    **{name: later(f"{_READERS}.conversations:{name}") for name in ("longmemeval", "realtalk", "beam")},
+}

@@ -6,7 +6,8 @@ Each is a `theorex_lab.design.MemoryDesign`; `make(name)` gives a fresh one. Lis
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,9 +16,9 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Probe
 from theorex_lab.errors import InvalidInput
-from theorex_lab.text.line import one_line
 from theorex_lab.experiments.scores.session_scores import Ends, Scene, sentences, shortest_end, words
 from theorex_lab.journal.event import Event
+from theorex_lab.text.line import one_line
 
 PROMPT_CHARACTERS = 600
 HALF_LIFE_DAYS = 2.0
@@ -163,14 +164,14 @@ class HalfLifeFiles(Files):
     """Files by touches that lose half of their weight in two days."""
 
     def rank(self, touches: list[Touch], now: int) -> float:
-        return sum(touch.weight * 0.5 ** (_days(now, touch) / HALF_LIFE_DAYS) for touch in touches)
+        return math.fsum(touch.weight * 0.5 ** (_days(now, touch) / HALF_LIFE_DAYS) for touch in touches)
 
 
 class PowerFiles(ShortFiles):
     """Files by touches whose weight falls with a power of their age."""
 
     def rank(self, touches: list[Touch], now: int) -> float:
-        return sum(touch.weight * (_days(now, touch) + POWER_OFFSET_DAYS) ** -POWER for touch in touches)
+        return math.fsum(touch.weight * (_days(now, touch) + POWER_OFFSET_DAYS) ** -POWER for touch in touches)
 
 
 def _days(now: int, touch: Touch) -> float:
@@ -203,21 +204,60 @@ class LastSession(Baseline):
         return [*files.values(), *prompts]
 
 
-class Bm25(Baseline):
-    """Gives the texts that share most with the query, by rank_bm25."""
+class Texts(Baseline):
+    """Gives texts by their likeness to the query, which `rank` tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, Item] = {}  # the text said last at the end
+        self._ranked: tuple[tuple[str, int], list[Item]] = ("", 0), []
+
+    def observe(self, events: Sequence[Event]) -> None:
+        super().observe(events)
+        for event in events:
+            if text := one_line(text_of(event), PROMPT_CHARACTERS):
+                self.texts.pop(text, None)
+                self.texts[text] = Item(text, (event.id,))
+
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """How like the query each text is; from 0 down it is not given."""
+        return [0.0] * len(texts)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        texts = list(self.said())
-        asked = words(query)
-        if not texts or not asked:
-            return []
-        from rank_bm25 import BM25Okapi
-
-        worth = BM25Okapi([sorted(words(item.text)) or [""] for item in texts]).get_scores(sorted(asked))
-        return [texts[row] for row in np.argsort(-worth, kind="stable") if worth[row] > 0]
+        asked = query, len(self.events)
+        if query.strip() and self._ranked[0] != asked:
+            newest = list(self.texts.values())[::-1]
+            worth = np.asarray(self.rank(query, [item.text for item in newest]), float)
+            self._ranked = asked, [newest[row] for row in np.argsort(-worth, kind="stable") if worth[row] > 0]
+        return self._ranked[1] if query.strip() else ()
 
 
-class Vectors(Baseline):
+class Bm25(Texts):
+    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75); a word counts once a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts_with: Counter[str] = Counter()
+        self._words: dict[str, frozenset[str]] = {}
+
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        for text in texts:
+            if text not in self._words:
+                self._words[text] = words(text)
+                self._texts_with.update(self._words[text])
+        n, mean = len(self._words), max(1.0, self._texts_with.total() / max(1, len(self._words)))
+        idf = {
+            word: math.log(1 + (n - self._texts_with[word] + 0.5) / (self._texts_with[word] + 0.5))
+            for word in words(query)
+        }
+        own = [self._words[text] for text in texts]
+        return [
+            sum(idf[word] for word in idf.keys() & held) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * len(held) / mean))
+            for held in own
+        ]
+
+
+class Vectors(Texts):
     """Gives the texts whose vectors are nearest to the query's, by the embedder that a home would take."""
 
     def __init__(self) -> None:
@@ -227,14 +267,11 @@ class Vectors(Baseline):
         self._embedder, _ = choose_embedder()
         self._vectors: dict[str, np.ndarray] = {}
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        texts = list(self.said())
-        if not texts or not query.strip():
-            return []
-        if new := [item.text for item in texts if item.text not in self._vectors]:
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        if new := [text for text in texts if text not in self._vectors]:
             self._vectors.update(zip(new, self._embedder.embed(new), strict=True))
-        near = np.stack([self._vectors[item.text] for item in texts]) @ self._embedder.embed([query])[0]
-        return [texts[row] for row in np.argsort(-near, kind="stable")]
+        asked = self._embedder.embed([query])[0]
+        return [float(self._vectors[text] @ asked) for text in texts]
 
 
 class Shuffled(Baseline):

@@ -68,7 +68,9 @@ class Ends:
     """
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
-        self._meant: dict[str, list[tuple[int, str]]] = defaultdict(list)  # (number of the file, what it stands for then)
+        self._meant: dict[str, list[tuple[int, str]]] = defaultdict(
+            list
+        )  # (number of the file, what it stands for then)
         self.known: dict[str, None] = {}  # in the order in which they were first touched
         for path in paths:
             self.add(path)
