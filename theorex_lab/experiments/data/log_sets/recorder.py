@@ -41,7 +41,7 @@ def moment(given: str) -> int:
 
     >>> from theorex_lab.clock import to_iso
     >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "March-15-2024")]
-    ['2023-05-08T13:56:00Z', '2024-03-15T00:00:00Z']
+    ['2023-05-08T13:56:00.000000Z', '2024-03-15T00:00:00.000000Z']
     """
     found = next((match.groupdict() for form in _TIMES if (match := form.match(given.strip()))), {})
     try:
