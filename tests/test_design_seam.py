@@ -23,7 +23,8 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
-from theorex_lab.experiments.replay.drive import Driven, drive
+from theorex_lab.experiments.replay.drive import Driven
+from theorex_lab.experiments.replay.trials import Plan, try_out
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event, register_kinds
 from theorex_lab.memory.evidence import evidence_view
@@ -243,29 +244,30 @@ def test_it_is_driven_over_a_log(tmp_path: Path) -> None:
               _noted("cache", "The cache lives for a day", 2), _noted("cache", "No cache any more", 300)]  # fmt: skip
     ids = [event.id for event in events]
     probes = [Probe(NOW + DAY // 2, "how long does the cache live", frozenset(ids[:1]), ("hour",)),
-              Probe(NOW + 3 * DAY, "how long does the cache live", frozenset(ids[2:3]), ("day",)),
+              Probe(NOW + 3 * DAY, "how long does the cache live", frozenset(ids[2:3]), ("day",), frozenset(ids[:1])),
               Probe(NOW + 200 * DAY, "how long does the cache live")]  # fmt: skip
     log = Log("notes", events, probes)
     with Driven([NOTES], tmp_path / "driven", embedder=HashedNgramEmbedder()) as memory:
-        answers = drive(log, memory, tokens=500)
-    retrieved = [[item.events for item in each.retrieved if "cache" in item.text] for each in answers]
-    assert retrieved == [[(ids[0],)], [(ids[2],)], []], "superseded on day 2, asleep after ninety days"
-    injected = [{event for item in each.injected for event in item.events} for each in answers]
-    assert injected[:2] == [{ids[0]}, {ids[1], ids[2]}]
-    assert all(each.probe.words[0] in str(each.retrieved) for each in answers[:2])
+        trial = try_out(log, "notes", lambda: memory, Plan((500,)))
+    assert trial.problems == {}
+    recall = {mode: [given.scores["evidence_recall"] for given in trial.given if given.mode == mode][:2]
+              for mode in ("inject", "retrieve")}  # fmt: skip
+    assert recall == {"inject": [1.0, 1.0], "retrieve": [1.0, 1.0]}, "superseded on day 2"
+    words = [given.scores["answer_words"] for given in trial.given if given.mode == "retrieve"][:2]
+    assert words == [1.0, 1.0]
+    assert [given.scores["stale"] for given in trial.given if given.mode == "retrieve"][1] == 0.0
+    last = [given.scores["tokens"] for given in trial.given if given.mode == "retrieve"][2]
+    assert last == 0.0, "asleep after ninety days"
 
 
 def test_a_budget_bounds_what_is_retrieved(tmp_path: Path) -> None:
     register_kinds(NOTES.kinds)
-    log = Log(
-        "notes",
-        [_noted(f"cache {n}", f"Cache number {n} lives for an hour", 0) for n in range(20)],
-        [Probe(NOW + DAY, "cache")],
-    )
-    for tokens, most in ((0, 0), (20, 2), (10_000, 20)):
-        with Driven([NOTES], tmp_path / str(tokens), embedder=HashedNgramEmbedder()) as memory:
-            (answer,) = drive(log, memory, tokens=tokens)
-        assert len(answer.retrieved) == most
+    events = [_noted(f"cache {n}", f"Cache number {n} lives for an hour", 0) for n in range(20)]
+    with Driven([NOTES], tmp_path / "driven", embedder=HashedNgramEmbedder()) as memory:
+        memory.observe(events)
+        memory.consolidate(NOW + DAY)
+        for tokens, most in ((0, 0), (20, 2), (10_000, 20)):
+            assert len(memory.retrieve("cache", NOW + DAY, tokens)) == most
 
 
 # In a package of its own, found by its entry point.

@@ -345,7 +345,7 @@ class SessionLine(NamedTuple):
     edits: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Log:
     """Recorded events in journal order, and what is asked of whoever lived them.
 

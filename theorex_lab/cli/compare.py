@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from theorex_lab.experiments.scores.compare import Comparison
 
 MODES = ("inject", "retrieve")
-_LEADING = ("mean", "evidence_recall", "answer_words")
+_NEITHER = "neither probes nor more than five sessions"
+_SIGN = {"stale": 1}  # where less is better
+_LEADING = ("mean", "evidence_recall", "stale")
 
 
 @command("compare")
@@ -62,11 +64,13 @@ def compare(
     from contextlib import nullcontext
 
     from theorex_lab.experiments.data.logs import load_logs
+    from theorex_lab.experiments.replay.memories import names_of
     from theorex_lab.experiments.scores.compare import compare as run
 
     against = baseline or designs[-1]
     if against not in designs:
         raise InvalidInput(f"got the baseline {against!r}; allowed is one of the designs: {', '.join(designs)}")
+    names_of(designs)
     found = [log for name in logs for log in load_logs(name)]
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
         compared = run(
@@ -87,16 +91,17 @@ def _table(compared: Comparison, against: str) -> str:
     lines = []
     for mode in MODES:
         for budget in compared.plan.budgets:
-            scored = [score for score in _LEADING if any(cell[1:] == (mode, budget, score) for cell in compared.cells)]
-            if scored:
-                lines += ["", f"{mode}, {budget} tokens", *_rows(compared, mode, budget, scored[0], against)]
-    return "\n".join(lines[1:]) or "nothing was scored: the logs hold neither probes nor more than five sessions"
+            scored = {cell[3] for cell in compared.cells if cell[1:3] == (mode, budget)}
+            found = [score for score in _LEADING if score in scored]
+            for score in found or sorted(scored & {"answer_words"}):
+                lines += ["", f"{mode}, {budget} tokens", *_rows(compared, mode, budget, score, against)]
+    return "\n".join(lines[1:]) or f"nothing was scored: the logs hold {_NEITHER}"
 
 
 def _rows(compared: Comparison, mode: str, budget: int, score: str, against: str) -> list[str]:
     found = {name: compared.value(name, mode, budget, score) for name in compared.designs}
     rows = [f"  {'':<18} {score.replace('_', ' '):>15}   95 % interval   tokens   beside {against}"]
-    for name, (value, low, high, _) in sorted(found.items(), key=lambda item: -item[1].value):
+    for name, (value, low, high, _) in sorted(found.items(), key=lambda item: _SIGN.get(score, -1) * item[1].value):
         tokens = compared.value(name, mode, budget, "tokens").value
         verdict = "" if name == against else compared.difference(name, against, mode, budget, score).verdict
         rows.append(f"  {one_row(name):<18} {value:15.3f}   {low:.3f} – {high:.3f} {tokens:8.0f}   {verdict}")
@@ -104,7 +109,8 @@ def _rows(compared: Comparison, mode: str, budget: int, score: str, against: str
 
 
 def _problems(compared: Comparison) -> list[str]:
-    return [
+    empty = dict.fromkeys(trial.log for trial in compared.trials if not trial.given)
+    return [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty] + [
         f"{trial.design} on {trial.log}: {problem} ({times} times; counts as nothing given)"
         for trial in compared.trials
         for problem, times in trial.problems.items()

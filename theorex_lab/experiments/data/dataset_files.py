@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import tarfile
+import warnings
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,8 @@ _CHUNK_BYTES = 65_536
 class DataFile:
     """One file of a data set.
 
-    name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are members.
+    name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are
+    members; "-" where it has no public address.
     sha256: of the uncompressed bytes.
     members: paths below `path` of what a .tar holds; its sha256 is that of the list of its members in the order of their
     names, a line each, as the program sha256sum writes them, so that the way of packing does not matter.
@@ -76,6 +78,13 @@ class Content:
     data: bytes
 
 
+class LicenceNotice(UserWarning):
+    """A set's licence does not allow commercial use; given once a process for each such set."""
+
+
+_noticed: set[str] = set()
+
+
 def cache_folder() -> Path:
     """The user's cache of downloaded sets, laid out like the folder that THEOREX_DATA names."""
     import pooch  # type: ignore[import-untyped]
@@ -87,8 +96,12 @@ def read_files(info: DatasetInfo) -> dict[str, Content]:
     """Every file of a set by its name, checked; what is in neither folder is downloaded into the cache.
 
     Raises InvalidInput where a file in the user's own folder, or one just downloaded, has another sha256 than the
-    set's, or cannot be unpacked; StorageError where a file is nowhere and cannot be downloaded or kept.
+    set's, or cannot be unpacked; StorageError where a file is nowhere and cannot be downloaded or kept. Warns once with
+    LicenceNotice of a set that is not for commercial use.
     """
+    if "non-commercial" in info.licence and info.name not in _noticed:
+        _noticed.add(info.name)
+        warnings.warn(f"{info.name}: {info.licence}; for research use only", LicenceNotice, stacklevel=2)
     return {file.name: _read(info, file) for file in info.files}
 
 
@@ -159,6 +172,10 @@ def members_of(archive: Content) -> dict[str, Content]:
 def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
     """Downloads, checks, then keeps: a file that is not the right one never enters the cache."""
     ways = f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or {file.name}.gz)"
+    if file.path == "-":
+        raise StorageError(
+            f"{info.name}/{file.name} is not there, and has no public address to download it from; {ways}"
+        )
     if file.members:
         place = f"{info.address(file)}/"
         data = _packed({name: _get(info.address(file, name), ways) for name in file.members})

@@ -33,7 +33,7 @@ def describe() -> pd.DataFrame:
 
     table = pd.DataFrame([{name: getattr(info, name) for name in info.__slots__} for info in DATASETS.values()])
     table["files"] = [sum(len(file.members) or 1 for file in info.files) for info in DATASETS.values()]
-    table["repository"] = "https://github.com/" + table["repository"]
+    table["repository"] = ("https://github.com/" + table["repository"]).where(table["repository"] != "-", "")
     return table[["name", "repository", "commit", "licence", "files", "counts"]]
 
 

@@ -2,118 +2,117 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.config import Settings
-from theorex_lab.design import Log, Probe, SessionLine
+from theorex_lab.clock import to_microseconds
+from theorex_lab.design import Log, SessionLine, later
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.sources import data_folder
-from theorex_lab.ids import derived_event_id, session_of
-from theorex_lab.ingest.captures import Timed
-from theorex_lab.ingest.importing import FORMS, read_transcripts
-from theorex_lab.ingest.said import Row
-from theorex_lab.journal.event import Event
-from theorex_lab.memory.observation import Entry, new_observation
+from theorex_lab.experiments.data.dataset_files import read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.log_sets.recorder import Parts
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.captured import BODIES
 from theorex_lab.text.doors import door
 
-_SETTINGS = Settings()
+_READERS = "theorex_lab.experiments.data.log_sets"
 
 
 def load_logs(name: str) -> list[Log]:
-    """The logs of a data set, each `set/part` where it has several, or of the transcripts at a path, one a project.
+    """The logs of a data set, each `set/part` where it has several, or one of these parts alone; of a set that you have, as
+    `longmemeval:PATH`; of a git repository, or of transcripts of coding agents (one log a project), by their path.
 
-    Raises InvalidInput for an unknown name, and for a path without transcripts.
+    Raises InvalidInput for an unknown name, and what the reader of the set raises.
     """
-    if name not in LOGS and Path(name).expanduser().exists():
-        return transcript_logs(Path(name).expanduser())
-    if name not in LOGS:
-        raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(LOGS)}, or the path of one")
-    return LOGS[name]()
+    parts, wanted = _parts(name)
+    known = dict(parts)
+    if wanted and wanted not in known:
+        raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(known)}")
+    return [make() for part, make in known.items() if wanted in ("", part)]
 
 
-def observation(key: str, at: int, text: str, *, agent: str = "main", source: str = "user", session: str = "") -> Event:
-    """A text that was written into a memory, at a time in µs UTC; `key` is its id in the data set."""
-    with door():
-        event, _ = new_observation(Entry(text, agent, at, source=source, session=session), _SETTINGS, at)
-    return event._replace(id=derived_event_id("log", key))
-
-
-def _locomo() -> list[Log]:
-    return [_conversation(talk) for talk in datasets.fetch_locomo().conversations]
-
-
-def _conversation(talk: Any) -> Log:
-    name = f"locomo/{talk.id}"
-    events = [
-        observation(f"{name}/{turn.id}", turn.at + number, f"{turn.speaker}: {turn.text}", session=f"s{turn.session}")
-        for number, turn in enumerate(talk.turns)
-        if turn.text.strip()
-    ]
-    last = events[-1].at + 1
-    probes = [
-        Probe(
-            last,
-            asked.text,
-            frozenset(derived_event_id("log", f"{name}/{turn}") for turn in asked.evidence),
-            _words(asked.answer),
-        )
-        for asked in talk.questions
-        if asked.evidence and asked.category != "adversarial"
-    ]
-    return Log(name, events, probes)
-
-
-def _words(answer: str | None) -> tuple[str, ...]:
-    return tuple(word for word in (answer or "").split() if len(word) > 3)
-
-
-def _coding_sessions() -> list[Log]:
-    folder = data_folder()
-    if folder is None:
-        raise InvalidInput("got no folder of data; set THEOREX_DATA to one that holds coding_sessions")
-    name = "coding_sessions"
-    return transcript_logs(folder / name / "getspecstory.jsonl.gz", project=name)
-
-
-def transcript_logs(path: Path, *, project: str = "") -> list[Log]:
-    """Of what coding agents kept of their sessions, one log a project; prompts are the user's word.
-
-    project: of sessions that name no absolute folder. Raises InvalidInput where no transcript is found.
-    """
-    found: dict[str, list[tuple[Timed, Event | None]]] = defaultdict(list)
-    for told, event, name in read_transcripts(path, project=project):
-        found[name].append((told, event))
-    if not found:
-        raise InvalidInput(f"got {path}, in which no transcript was found; allowed are {FORMS}")
-    return [_log(name, rows) for name, rows in found.items()]
-
-
-def _log(name: str, rows: list[tuple[Timed, Event | None]]) -> Log:
-    rows.sort(key=lambda row: row[0].at)
-    return Log(name, [event for _, event in rows if event], (), [_line(*row) for row in rows])
-
-
-def _line(told: Timed, event: Event | None) -> SessionLine:
-    hook, paths = told.said.hook, event.body.get("paths", {}) if event else {}
-    given = hook.get("tool_input")
-    texts = given.values() if isinstance(given, dict) else [given]
-    return SessionLine(
-        told.at,
-        session_of(told.said.session),
-        _text(hook, "prompt"),
-        _text(hook, "last_assistant_message"),
-        " ".join(text for text in texts if isinstance(text, str)),
-        tuple(paths.get("read", ())),
-        tuple(paths.get("edited", ())),
+def _parts(name: str) -> tuple[Parts, str]:
+    """What makes the logs that a name may stand for, and which of them is wanted ('' is all)."""
+    chosen, colon, path = name.partition(":")
+    if colon and chosen in GIVEN:
+        return GIVEN[chosen](Path(path).expanduser()), ""
+    chosen = name.partition("/")[0]
+    if chosen in LOGS:
+        return LOGS[chosen](), "" if chosen == name else name
+    place = Path(name).expanduser()
+    if (place / ".git").exists():
+        return GIVEN["git"](place), ""
+    if place.exists():
+        return GIVEN["transcripts"](place), ""
+    given = ", ".join(f"{set_name}:PATH" for set_name in GIVEN)
+    raise InvalidInput(
+        f"got the log {name!r}; allowed are {', '.join(LOGS)}, {given}, or the path of a git repository or of transcripts"
     )
 
 
-def _text(hook: Row, name: str) -> str:
-    return text if isinstance(text := hook.get(name), str) else ""
+def _coding_sessions() -> Parts:
+    """A year of a coding agent's sessions on one project."""
+    file = read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].place
+    yield "coding_sessions", partial(hook_form_log, "coding_sessions", Path(file))
 
 
-LOGS: dict[str, Callable[[], list[Log]]] = {"coding_sessions": _coding_sessions, "locomo": _locomo}
+def hook_form_log(name: str, path: Path) -> Log:
+    """Of lines in a coding agent's hook form."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    timed = sorted(
+        ((to_microseconds(row["at"]), number, row) for number, row in enumerate(rows)), key=lambda row: row[:2]
+    )
+    events = [event for at, number, row in timed for event in _captures(name, at, number, row)]
+    return Log(name, events, (), [_line(at, row) for at, _, row in timed])
+
+
+def _captures(name: str, at: int, number: int, row: dict[str, Any]) -> Iterator[Event]:
+    hook = row["hook_event_name"]
+    if hook not in BODIES:
+        return
+    kind, body_of = BODIES[hook]
+    with door():
+        body = body_of({**row, "cwd": None, "last_assistant_message": row.get("agent_text")})
+    body["project"] = name
+    if kind == "tool_used":
+        body["paths"] = {"read": list(row.get("reads", ())), "edited": list(row.get("edits", ()))}
+    yield new_event(
+        kind, body, agent="main", session=row["session"], at=at, event_id=derived_event_id("log", name, number)
+    )
+
+
+def _line(at: int, row: dict[str, Any]) -> SessionLine:
+    inputs = " ".join(value for value in row.get("tool_input", {}).values() if isinstance(value, str))
+    return SessionLine(
+        at,
+        row["session"],
+        row.get("prompt", ""),
+        row.get("agent_text", ""),
+        inputs,
+        tuple(row.get("reads", ())),
+        tuple(row.get("edits", ())),
+    )
+
+
+LOGS: dict[str, Callable[[], Parts]] = {
+    "coding_sessions": _coding_sessions,
+    **{name: later(f"{_READERS}.conversations:{name}") for name in ("locomo", "qmsum")},
+    **{name: later(f"{_READERS}.statements:{name}") for name in ("fact_updates", "precisionmembench")},
+    **{
+        name: later(f"{_READERS}.runs:{name}")
+        for name in ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
+    },
+}
+# Sets that a user has.
+GIVEN: dict[str, Callable[[Path], Parts]] = {
+    "git": later(f"{_READERS}.runs:git"),
+    "transcripts": later(f"{_READERS}.transcripts:transcripts"),
+    "factconsolidation": later(f"{_READERS}.statements:factconsolidation"),
+    **{name: later(f"{_READERS}.conversations:{name}") for name in ("longmemeval", "realtalk", "beam")},
+}

@@ -64,3 +64,19 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
         ax, xlabel=f"tokens given at {unasked} (mean)", ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1),
         xscale="symlog", title=f"{', '.join(compared.logs[:3])}: what a context was worth",
     )  # fmt: skip
+
+
+def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
+    """Draw how many probes are still answered after nights in which nothing happened, a line for each design."""
+    ax, found = new_axes(ax, width=9.0), compared.survivors
+    if found.empty:
+        return say(ax, "nothing can be forgotten: the logs hold no probes")
+    for number, (design, shares) in enumerate(found.iterrows()):
+        ax.plot(
+            shares.index, shares, label=str(design), color=colour_of(number), marker=shape_of(number), linewidth=1.2
+        )
+    legend_beside(ax)
+    return finish_axes(
+        ax, xlabel="nights without events", ylabel="share of probes with some evidence", ylim=(0, 1.05),
+        title=f"{', '.join(compared.logs[:3])}: what is still found",
+    )  # fmt: skip

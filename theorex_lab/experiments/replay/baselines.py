@@ -6,15 +6,17 @@ Each is a `theorex_lab.design.MemoryDesign`; `make(name)` gives a fresh one. Lis
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Probe
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.session_scores import Scene, ends_of, sentences, shortest_end, words
+from theorex_lab.experiments.scores.session_scores import Ends, Scene, sentences, shortest_end, words
 from theorex_lab.journal.event import Event
 from theorex_lab.text.line import one_line
 
@@ -109,25 +111,40 @@ class LastPrompts(Baseline):
         return self.said("prompt")
 
 
+class Touch(NamedTuple):
+    """A file was read or edited: when (µs UTC), how much that counts, and in which event."""
+
+    at: int
+    weight: float
+    event: str
+
+
 class Files(Baseline):
     """Gives known files, best first by `rank`; short: as the shortest end that stands for each alone."""
 
     short = False
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        """The worth of each path, of which (age in days, weight, event id) are given, oldest first."""
-        return {path: -times[-1][0] for path, times in touched.items()}
+    def __init__(self) -> None:
+        super().__init__()
+        self.touched: dict[str, list[Touch]] = defaultdict(list)
+        self._ends = Ends()
+
+    def observe(self, events: Sequence[Event]) -> None:
+        super().observe(events)
+        for event in events:
+            for path, weight in paths_of(event):
+                self.touched[path].append(Touch(event.at, weight, event.id))
+                self._ends.add(path)
+
+    def rank(self, touches: list[Touch], now: int) -> float:
+        """The worth of a file that was touched so, oldest first."""
+        return float(touches[-1].at)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        touched: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
-        for event in self.events:
-            for path, weight in paths_of(event):
-                touched[path].append(((now - event.at) / MICROSECONDS_PER_DAY, weight, event.id))
-        ends = ends_of(list(touched)) if self.short else {}
-        worth = self.rank(touched)
+        worth = {path: self.rank(touches, now) for path, touches in self.touched.items()}
         for path in sorted(worth, key=lambda path: -worth[path]):
-            ids = dict.fromkeys(event for _, _, event in touched[path])
-            yield Item(shortest_end(path, ends) if self.short else path, tuple(ids))
+            ids = dict.fromkeys(touch.event for touch in self.touched[path])
+            yield Item(shortest_end(path, self._ends) if self.short else path, tuple(ids))
 
 
 class ShortFiles(Files):
@@ -139,25 +156,26 @@ class ShortFiles(Files):
 class FrequentFiles(Files):
     """The files touched most often."""
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        return {path: float(len(times)) for path, times in touched.items()}
+    def rank(self, touches: list[Touch], now: int) -> float:
+        return float(len(touches))
 
 
 class HalfLifeFiles(Files):
     """Files by touches that lose half of their weight in two days."""
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        return {path: sum(w * 0.5 ** (age / HALF_LIFE_DAYS) for age, w, _ in times) for path, times in touched.items()}
+    def rank(self, touches: list[Touch], now: int) -> float:
+        return math.fsum(touch.weight * 0.5 ** (_days(now, touch) / HALF_LIFE_DAYS) for touch in touches)
 
 
 class PowerFiles(ShortFiles):
     """Files by touches whose weight falls with a power of their age."""
 
-    def rank(self, touched: dict[str, list[tuple[float, float, str]]]) -> dict[str, float]:
-        return {
-            path: sum(weight * (age + POWER_OFFSET_DAYS) ** -POWER for age, weight, _ in times)
-            for path, times in touched.items()
-        }
+    def rank(self, touches: list[Touch], now: int) -> float:
+        return math.fsum(touch.weight * (_days(now, touch) + POWER_OFFSET_DAYS) ** -POWER for touch in touches)
+
+
+def _days(now: int, touch: Touch) -> float:
+    return (now - touch.at) / MICROSECONDS_PER_DAY
 
 
 def paths_of(event: Event) -> list[tuple[str, float]]:
@@ -186,21 +204,60 @@ class LastSession(Baseline):
         return [*files.values(), *prompts]
 
 
-class Bm25(Baseline):
-    """Gives the texts that share most with the query, by rank_bm25."""
+class Texts(Baseline):
+    """Gives texts by their likeness to the query, which `rank` tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, Item] = {}  # the text said last at the end
+        self._ranked: tuple[tuple[str, int], list[Item]] = ("", 0), []
+
+    def observe(self, events: Sequence[Event]) -> None:
+        super().observe(events)
+        for event in events:
+            if text := one_line(text_of(event), PROMPT_CHARACTERS):
+                self.texts.pop(text, None)
+                self.texts[text] = Item(text, (event.id,))
+
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """How like the query each text is; from 0 down it is not given."""
+        return [0.0] * len(texts)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        texts = list(self.said())
-        asked = words(query)
-        if not texts or not asked:
-            return []
-        from rank_bm25 import BM25Okapi
-
-        worth = BM25Okapi([sorted(words(item.text)) or [""] for item in texts]).get_scores(sorted(asked))
-        return [texts[row] for row in np.argsort(-worth, kind="stable") if worth[row] > 0]
+        asked = query, len(self.events)
+        if query.strip() and self._ranked[0] != asked:
+            newest = list(self.texts.values())[::-1]
+            worth = np.asarray(self.rank(query, [item.text for item in newest]), float)
+            self._ranked = asked, [newest[row] for row in np.argsort(-worth, kind="stable") if worth[row] > 0]
+        return self._ranked[1] if query.strip() else ()
 
 
-class Vectors(Baseline):
+class Bm25(Texts):
+    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75); a word counts once a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts_with: Counter[str] = Counter()
+        self._words: dict[str, frozenset[str]] = {}
+
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        for text in texts:
+            if text not in self._words:
+                self._words[text] = words(text)
+                self._texts_with.update(self._words[text])
+        n, mean = len(self._words), max(1.0, self._texts_with.total() / max(1, len(self._words)))
+        idf = {
+            word: math.log(1 + (n - self._texts_with[word] + 0.5) / (self._texts_with[word] + 0.5))
+            for word in words(query)
+        }
+        own = [self._words[text] for text in texts]
+        return [
+            sum(idf[word] for word in idf.keys() & held) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * len(held) / mean))
+            for held in own
+        ]
+
+
+class Vectors(Texts):
     """Gives the texts whose vectors are nearest to the query's, by the embedder that a home would take."""
 
     def __init__(self) -> None:
@@ -210,14 +267,11 @@ class Vectors(Baseline):
         self._embedder, _ = choose_embedder()
         self._vectors: dict[str, np.ndarray] = {}
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        texts = list(self.said())
-        if not texts or not query.strip():
-            return []
-        if new := [item.text for item in texts if item.text not in self._vectors]:
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        if new := [text for text in texts if text not in self._vectors]:
             self._vectors.update(zip(new, self._embedder.embed(new), strict=True))
-        near = np.stack([self._vectors[item.text] for item in texts]) @ self._embedder.embed([query])[0]
-        return [texts[row] for row in np.argsort(-near, kind="stable")]
+        asked = self._embedder.embed([query])[0]
+        return [float(self._vectors[text] @ asked) for text in texts]
 
 
 class Shuffled(Baseline):
@@ -234,7 +288,7 @@ class Shuffled(Baseline):
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         files, texts = ShortFiles(), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
-        files.events = self.events
+        files.observe(self.events)
         return [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
 
 

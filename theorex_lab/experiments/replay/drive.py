@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.clock import FixedClock
 from theorex_lab.config import Settings
-from theorex_lab.design import Design, Item, Log, MemoryDesign, Probe
+from theorex_lab.design import Design, Item
 from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
@@ -79,44 +79,6 @@ class Driven:
 
     def __exit__(self, *_: object) -> None:
         self.lab.close()
-
-
-class ProbeAnswer(NamedTuple):
-    """What a probe got: unasked, and for its query."""
-
-    probe: Probe
-    injected: Sequence[Item]
-    retrieved: Sequence[Item]
-
-
-def drive(log: Log, memory: MemoryDesign, *, tokens: int, every_days: float = 1.0) -> list[ProbeAnswer]:
-    """Let `memory` live through the log and ask it every probe at its time, with a budget of `tokens` each.
-
-    It observes what happened before it is asked, and consolidates each `every_days` from the log's first event on.
-    """
-    answers, asked = [], sorted(log.probes, key=lambda probe: probe.at)
-    events, taken, night = log.events, 0, int(every_days * MICROSECONDS_PER_DAY)
-    last_night = events[0].at if events else 0
-    for probe in asked:
-        while (upto := min(probe.at, last_night + night)) < probe.at:
-            taken = _observe(memory, events, taken, upto)
-            memory.consolidate(upto)
-            last_night = upto
-        taken = _observe(memory, events, taken, probe.at)
-        answers.append(
-            ProbeAnswer(probe, memory.inject(probe.at, tokens), memory.retrieve(probe.query, probe.at, tokens))
-        )
-    return answers
-
-
-def _observe(memory: MemoryDesign, events: Sequence[Event], taken: int, upto: int) -> int:
-    """Show the events up to a time (µs UTC), in journal order; returns how many were shown by then."""
-    end = taken
-    while end < len(events) and events[end].at <= upto:
-        end += 1
-    if end > taken:
-        memory.observe(events[taken:end])
-    return end
 
 
 def _within(items: Iterator[Item], tokens: int) -> Iterator[Item]:

@@ -59,17 +59,19 @@ class Maker:
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
     """Each memory under its name. Raises InvalidInput for unknown names, and for two of one name."""
-    if isinstance(memories, Mapping):
-        return dict(memories)
+    given = memories.items() if isinstance(memories, Mapping) else ((_name_of(memory), memory) for memory in memories)
     named: dict[str, Memory] = {}
-    for memory in memories:
-        name = memory if isinstance(memory, str) else str(getattr(memory, "name", getattr(memory, "__name__", memory)))
+    for name, memory in given:
         if name in named:
             raise InvalidInput(f"got {name} twice; allowed is each memory once")
         if isinstance(memory, str):
             check_name(memory)
         named[name] = memory
     return named
+
+
+def _name_of(memory: Memory) -> str:
+    return memory if isinstance(memory, str) else str(getattr(memory, "name", getattr(memory, "__name__", memory)))
 
 
 def check_name(name: str) -> None:

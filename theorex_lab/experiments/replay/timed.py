@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from theorex_lab.design import Item, MemoryDesign
@@ -30,7 +30,7 @@ class Timed:
         self.memory: Any = None
         self._timeout = timeout
         self._jobs: queue.SimpleQueue[tuple[str, Callable[[], Any]] | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         self._lost = False  # whether a call is still under way, and nothing can be asked any more
         threading.Thread(target=self._work, daemon=True).start()
         self.memory = self._call("make", make)
@@ -38,6 +38,10 @@ class Timed:
     def call(self, name: str, *given: Any) -> Any:
         """What the memory's method gives, None where it has none of that name. Raises Failed."""
         return self._call(name, lambda: getattr(self.memory, name)(*given) if hasattr(self.memory, name) else None)
+
+    def items(self, name: str, *given: Any) -> Any:
+        """What `inject` or `retrieve` gives, read to its end, so that a generator has the deadline too. Raises Failed."""
+        return self._call(name, lambda: _read(getattr(self.memory, name)(*given)))
 
     def close(self) -> None:
         """Close the memory, where it can be closed, and end its thread. Raises Failed where closing fails."""
@@ -65,12 +69,16 @@ class Timed:
             name, function = job
             begun = time.thread_time()
             try:
-                answer: tuple[Any, Exception | None] = (function(), None)
+                answer: tuple[Any, BaseException | None] = (function(), None)
             # Whatever a memory of somebody else's raises is its result; `_call` raises it again as Failed.
-            except Exception as error:  # noqa: BLE001
+            except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer = (None, error)
             self.seconds[name] = self.seconds.get(name, 0.0) + time.thread_time() - begun
             self._answers.put(answer)
+
+
+def _read(items: Any) -> Any:
+    return list(items) if isinstance(items, Iterable) and not isinstance(items, str) else items
 
 
 def checked(items: Any, known: Collection[str], tokens: int | None) -> Sequence[Item]:
@@ -78,18 +86,26 @@ def checked(items: Any, known: Collection[str], tokens: int | None) -> Sequence[
 
     Raises Failed saying what is wrong.
     """
-    try:
-        found = [Item(*item) for item in items]
-    except TypeError as error:
-        raise Failed(
-            f"got {type(items).__name__} that holds no items ({error}); allowed are (text, event ids)"
-        ) from error
-    for item in found:
-        if not isinstance(item.text, str):
-            raise Failed(f"got an item whose text is a {type(item.text).__name__}; allowed is text")
-        if unknown := [event for event in item.events if event not in known]:
-            raise Failed(f"got an item that rests on {unknown[0]!r}; allowed are events that it was shown before")
+    if not isinstance(items, list):
+        raise Failed(f"got a {type(items).__name__} that holds no items; allowed are (text, event ids)")
+    found = [_checked(item, known) for item in items]
     used = count_tokens("\n".join(item.text for item in found))
     if tokens is not None and used > tokens:
         raise Failed(f"got {used} tokens; allowed were {tokens}")
     return found
+
+
+def _checked(given: Any, known: Collection[str]) -> Item:
+    if not isinstance(given, tuple | list) or not 1 <= len(given) <= 2 or not isinstance(given[0], str):
+        shown = type(given[0] if isinstance(given, tuple | list) and given else given).__name__
+        raise Failed(f"got an item whose text is a {shown}; allowed are (text, event ids)")
+    item, events = Item(*given), given[1] if len(given) == 2 else ()
+    try:
+        item.text.encode()
+    except UnicodeEncodeError as error:
+        raise Failed("got half a surrogate pair in a text; allowed is whole Unicode text") from error
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        raise Failed(f"got event ids in a {type(events).__name__}; allowed are several")
+    if unknown := [event for event in events if not isinstance(event, str) or event not in known]:
+        raise Failed(f"got an item that rests on {unknown[0]!r}; allowed are events that it was shown before")
+    return item

@@ -36,7 +36,7 @@ class Given(NamedTuple):
 class Trial:
     """How a memory did on a log.
 
-    given: a `Given` for each unit, mode and budget.  problems: what was wrong with answers that count as nothing, each
+    given: a `Given` for each unit, mode and budget; none of `retrieve` for a session that begins without a prompt.  problems: what was wrong with answers that count as nothing, each
     with how often.  cpu_seconds: by method.  sizes: (µs UTC, bytes) after some of the nights, where the memory tells its
     size.  survivors: by nights without events, the share of probes that were still answered.
     """
@@ -59,12 +59,13 @@ class Trial:
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Trial:
-        """The trial that `to_dict` gave. Raises TypeError or KeyError for anything else."""
+        """The trial that `to_dict` gave. Raises TypeError, KeyError or ValueError for anything else."""
         given = [
             Given(unit, mode, budget, {name: math.nan if value is None else value for name, value in scores.items()})
             for unit, mode, budget, scores in stored["given"]
         ]
-        return cls(**{**stored, "given": given})
+        sizes = [(int(at), int(size)) for at, size in stored["sizes"]]
+        return cls(**{**stored, "given": given, "sizes": sizes})
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,15 @@ def _unanswered(trial: Trial, log: Log, plan: Plan) -> Trial:
     targets: list[Scene | Probe] = [*scenes(log), *log.probes]
     for target in targets:
         for budget in plan.budgets:
-            for mode in (INJECT, RETRIEVE):
+            for mode in _asked(target, 0, budget):
                 trial.given.append(Given(_unit(target), mode, budget, _score(target, [], budget, mode)))
     return trial
+
+
+def _asked(target: Scene | Probe, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
+    """By mode, what a memory is asked: a session that begins without a prompt asks for nothing of its own."""
+    query = target.prompt if isinstance(target, Scene) else target.query
+    return {INJECT: (at, budget), **({RETRIEVE: (query, at, budget)} if query.strip() else {})}
 
 
 def _unit(target: Scene | Probe) -> str:
@@ -157,9 +164,8 @@ class _Course:
     def _ask(self, at: int, target: Scene | Probe) -> None:
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
-        query = target.prompt if isinstance(target, Scene) else target.query
         for budget in self.plan.budgets:
-            for mode, given in ((INJECT, (at, budget)), (RETRIEVE, (query, at, budget))):
+            for mode, given in _asked(target, at, budget).items():
                 items = self._items(mode, given, budget)
                 self.trial.given.append(Given(_unit(target), mode, budget, _score(target, items, budget, mode)))
         if size := self._try("size", lambda: self.memory.call("size")):
@@ -167,7 +173,7 @@ class _Course:
 
     def _items(self, mode: str, given: tuple[Any, ...], budget: int) -> Sequence[Item]:
         limit = None if self.unbounded else budget
-        found = self._try(mode, lambda: checked(self.memory.call(mode, *given), self.known, limit))
+        found = self._try(mode, lambda: checked(self.memory.items(mode, *given), self.known, limit))
         return found or []
 
     def _survive(self, night: int) -> None:

@@ -44,6 +44,7 @@ MODES = ("inject", "retrieve")
 BETTER, WORSE, OPEN = "better", "worse", "not enough evidence"
 RESAMPLES = 1_000
 _FEW_LOGS = 5  # below, sessions and probes are resampled; from here on, logs
+_FEW_PAIRS = 5  # below, nothing is said of which is better: five that all say the same are the fewest that tell
 _FILE = "comparison"
 Cell = tuple[str, str, int, str]  # design, mode, budget, score
 
@@ -84,7 +85,7 @@ def compare(
     designs: names of designs and baselines, `module:Name` of classes of one's own, `Design`s, or functions that make a
     `MemoryDesign`; in a mapping, under the names that they are to have.  budgets: in tokens.  every_days: between nights.
     timeout: seconds that a call may take; a design that takes longer gives nothing from there on.  executor: any
-    `concurrent.futures` one.  progress: a bar (None: in a terminal or notebook).  resume: a file that keeps what is done;
+    `concurrent.futures` one; to processes go logs and names, not a `Design` with functions of its own.  progress: a bar (None: in a terminal or notebook).  resume: a file that keeps what is done;
     a comparison goes on from there.
 
     Raises InvalidInput for arguments outside their ranges and for unknown designs before anything is run, StorageError
@@ -123,12 +124,12 @@ def _plan(logs: Sequence[Log], budgets: Sequence[int], every_days: float, seed: 
 
 
 def _other(logs: Sequence[Log], number: int) -> tuple[Any, ...]:
-    """The events of the next log; of the packaged simulation where there is one log only."""
+    """The events of the next log; where there is one alone, of the packaged simulation, unless it is that."""
     if len(logs) > 1:
         return tuple(logs[(number + 1) % len(logs)].events)
     from theorex_lab.experiments.data.logs import load_logs
 
-    return tuple(load_logs("simulated_team")[0].events)
+    return tuple(event for log in load_logs("simulated_team") if log.name != logs[0].name for event in log.events)
 
 
 def _run(jobs: Sequence[tuple[Log, str, Maker]], plan: Plan, executor: Executor | None) -> Generator[Trial, None, None]:
@@ -147,9 +148,11 @@ def _fingerprint(logs: Sequence[Log], plan: Plan) -> str:
     """SHA-256 of what is asked of whom, and how; another deadline asks the same."""
     digest = hashlib.sha256(json.dumps([plan.budgets, plan.every_days, plan.seed]).encode())
     for log in logs:
-        for event in log.events:
-            digest.update(f"{event.at}:{event.kind}:{event.agent}:{event.session}\n".encode())
-        digest.update(repr((log.name, len(log.lines), [(probe.at, probe.query) for probe in log.probes])).encode())
+        probes = [
+            (probe.at, probe.query, sorted(probe.answers), probe.words, sorted(probe.stale)) for probe in log.probes
+        ]
+        for part in (log.name, *(event._replace(seq=0) for event in log.events), *probes, *log.lines):
+            digest.update(repr(part).encode(errors="surrogatepass"))
     return digest.hexdigest()
 
 
@@ -200,6 +203,30 @@ class Comparison:
         ]
         return pd.DataFrame(rows, columns=["log", "design", "mode", "budget", "score", "value", "low", "high", "n"])
 
+    @property
+    def costs(self) -> pd.DataFrame:
+        """Columns log, design, cpu_seconds (of all calls), bytes (at the end; NaN where it does not tell), problems."""
+        import pandas as pd
+
+        rows = [
+            (trial.log, trial.design, sum(trial.cpu_seconds.values()), trial.sizes[-1][1] if trial.sizes else math.nan,
+             sum(trial.problems.values()))
+            for trial in self.trials
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=["log", "design", "cpu_seconds", "bytes", "problems"])
+
+    @property
+    def survivors(self) -> pd.DataFrame:
+        """Share of a sample of probes for which some evidence still came back after nights without events.
+
+        A row a design, its mean over the logs; a column a number of nights, 0 first.
+        """
+        import pandas as pd
+
+        rows = [{"design": trial.design, **{int(nights): share for nights, share in trial.survivors.items()}}
+                for trial in self.trials]  # fmt: skip
+        return pd.DataFrame(rows).groupby("design", sort=False).mean()
+
     def value(self, design: str, mode: str, budget: int, score: str) -> Interval:
         """A design's score over all logs; `mode` is inject or retrieve. NaN where nothing of the kind was asked."""
         logs = self._values.get((design, mode, budget, score), {})
@@ -214,7 +241,7 @@ class Comparison:
             if log in theirs
         ]
         value, low, high, n = self._interval(pairs)
-        return Difference(value, low, high, n, _verdict(low, high, score))
+        return Difference(value, low, high, n, _verdict(low, high, score) if n >= _FEW_PAIRS else OPEN)
 
     def paired(self, baseline: str) -> pd.DataFrame:
         """Every other design beside one: columns design, mode, budget, score, value, low, high, n, verdict.
@@ -256,7 +283,8 @@ class Comparison:
         told: dict[str, Any] = {"baseline": baseline, "designs": {}}
         for row in self.paired(baseline).itertuples(index=False):
             at = told["designs"].setdefault(row.design, {}).setdefault(str(row.budget), {}).setdefault(row.mode, {})
-            at[row.score] = {"value": row.value, "low": row.low, "high": row.high, "verdict": row.verdict}
+            found = {name: _or_null(getattr(row, name)) for name in ("value", "low", "high")}
+            at[row.score] = {**found, "verdict": row.verdict}
         return told
 
     def save(self, path: str | Path) -> None:
@@ -274,7 +302,7 @@ class Comparison:
         try:
             plan = Plan(**{**header["plan"], "budgets": tuple(header["plan"]["budgets"])})
             return cls(tuple(Trial.from_dict(row) for row in rows.values()), plan, header["fingerprint"])
-        except (TypeError, KeyError) as error:
+        except (TypeError, KeyError, ValueError) as error:
             raise InvalidInput(f"{path} holds no comparison ({error}); give one that `compare` wrote") from error
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> Interval:
@@ -296,6 +324,10 @@ class Comparison:
 
 def _file(path: str | Path, fingerprint: str, plan: Plan) -> ResumeFile:
     return ResumeFile(Path(path), fingerprint, _FILE, plan=asdict(plan))
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _verdict(low: float, high: float, score: str) -> str:

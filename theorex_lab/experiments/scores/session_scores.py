@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -41,7 +41,6 @@ _DIRECTIVE = re.compile(
     r"(?i)\b(always|never|don'?t|do not|instead|must|should|shouldn'?t|make sure|ensure|remember|prefer|stop|only"
     r"|rather than|not supposed)\b"
 )
-Ends = Mapping[str, str | None]
 
 
 @lru_cache(1 << 18)
@@ -60,31 +59,53 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in _SENTENCE.split(text) if len(part.strip()) in _SENTENCE_CHARACTERS)
 
 
-def ends_of(paths: Sequence[str]) -> dict[str, str | None]:
-    """By each end of a path (at a /, in lower case) the path that it stands for, None where it stands for several.
+class Ends:
+    """Which file an end of a path (from a /, whatever its case) stands for, at any time while files became known.
 
-    >>> ends_of(["a/x.py", "b/x.py"])["x.py"], ends_of(["a/x.py", "b/x.py"])["b/x.py"]
-    (None, 'b/x.py')
+    >>> ends = Ends(["a/x.py", "b/x.py"])
+    >>> ends.file("x.py"), ends.file("B/x.py"), ends.file("y.py"), ends.file("x.py", known=1)
+    ('', 'b/x.py', None, 'a/x.py')
     """
-    ends: dict[str, str | None] = {}
-    for path in paths:
-        parts = path.lower().split("/")
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._meant: dict[str, list[tuple[int, str]]] = defaultdict(
+            list
+        )  # (number of the file, what it stands for then)
+        self.known: dict[str, None] = {}  # in the order in which they were first touched
+        for path in paths:
+            self.add(path)
+
+    def add(self, path: str) -> None:
+        """Make a file known, unless it is."""
+        if path in self.known:
+            return
+        whole = path.lower()
+        parts = whole.split("/")
         for start in range(len(parts)):
             end = "/".join(parts[start:])
-            ends[end] = None if end in ends else path
-        ends[path.lower()] = path
-    return ends
+            meant = self._meant[end]
+            meant.append((len(self.known), path if end == whole or not meant else ""))
+        self.known[path] = None
+
+    def file(self, end: str, known: int | None = None) -> str | None:
+        """The file that it stood for among the first `known`; '' where it stood for several, None for none."""
+        found = None
+        for number, path in self._meant.get(end.lower(), ()):
+            if known is not None and number >= known:
+                break
+            found = path
+        return found
 
 
 def shortest_end(path: str, ends: Ends) -> str:
     """The shortest end of a path that stands for it alone.
 
-    >>> shortest_end("a/x.py", ends_of(["a/x.py", "b/x.py", "b/y.py"]))
+    >>> shortest_end("a/x.py", Ends(["a/x.py", "b/x.py", "b/y.py"]))
     'a/x.py'
     """
     parts = path.split("/")
     for start in range(len(parts) - 1, -1, -1):
-        if ends.get("/".join(parts[start:]).lower()) == path:
+        if ends.file("/".join(parts[start:])) == path:
             return "/".join(parts[start:])
     return path
 
@@ -93,15 +114,16 @@ def shortest_end(path: str, ends: Ends) -> str:
 class Scene:
     """A session to be scored: when it starts (µs UTC), its first prompt, and what it will need.
 
-    ends: of the files known before (see `ends_of`).  files, edits: of those, the ones that it will touch.  terms: its
-    informative terms with their idf.  repeats: of each repeated directive, the common terms with their idf.  used: the
-    words that it uses in prompts, last messages and inputs of tools.
+    ends: of files, the first `known` of them known before.  files, edits: of those, the ones that it will touch.  terms:
+    its informative terms with their idf.  repeats: of each repeated directive, the common terms with their idf.  used:
+    the words that it uses in prompts, last messages and inputs of tools.
     """
 
     session: str
     at: int
     prompt: str
     ends: Ends
+    known: int
     files: frozenset[str]
     edits: frozenset[str]
     terms: Mapping[str, float]
@@ -121,14 +143,15 @@ class Scene:
         return {path for path in found if path} | spaced
 
     def _file(self, token: str) -> str | None:
-        if token not in self.ends:
+        found = self.ends.file(token, self.known)
+        if found is None:
             token = token.strip(".()[]~%:").removeprefix("./")
-        known = self.ends.get(token)
-        if known is None and "/" in token:  # a checkout's folder stands before the path
+            found = self.ends.file(token, self.known)
+        if not found and "/" in token:  # a checkout's folder stands before the path
             parts = token.split("/")
-            tails = ("/".join(parts[start:]) for start in range(1, len(parts)))
-            return next((path for tail in tails if "/" in tail and (path := self.ends.get(tail))), None)
-        return known
+            tails = ("/".join(parts[start:]) for start in range(1, len(parts) - 1))
+            found = next((path for tail in tails if (path := self.ends.file(tail, self.known)) is not None), None)
+        return found
 
     def score(self, text: str, tokens: int, *, asked: bool = False) -> dict[str, float]:
         """The scores of a context of at most `tokens`; NaN where the session asks for nothing of the kind.
@@ -166,7 +189,8 @@ def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
     return _share(sum(weight for word, weight in weights.items() if word in held), sum(weights.values()))
 
 
-def scenes(log: Log) -> list[Scene]:
+@lru_cache(2)
+def scenes(log: Log) -> Sequence[Scene]:
     """The sessions of a log that are scored, in the order of their starts; none where it has five or fewer."""
     lines = sorted(log.lines, key=lambda line: line.at)  # stable: the log's order among lines of one time
     by_session: dict[str, list[SessionLine]] = defaultdict(list)
@@ -186,13 +210,14 @@ class _Past:
     """What was recorded so far, grown line by line."""
 
     def __init__(self) -> None:
-        self.files: dict[str, None] = {}  # in the order in which they were first touched
+        self.ends = Ends()
         self.said: dict[str, set[str]] = defaultdict(set)  # by session
         self.sessions_with: Counter[str] = Counter()  # by word
         self.directives: list[frozenset[str]] = []
 
     def add(self, line: SessionLine) -> None:
-        self.files.update(dict.fromkeys((*line.reads, *line.edits)))
+        for path in (*line.reads, *line.edits):
+            self.ends.add(path)
         if text := line.prompt or line.message or line.inputs:
             said = self.said[line.session]
             new = words(text) - said
@@ -211,9 +236,10 @@ class _Past:
             session=name,
             at=own[0].at,
             prompt=prompts[0] if prompts else "",
-            ends=ends_of(list(self.files)),
-            files=frozenset(touched & self.files.keys()),
-            edits=frozenset(edits & self.files.keys()),
+            ends=self.ends,
+            known=len(self.ends.known),
+            files=frozenset(touched & self.ends.known.keys()),
+            edits=frozenset(edits & self.ends.known.keys()),
             terms={word: idf[word] for word in said if word in idf},
             repeats=tuple(self._repeats(prompts[1:], idf)),
             used=said.union(*(words(line.inputs) for line in own)),

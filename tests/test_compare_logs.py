@@ -1,0 +1,281 @@
+"""Logs out of data sets: what was captured when and with which trust, what is asked, and that two loads agree."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from theorex_lab import InvalidInput, StorageError
+from theorex_lab.clock import to_iso
+from theorex_lab.design import Log
+from theorex_lab.experiments.data import dataset_files, sources
+from theorex_lab.experiments.data.dataset_files import LicenceNotice
+from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.logs import GIVEN, LOGS, load_logs
+from theorex_lab.experiments.scores.session_scores import scenes
+from theorex_lab.ids import derived_event_id
+
+needs_data = pytest.mark.skipif(
+    not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
+)
+pytestmark = pytest.mark.filterwarnings("ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice")
+
+
+def texts(log: Log, ids: frozenset[str]) -> set[str]:
+    """What the events of these ids say."""
+    found = (event.body for event in log.events if event.id in ids)
+    return {str(body.get("text") or body.get("message") or body.get("input")) for body in found}
+
+
+def written(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return path
+
+
+def test_an_unknown_name_is_refused_with_the_known() -> None:
+    for name in ("locomoo", "longmemevall:x.json", "no/where"):
+        with pytest.raises(InvalidInput, match="allowed are coding_sessions, locomo.*longmemeval:PATH"):
+            load_logs(name)
+
+
+def test_the_packaged_simulation_asks_for_fixes_that_held_and_facts_that_changed() -> None:
+    (log,), (again,) = load_logs("simulated_team"), load_logs("simulated_team")
+    assert [event.id for event in log.events] == [event.id for event in again.events]
+    assert log.probes == again.probes
+    assert sorted(event.at for event in log.events) == [event.at for event in log.events]
+    fact = next(probe for probe in log.probes if probe.query == "Builds run on")
+    assert fact.words == ("four shared runners",)
+    assert all("Builds run on four shared runners" in text for text in texts(log, fact.answers))
+    assert not any("on four" in text for text in texts(log, fact.stale))
+    again_failed = next(probe for probe in log.probes if probe.stale and not probe.words)
+    told = {event.id: event for event in log.events}
+    assert all(told[event].body["type"] == "trace_fix" for event in again_failed.answers | again_failed.stale)
+    assert all(told[event].at <= again_failed.at for event in again_failed.answers)
+    trust = Counter((event.kind, event.body["source"]) for event in log.events)
+    assert set(trust) == {("tool_used", "tool"), ("turn_ended", "agent"), ("observation", "agent")}
+
+
+def git(folder: Path, *words: str, at: int = 1_700_000_000) -> None:
+    dated = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{at} +0000")
+    person = dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "a") | dict.fromkeys(
+        ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "a@b.example"
+    )
+    subprocess.run(["git", "-C", str(folder), *words], check=True, env={**os.environ, **dated, **person})
+
+
+def test_a_git_repository_is_days_of_edits_and_last_messages(tmp_path: Path) -> None:
+    folder = tmp_path / "mill"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    for day in range(7):
+        (folder / "wheel.py").write_text(f"{day}")
+        (folder / f"part{day}.py").write_text("x")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", f"Turn the wheel {day}", at=1_700_000_000 + 86_400 * day)
+    (log,) = load_logs(str(folder))
+    assert log.name == "git/mill"
+    assert [event.id for event in log.events] == [event.id for event in load_logs(f"git:{folder}")[0].events]
+    first, said = log.events[:2]
+    assert (first.kind, first.body["paths"]["edited"], first.session) == (
+        "tool_used",
+        ["part0.py", "wheel.py"],
+        "2023-11-14",
+    )
+    assert (said.kind, said.body["message"], said.at - first.at) == ("turn_ended", "Turn the wheel 0", 1)
+    assert [(scene.session, sorted(scene.files)) for scene in scenes(log)] == [
+        ("2023-11-19", ["wheel.py"]), ("2023-11-20", ["wheel.py"]),
+    ]  # fmt: skip
+
+
+LONGMEMEVAL = [
+    {
+        "question_id": "q1", "question_type": "single-session-user", "question": "Which city did I move to?",
+        "answer": "Bergen", "question_date": "2023/06/01 (Thu) 10:00", "answer_session_ids": ["b"],
+        "haystack_session_ids": ["a", "b"], "haystack_dates": ["2023/05/01 (Mon) 09:00", "2023/05/08 (Mon) 09:00"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "What is a fjord?"}, {"role": "assistant", "content": "A flooded valley."}],
+            [{"role": "user", "content": "I moved to Bergen.", "has_answer": True}],
+        ],
+    },
+    {
+        "question_id": "q2_abs", "question": "Which dog?", "answer": 3, "question_date": "2023/06/01 (Thu) 10:00",
+        "haystack_session_ids": [], "haystack_dates": [], "haystack_sessions": [],
+    },
+]  # fmt: skip
+
+
+def test_longmemeval_is_a_log_for_each_question_that_has_an_answer(tmp_path: Path) -> None:
+    file = written(tmp_path / "longmemeval_s.json", LONGMEMEVAL)
+    (log,) = load_logs(f"longmemeval:{file}")
+    assert log.name == "longmemeval/q1"
+    assert [(event.kind, event.body["source"], event.session) for event in log.events] == [
+        ("prompt", "user", "s0"), ("turn_ended", "agent", "s0"), ("prompt", "user", "s1"),
+    ]  # fmt: skip
+    (probe,) = log.probes
+    assert (texts(log, probe.answers), probe.words, to_iso(probe.at)) == (
+        {"I moved to Bergen."}, ("Bergen",), "2023-06-01T10:00:00.000000Z",
+    )  # fmt: skip
+
+
+def test_factconsolidation_knows_the_last_statement_and_the_ones_before(tmp_path: Path) -> None:
+    context = (
+        "Here is a list of facts:\n0. Ada plays the sport of golf.\n1. Bo plays the sport of chess.\n"
+        "2. Ada plays the sport of chess."
+    )
+    row = {"context": context, "questions": ["Which sport does Ada play?"], "answers": [["chess", "Chess"]]}
+    rows = [{**row, "metadata": {"source": f"factconsolidation_{kind}_6k"}} for kind in ("sh", "mh")]
+    single, several = load_logs(f"factconsolidation:{written(tmp_path / 'rows.json', rows)}")
+    assert single.name == "factconsolidation/factconsolidation_sh_6k"
+    (probe,) = single.probes
+    assert texts(single, probe.answers) == {"Ada plays the sport of chess."}
+    assert texts(single, probe.stale) == {"Ada plays the sport of golf."}
+    assert (several.probes[0].answers, several.probes[0].words) == (frozenset(), ("chess",))
+
+
+def test_realtalk_is_read_with_the_time_of_each_message(tmp_path: Path) -> None:
+    said = [
+        {"clean_text": text, "speaker": "Ann", "date_time": f"29.12.2023, 22:42:0{number}", "dia_id": f"D1:{number}"}
+        for number, text in enumerate(("Good evening", "I bought a kayak", ""))
+    ]
+    asked = [{"question": "What did Ann buy?", "answer": "a kayak", "evidence": ["D1:1"], "category": 1}]
+    chat = {"name": {"speaker_1": "Ann"}, "session_1": said, "session_1_date_time": "29.12.2023, 22:42:00",
+            "events_session_1": {}, "qa": asked}  # fmt: skip
+    file = written(tmp_path / "Chat_1_Ann_Bo.json", chat)
+    for given in (file, tmp_path):
+        (log,) = load_logs(f"realtalk:{given}")
+        assert (log.name, [to_iso(event.at) for event in log.events][1]) == (
+            "realtalk/Chat_1_Ann_Bo",
+            "2023-12-29T22:42:01.000000Z",
+        )
+        assert texts(log, log.probes[0].answers) == {"Ann: I bought a kayak"}
+        assert log.probes[0].words == ("kayak",)
+    with pytest.raises(InvalidInput, match=r"holds Chat_\*\.json"):
+        load_logs(f"realtalk:{tmp_path / 'nowhere'}")
+
+
+def test_beam_is_read_with_its_updates(tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "id": 0, "time_anchor": "March-15-2024", "content": "We have 150 commits. ->-> 1,1"},
+        {"role": "assistant", "id": 1, "content": "Noted."},
+        {"role": "user", "id": 2, "time_anchor": "April-02-2024", "content": "It is 165 commits now. ->-> 1,2"},
+    ]
+    asked = {
+        "abstention": [{"question": "Which pet?", "ideal_response": "unknown", "rubric": []}],
+        "knowledge_update": [{"question": "How many commits?", "answer": "165 commits",
+                              "source_chat_ids": {"original_info": [0], "updated_info": [2]}}],
+        "event_ordering": [{"question": "In which order?", "answer": "first", "source_chat_ids": [0, 2]}],
+    }  # fmt: skip
+    written(tmp_path / "100K" / "1" / "chat.json", [{"batch_number": 1, "turns": [turns[:2], turns[2:]]}])
+    written(tmp_path / "100K" / "1" / "probing_questions" / "probing_questions.json", asked)
+    (log,) = load_logs(f"beam:{tmp_path}")
+    assert (log.name, [event.session for event in log.events]) == ("beam/100K/1", ["s1", "s1", "s2"])
+    update, ordering = log.probes
+    assert (texts(log, update.answers), texts(log, update.stale)) == (
+        {"It is 165 commits now."},
+        {"We have 150 commits."},
+    )
+    assert (update.words, len(ordering.answers)) == (("165",), 2)
+
+
+@pytest.mark.parametrize("name", ["longmemeval", "factconsolidation", "realtalk", "beam"])
+def test_a_file_of_another_form_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
+    file = written(tmp_path / "chat.json", {"question": 7})
+    with pytest.raises(InvalidInput, match=r"chat\.json"):
+        load_logs(f"{name}:{file}")
+
+
+def test_a_set_without_a_public_address_says_where_it_must_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(sources.DATA_VARIABLE, raising=False)
+    monkeypatch.setattr(dataset_files, "cache_folder", lambda: tmp_path)
+    for name in ("coding_sessions", "fact_updates"):
+        with pytest.raises(StorageError, match=f"no public address.*set THEOREX_DATA to a folder that holds {name}/"):
+            load_logs(name)
+
+
+# The published sets.
+
+Counts = dict[str, float]
+
+
+def counts_of(name: str, logs: list[Log]) -> Counts:
+    """The logs, what they hold and what is asked, under the names of the table."""
+    events, probes = sum(len(log.events) for log in logs), sum(len(log.probes) for log in logs)
+    found: dict[str, Counts] = {
+        "locomo": {"turns": events, "questions": probes},
+        "qmsum": {"turns": events, "questions": probes},
+        "precisionmembench": {"beliefs": events, "cases": probes},
+        "fact_updates": {"statements": events, "questions": probes},
+    }
+    return {"logs": len(logs), **found[name]}
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["locomo", "qmsum", "precisionmembench", "fact_updates"])
+def test_counts_are_those_published(name: str) -> None:
+    logs = load_logs(name)
+    assert counts_of(name, logs) == DATASETS[name].counts
+    ids = [event.id for log in logs for event in log.events]
+    assert len(ids) == len(set(ids))
+    known = set(ids)
+    assert all(probe.answers | probe.stale <= known for log in logs for probe in log.probes)
+
+
+@needs_data
+def test_a_set_for_research_only_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_files, "_noticed", set())
+    with pytest.warns(LicenceNotice, match="locomo: CC BY-NC 4.0.*research use only"):
+        (log,) = load_logs("locomo/conv-26")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (again,) = load_logs("locomo/conv-26")
+    assert (log.name, log.events[0].id) == ("locomo/conv-26", derived_event_id("log", "locomo/conv-26", "D1:1"))
+    assert [event.id for event in again.events] == [event.id for event in log.events]
+    assert all(event.body["source"] == "user" for event in log.events)
+    assert texts(log, log.probes[0].answers) == {
+        "Caroline: I went to a LGBTQ support group yesterday and it was so powerful."
+    }
+
+
+@needs_data
+def test_runs_of_agents_keep_their_trust_and_their_end() -> None:
+    (tau,), (failed,), (lessons,) = (
+        load_logs(name) for name in ("taubench_airline", "whoandwhen", "reflexion_alfworld")
+    )
+    trust = {(event.kind, event.body["source"]) for event in tau.events}
+    assert trust == {("prompt", "user"), ("turn_ended", "agent"), ("tool_used", "tool"), ("outcome", "tool")}
+    ends = [event for event in tau.events if event.kind == "outcome"]
+    assert (len(ends), sum(event.body["success"] for event in ends)) == (200, 84)
+    assert {event.body["ok"] for event in tau.events if event.kind == "tool_used"} == {True, False}
+    assert Counter(event.kind for event in failed.events if event.kind.startswith(("trace", "outcome"))) == {
+        "trace_started": 126, "trace_ended": 126, "outcome": 126,
+    }  # fmt: skip
+    assert [len(probe.answers) for probe in failed.probes] == [1] * 126
+    told = {event.id: event for event in lessons.events}
+    assert all(told[event].at < probe.at for probe in lessons.probes for event in probe.answers)
+    assert len(lessons.probes) == 200
+
+
+@needs_data
+def test_outdated_statements_and_beliefs_are_stale() -> None:
+    (facts,) = load_logs("fact_updates/1k")
+    probe = facts.probes[0]
+    assert (probe.query, probe.words) == ("Which company does Sofia Monmon work for?", ("Vana Labs",))
+    assert all("Vana Labs" in text for text in texts(facts, probe.answers))
+    assert not any("Vana Labs" in text for text in texts(facts, probe.stale))
+    (beliefs,) = load_logs("precisionmembench")
+    chain = next(probe for probe in beliefs.probes if probe.query == "ESLint rules and TSLint configuration")
+    assert {"Replaced by ESLint." in text for text in texts(beliefs, chain.stale)} == {True, False}
+    assert not chain.answers & chain.stale
+
+
+def test_each_set_is_found_by_its_name() -> None:
+    assert {*LOGS} - {"simulated_team"} <= {*DATASETS}
+    assert not {*LOGS} & {*GIVEN}

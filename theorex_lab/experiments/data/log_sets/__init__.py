@@ -1,0 +1,1 @@
+"""Logs out of data sets: each module reads some sets, and gives the name of each part with a function that makes its log."""

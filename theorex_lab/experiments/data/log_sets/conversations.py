@@ -1,0 +1,250 @@
+"""Long conversations with questions and the turns that answer them.
+
+Each turn is captured as it was said: by people among themselves as an observation of a person's, by a person to an
+assistant as a prompt, by an assistant as the last message of its turn. Questions are asked once all was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Log, Probe
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.dataset_files import Content, read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.log_sets.recorder import (
+    MINUTE,
+    SECOND,
+    UNDATED,
+    Parts,
+    Recorder,
+    informative,
+    moment,
+)  # fmt: skip
+from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
+
+_SESSION, _TURN = re.compile(r"session_(\d{1,4})\Z", re.ASCII), re.compile(r"D\d+:\d+", re.ASCII)
+_ADVERSARIAL = 5  # questions of LoCoMo about what was never said
+_INDEX = re.compile(r"\s*->->[\s\d,]*\Z")
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
+
+
+def _numbered_sessions(fields: Any) -> Any:
+    """The members session_1, session_2, … as one: of a conversation, or of the chat itself; each with its time."""
+    talk = fields.get("conversation", fields) if isinstance(fields, dict) else None
+    if not isinstance(talk, dict):
+        return fields
+    numbers = sorted(int(match[1]) for match in map(_SESSION.match, talk) if match)
+    sessions = [(talk.get(f"session_{number}_date_time", ""), talk[f"session_{number}"]) for number in numbers]
+    return {**fields, "sessions": sessions}
+
+
+@dataclass(frozen=True)
+class _Said:
+    dia_id: str
+    speaker: str
+    text: Annotated[Text, Field(default="", validation_alias=AliasChoices("text", "clean_text"))]
+    date_time: str = ""
+
+
+@dataclass(frozen=True)
+class _Question:
+    question: str
+    evidence: list[str]
+    answer: Text = ""
+    category: int = 0
+
+
+@dataclass(frozen=True)
+class _Talk:
+    sessions: list[tuple[str, list[_Said]]]
+    qa: list[_Question]
+    sample_id: str = ""
+
+
+_NumberedTalk = Annotated[_Talk, BeforeValidator(_numbered_sessions)]
+
+
+def locomo() -> Parts:
+    """LoCoMo: ten conversations of two people over months; questions about what was never said are left out."""
+    talks: list[_Talk] = read_json(read_files(DATASETS["locomo"])["locomo10.json"], list[_NumberedTalk])
+    return [(f"locomo/{talk.sample_id}", partial(_talk, f"locomo/{talk.sample_id}", talk)) for talk in talks]
+
+
+def realtalk(path: Path) -> Parts:
+    """REALTALK: a file `Chat_….json` of real messages of two people, or a folder of such files."""
+    for file in _files(path, "Chat_*.json"):
+        talk = read_json(content(file), _NumberedTalk)
+        yield f"realtalk/{file.stem}", partial(_talk, f"realtalk/{file.stem}", talk)
+
+
+def _talk(name: str, talk: _Talk) -> Log:
+    log = Recorder(name)
+    for number, (began, turns) in enumerate(talk.sessions, start=1):
+        for place, turn in enumerate(turns):
+            at = moment(turn.date_time) if turn.date_time else moment(began) + place * SECOND
+            log.wrote(turn.dia_id, at, f"{turn.speaker}: {turn.text}", session=f"s{number}")
+    last = max(event.at for event in log.events) + 1
+    for asked in talk.qa:
+        evidence = log.ids(turn for given in asked.evidence for turn in _TURN.findall(given))
+        if evidence and asked.category != _ADVERSARIAL:
+            log.probes.append(Probe(last, asked.question, evidence, informative(asked.answer, asked.question)))
+    return log.log()
+
+
+@dataclass(frozen=True)
+class _Spoken:
+    speaker: str
+    content: str
+
+
+@dataclass(frozen=True)
+class _Query:
+    query: str
+    relevant_text_span: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    meeting_transcripts: list[_Spoken]
+    specific_query_list: list[_Query]
+
+
+def qmsum() -> Parts:
+    """QMSum: 35 real meetings; queries about a part of one, and the turns that people marked. When is not known.
+
+    The answers are summaries in words of their own, so that no words are asked for.
+    """
+    meetings = read_json_lines(read_files(DATASETS["qmsum"])["val.jsonl"], _Meeting)
+    return [(f"qmsum/{number}", partial(_meeting, f"qmsum/{number}", talk)) for number, talk in enumerate(meetings)]
+
+
+def _meeting(name: str, meeting: _Meeting) -> Log:
+    log = Recorder(name)
+    for number, turn in enumerate(meeting.meeting_transcripts):
+        log.wrote(number, UNDATED + number * 5 * SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
+    for asked in meeting.specific_query_list:
+        spoken = log.ids(turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
+        log.probes.append(Probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken))
+    return log.log()
+
+
+@dataclass(frozen=True)
+class _Turn:
+    role: Literal["user", "assistant"]
+    content: Text
+    has_answer: bool | None = None
+
+
+@dataclass(frozen=True)
+class _Instance:
+    question_id: str
+    question: str
+    answer: Text
+    question_date: str
+    haystack_session_ids: list[str]
+    haystack_dates: list[str]
+    haystack_sessions: list[list[_Turn]]
+
+
+def longmemeval(path: Path) -> Parts:
+    """LongMemEval: a file longmemeval_….json; a log for each question. Those without an answer (`_abs`) are left out."""
+    for asked in read_json(content(path), list[_Instance]):
+        if not asked.question_id.endswith("_abs"):
+            yield f"longmemeval/{asked.question_id}", partial(_haystack, asked)
+
+
+def _haystack(asked: _Instance) -> Log:
+    log, evidence = Recorder(f"longmemeval/{asked.question_id}"), []
+    sessions = zip(asked.haystack_dates, asked.haystack_session_ids, asked.haystack_sessions, strict=True)
+    for place, (date, _, turns) in enumerate(sessions):
+        for number, turn in enumerate(turns):
+            key = f"{place}:{number}"
+            _chat(log, key, moment(date) + number * SECOND, turn.role, turn.content, f"s{place}")
+            evidence += [key] if turn.has_answer else []
+    words = informative(asked.answer, asked.question)
+    log.probes.append(Probe(moment(asked.question_date), asked.question, log.ids(evidence), words))
+    return log.log()
+
+
+def _chat(log: Recorder, key: object, at: int, role: str, text: str, session: str) -> None:
+    if text.strip():
+        (log.asked if role == "user" else log.answered)(key, at, text, session=session)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    question: str
+    answer: Text = ""
+    source_chat_ids: Any = None
+
+
+def beam(path: Path) -> Parts:
+    """BEAM: the folder of a chat, with chat.json and probing_questions, or one that holds such folders.
+
+    A question without turns that answer it (abstention) is left out; of an updated fact, the turn that said it first is
+    stale.
+    """
+    folder = path.parent if path.is_file() else path
+    for file in _files(path, "**/chat.json"):
+        name = f"beam/{file.parent.relative_to(folder).as_posix() or file.parent.name}".removesuffix("/.")
+        questions = file.parent / "probing_questions" / "probing_questions.json"
+        yield name, partial(_beam, name, file, questions)
+
+
+def _beam(name: str, file: Path, questions: Path) -> Log:
+    log, at, session = Recorder(name), UNDATED, 0
+    for message in _messages(read_json(content(file), list[Any])):
+        anchor = message.get("time_anchor")
+        if anchor:
+            at, session = max(at, moment(str(anchor))) if session else moment(str(anchor)), session + 1
+        at += MINUTE
+        text = _INDEX.sub("", str(message.get("content", "")))
+        _chat(log, message.get("id"), at, str(message["role"]), text, f"s{session}")
+    for asked in (asked for kind in read_json(content(questions), dict[str, list[_Asked]]).values() for asked in kind):
+        sources = asked.source_chat_ids
+        first = sources.get("original_info", []) if isinstance(sources, dict) else []
+        evidence = log.ids(_numbers(sources)) - (stale := log.ids(_numbers(first)))
+        if evidence:
+            words = informative(asked.answer, asked.question)
+            log.probes.append(Probe(at + MINUTE, asked.question, evidence, words, stale))
+    return log.log()
+
+
+def _messages(given: Any) -> Iterator[dict[str, Any]]:
+    """The messages wherever they stand in batches, plans and turns, in their order."""
+    if isinstance(given, dict) and "role" in given:
+        yield given
+    elif isinstance(given, dict | list):
+        for inner in given.values() if isinstance(given, dict) else given:
+            yield from _messages(inner)
+
+
+def _numbers(given: Any) -> Iterator[int]:
+    if isinstance(given, dict | list):
+        for inner in given.values() if isinstance(given, dict) else given:
+            yield from _numbers(inner)
+    elif isinstance(given, int):
+        yield given
+
+
+def _files(path: Path, pattern: str) -> list[Path]:
+    found = [path] if path.is_file() else sorted(path.glob(pattern))
+    if not found:
+        raise InvalidInput(f"got {path}; allowed is a file, or a folder that holds {pattern}")
+    return found
+
+
+def content(file: Path) -> Content:
+    try:
+        return Content(str(file), file.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"got {file}, which cannot be read: {error.strerror}; give the set's file") from error

@@ -1,0 +1,147 @@
+"""What the readers of data sets share: captures as they would have been made live, with ids that two loads agree on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from theorex_lab.clock import to_microseconds
+from theorex_lab.config import Settings
+from theorex_lab.design import Log, Probe, SessionLine
+from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution.outcomes import outcome_event
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.captured import BODIES
+from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
+from theorex_lab.text.doors import door
+
+Parts = Iterable[tuple[str, Callable[[], Log]]]  # the name of each log, and what makes it
+
+SECOND, MINUTE = 1_000_000, 60_000_000
+# Sets that do not say when: their logs begin here.
+UNDATED = to_microseconds("2024-01-01T00:00:00Z")
+_SETTINGS = Settings()
+_MONTHS = "January February March April May June July August September October November December".split()
+_TIMES = tuple(
+    re.compile(form + r"\Z", re.ASCII)
+    for form in (
+        r"(?P<hour>\d{1,2}):(?P<minute>\d\d) (?P<half>[ap]m) on (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]+), (?P<year>\d{4})",
+        r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)",
+        r"(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) \([A-Z][a-z]+\) (?P<hour>\d\d):(?P<minute>\d\d)",
+        r"(?P<month>[A-Z][a-z]+)-(?P<day>\d{1,2})-(?P<year>\d{4})",
+    )
+)
+
+
+def moment(given: str) -> int:
+    """Microseconds of a time as the sets write it, taken as UTC. Not strptime, whose names of months follow the locale.
+
+    >>> from theorex_lab.clock import to_iso
+    >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "March-15-2024")]
+    ['2023-05-08T13:56:00.000000Z', '2024-03-15T00:00:00.000000Z']
+    """
+    found = next((match.groupdict() for form in _TIMES if (match := form.match(given.strip()))), {})
+    try:
+        month, hour = found["month"] or "", int(found.get("hour") or 0)
+        if found.get("half"):
+            hour = hour % 12 + (12 if found["half"] == "pm" else 0)
+        minute, second = (int(found.get(name) or 0) for name in ("minute", "second"))
+        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
+        day = datetime(int(found["year"]), number, int(found["day"]), hour, minute, second, tzinfo=UTC)
+        return to_microseconds(day)
+    except (KeyError, ValueError) as error:
+        raise InvalidInput(f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May, 2023'") from error
+
+
+def informative(answer: str, question: str = "") -> tuple[str, ...]:
+    """The words of an answer that tell something: of four letters, or with a digit, which the question does not say.
+
+    >>> informative("on 7 May 2023, in the Blue Mill", "Which mill?")
+    ('2023', 'Blue')
+    """
+    said = question.casefold()
+    words = dict.fromkeys(re.findall(r"\w+(?:[-'.:/]\w+)*", answer))
+    long = (word for word in words if len(word) > 3 or (len(word) > 1 and any(sign.isdigit() for sign in word)))
+    return tuple(word for word in long if word.casefold() not in said)
+
+
+class Recorder:
+    """A log that grows. A key names what is captured within the log; ids are made of both."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.project = name, name.partition("/")[0]
+        self.events: list[Event] = []
+        self.probes: list[Probe] = []
+        self.lines: list[SessionLine] = []
+
+    def id(self, key: object) -> str:
+        """The id of the event of this key."""
+        return derived_event_id("log", self.name, key)
+
+    def ids(self, keys: Iterable[object]) -> frozenset[str]:
+        """The ids of the events of these keys that were captured."""
+        known = {event.id for event in self.events}
+        return frozenset(known & {self.id(key) for key in keys})
+
+    def wrote(self, key: object, at: int, text: str, *, agent: str = "main", source: str = "user", session: str = "",
+              kind: str = DEFAULT_TYPE, tags: tuple[str, ...] = ()) -> None:  # fmt: skip
+        """A text was written into the memory; nothing where it is blank."""
+        if text.strip():
+            with door():
+                entry = Entry(text, agent, at, kind, source, tags, session, self.project)
+                self._add(key, new_observation(entry, _SETTINGS, at)[0])
+
+    def asked(self, key: object, at: int, text: str, *, agent: str = "main", session: str) -> None:
+        """A person asked something of an agent."""
+        self._hook("UserPromptSubmit", key, at, agent, session, prompt=text)
+        self.lines.append(SessionLine(at, session, prompt=text))
+
+    def answered(self, key: object, at: int, text: str, *, agent: str = "main", session: str) -> None:
+        """An agent ended its turn with a message."""
+        self._hook("Stop", key, at, agent, session, last_assistant_message=text)
+        self.lines.append(SessionLine(at, session, message=text))
+
+    def used(self, key: object, at: int, tool: str, given: dict[str, Any], response: str | None, *, session: str,
+             agent: str = "main", ok: bool = True, edits: Iterable[str] = ()) -> None:  # fmt: skip
+        """An agent used a tool, which did its work or failed; edits: paths from the project's root that it wrote to."""
+        answer = {"tool_response": response} if ok else {"error": response}
+        hook = "PostToolUse" if ok else "PostToolUseFailure"
+        edited = tuple(edits)
+        self._hook(hook, key, at, agent, session, edited=edited, tool_name=tool, tool_input=given, **answer)
+        inputs = " ".join(value for value in given.values() if isinstance(value, str))
+        self.lines.append(SessionLine(at, session, inputs=inputs, edits=edited))
+
+    def came_out(self, key: object, at: int, decision: str, result: str, *, success: bool, session: str,
+                 agent: str = "main") -> None:  # fmt: skip
+        """How a run ended, as its surroundings judged it."""
+        with door():
+            event = outcome_event(
+                agent=agent, decision=decision, result=result, success=success, settings=_SETTINGS, at=at,
+                session=session, source="tool", project=self.project,
+            )  # fmt: skip
+        self._add(key, event)
+
+    def log(self) -> Log:
+        """What was captured, in the order of time."""
+        return Log(
+            self.name,
+            sorted(self.events, key=lambda event: event.at),
+            sorted(self.probes, key=lambda probe: probe.at),
+            self.lines,
+        )
+
+    def _hook(self, hook: str, key: object, at: int, agent: str, session: str, edited: tuple[str, ...] = (),
+              **given: Any) -> None:  # fmt: skip
+        kind, body_of = BODIES[hook]
+        with door():
+            body = {**body_of({"hook_event_name": hook, **given}), "project": self.project}
+        body.pop("trace_id", None)  # of the process that reads the set
+        if edited:
+            body["paths"] = {"read": [], "edited": list(edited)}
+        self._add(key, new_event(kind, body, agent=agent, session=session, at=at))
+
+    def _add(self, key: object, event: Event) -> None:
+        self.events.append(event._replace(id=self.id(key)))

@@ -1,0 +1,177 @@
+"""Statements written in time, of which later ones correct earlier ones; what is asked must find the one that holds now."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from theorex_lab.clock import to_microseconds
+from theorex_lab.design import Log, Probe
+from theorex_lab.experiments.data.dataset_files import Content, read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.log_sets.conversations import content
+from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder
+from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
+from theorex_lab.experiments.scores.session_scores import words
+
+_STATEMENT = re.compile(r"(?m)^(\d+)\. (.+?)\.?\s*$")
+_EVERY = 15 * MINUTE  # between two statements
+
+
+@dataclass(frozen=True)
+class _Fact:
+    n: int
+    text: str
+
+
+@dataclass(frozen=True)
+class _Asked:
+    question: str
+    answers: list[str]
+    evidence: list[int]
+    stale: list[int]
+
+
+@dataclass(frozen=True)
+class _Row:
+    fact: _Fact | None = None
+    probe: _Asked | None = None
+
+
+def fact_updates() -> Parts:
+    """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and 1,200 questions at the end."""
+    for file, text in read_files(DATASETS["fact_updates"]).items():
+        name = f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}"
+        yield name, partial(_facts, name, text)
+
+
+def _facts(name: str, text: Content) -> Log:
+    log, rows = Recorder(name), read_json_lines(text, _Row)
+    facts = [row.fact for row in rows if row.fact]
+    for fact in facts:
+        log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
+    last = UNDATED + (len(facts) + 1) * _EVERY
+    for asked in (row.probe for row in rows if row.probe):
+        log.probes.append(
+            Probe(last, asked.question, log.ids(asked.evidence), tuple(asked.answers), log.ids(asked.stale))
+        )
+    return log.log()
+
+
+@dataclass(frozen=True)
+class _Belief:
+    id: Annotated[str, Field(alias="_id")]
+    user_id: str
+    canonical_name: str
+    aliases: list[str]
+    content: str
+    why_it_matters: str
+    pinned: bool
+    created_at: str
+
+
+@dataclass(frozen=True)
+class _Returned:
+    must: Annotated[list[str], Field(alias="mustInclude", default_factory=list)]
+    only: Annotated[list[str] | None, Field(alias="shouldOnlyInclude", default=None)]
+    never: Annotated[list[str], Field(alias="mustExclude", default_factory=list)]
+
+
+@dataclass(frozen=True)
+class _Expected:
+    pinned: Annotated[_Returned, Field(alias="pinnedFacts", default=_Returned([], None, []))]
+    relevant: Annotated[_Returned, Field(alias="relevantBeliefs", default=_Returned([], None, []))]
+    open: Annotated[_Returned, Field(alias="openQuestions", default=_Returned([], None, []))]
+
+
+@dataclass(frozen=True)
+class _Case:
+    query: str
+    expect: _Expected
+    user: Annotated[str, Field(alias="userId", default="")]
+
+
+def precisionmembench() -> Parts:
+    """precisionMemBench: 35 beliefs of a person, and what must come back for each of its cases and what must not.
+
+    Where a case lists all that is relevant, every other belief is stale but the pinned ones, which may always stand
+    there. The one case of a user without beliefs is left out: nobody tells a memory here who asks.
+    """
+    files = read_files(DATASETS["precisionmembench"])
+    yield "precisionmembench", partial(_beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"])
+
+
+def _beliefs(beliefs: Content, cases: Content) -> Log:
+    log, known = Recorder("precisionmembench"), read_json(beliefs, list[_Belief])
+    for number, belief in enumerate(known):
+        named = ", ".join([belief.canonical_name, *belief.aliases])
+        text = f"{named}: {belief.content} {belief.why_it_matters}"
+        agent = "main" if belief.user_id == "test-user" else belief.user_id
+        log.wrote(belief.id, to_microseconds(belief.created_at) + number, text, agent=agent)
+    last, loose = max(event.at for event in log.events) + 1, {belief.id for belief in known if not belief.pinned}
+    for case in read_json(cases, list[_Case]):
+        if not case.user:
+            parts = case.expect.pinned, case.expect.relevant, case.expect.open
+            wanted = {belief for part in parts for belief in [*part.must, *(part.only or ())]}
+            never = {belief for part in parts for belief in part.never}
+            never |= loose if case.expect.relevant.only is not None else set()
+            log.probes.append(Probe(last, case.query, log.ids(wanted), (), log.ids(never - wanted)))
+    return log.log()
+
+
+@dataclass(frozen=True)
+class _About:
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class _Context:
+    context: str
+    questions: list[str]
+    answers: list[list[str]]
+    metadata: _About = field(default_factory=_About)
+
+
+def factconsolidation(path: Path) -> Parts:
+    """FactConsolidation of MemoryAgentBench: a JSON list of rows of its split Conflict_Resolution (context, questions, …).
+
+    Statements are numbered, and of two that differ in their end alone the later holds. The set names no evidence: it is
+    the last statement that ends with the answer and begins as the question asks; questions over several statements
+    (`_mh_`) have words alone.
+    """
+    for number, row in enumerate(read_json(content(path), list[_Context])):
+        name = f"factconsolidation/{row.metadata.source or number}"
+        yield name, partial(_consolidation, name, row)
+
+
+def _consolidation(name: str, row: _Context) -> Log:
+    log = Recorder(name)
+    stated = [(int(number), text) for number, text in _STATEMENT.findall(row.context)]
+    for number, text in stated:
+        log.wrote(number, UNDATED + number * _EVERY, f"{text}.")
+    last = UNDATED + (stated[-1][0] + 1) * _EVERY
+    for question, answers in zip(row.questions, row.answers, strict=True):
+        right, stale = ([], []) if "_mh_" in name else _told(stated, question, answers)
+        log.probes.append(Probe(last, question, log.ids(right), tuple(answers[:1]), log.ids(stale)))
+    return log.log()
+
+
+def _told(stated: Sequence[tuple[int, str]], question: str, answers: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The statement that answers a question, and those that begin like it and end otherwise."""
+    begun: dict[str, list[int]] = defaultdict(list)
+    for number, text in stated:
+        if end := next((answer for answer in answers if text.endswith(f" {answer}")), ""):
+            begun[text.removesuffix(end)].append(number)
+    asked = words(question)
+    best = max(begun, key=lambda start: (len(words(start) & asked), begun[start][-1]), default="")
+    if not words(best) & asked:
+        return [], []
+    right = begun[best][-1:]
+    return right, [number for number, text in stated if text.startswith(best) and number not in begun[best]]
