@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NOW, observation
+from conftest import DAY, NOW, observation
 from faults import tool_event
 from test_exchange import export, home, records, take
 
@@ -359,3 +359,13 @@ def test_every_layout_is_in_one_table(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput) as refused:
             take(lab, tmp_path / "nowhere")
         assert all(name in str(refused.value) for name in (*FILES, "axon.json", "traces/*.json"))
+
+
+def test_a_file_of_a_session_holds_what_its_flash_holds(tmp_path: Path) -> None:
+    """Fifty events of a day at most; another day has a flash of its own."""
+    days = (0,) * 60 + (1,) * 3
+    with home(tmp_path / "home") as lab:
+        lab.journal.append([tool_event("the session cache", at=NOW - (1 - day) * DAY) for day in days])
+        export(lab, tmp_path / "out")
+    events = json.loads((tmp_path / "out" / "flash" / "s1.json").read_text())["events"]
+    assert len(events) == 50 + 3

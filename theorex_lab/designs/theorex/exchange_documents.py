@@ -1,7 +1,7 @@
 """Documents of the original system, a JSON file each: what sessions hold that was not flushed, tasks, and policies.
 
-flash/<session>.json              tool events and prompts that wait for a flush, each with its score now; not those of
-                                  a call of a model, which stand in its trace
+flash/<session>.json              tool events and prompts that wait for a flush, each with its score now, as many as a flash
+                                  holds; not those of a call of a model, which stand in its trace
 a2a/<to>/<task>.json              a task as it stands; `events` holds its steps as the lines of tasks.jsonl do
 policy-snapshots/<number>.json    a policy that was kept, with the members of its line in policies.jsonl
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.flash import Flash, score
+from theorex_lab.designs.theorex.flash import Flash, held_by_day, score
 from theorex_lab.designs.theorex.scores import importance_by_concept
 from theorex_lab.dispatch.tasks import TaskBoard
 from theorex_lab.dispatch.traces import Traces
@@ -108,13 +108,16 @@ def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
         traced = set(traces.tools["seq"].tolist())
     for name in [agent] if agent is not None else list(flash.agents):
         with flash.lock, axon.lock:
-            pending = [seq for session in flash.sessions_of(name) for seq in flash.pending(name, session)]
+            pending = {session: flash.pending(name, session) for session in flash.sessions_of(name)}
             importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=name)
-        for event in home.journal.read(seqs=sorted({*pending} - traced)):
-            scored = score(event, importance, home.settings.source_weight(name))
-            sessions.setdefault(event.session, []).append(_flash_record(event, scored.score))
+        weight = home.settings.source_weight(name)
+        for session, seqs in pending.items():
+            waiting = home.journal.read(seqs=sorted({*seqs} - traced))
+            held = held_by_day(score(event, importance, weight) for event in waiting)
+            sessions.setdefault(session, []).extend(_flash_record(each.event, each.score) for each in held)
     for session, events in sessions.items():
-        yield file_name(session), {"session_id": session, "events": events}
+        if events:
+            yield file_name(session), {"session_id": session, "events": events}
 
 
 def _flash_record(event: Event, significance: float) -> FlatRecord:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.theorex.said import said
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
@@ -136,6 +138,12 @@ def keep_best(
             lowest = min(range(len(held)), key=lambda position: held[position].score)
             tokens -= held.pop(lowest).tokens
     return held
+
+
+def held_by_day(scored: Iterable[Scored]) -> list[Scored]:
+    """What is held of a session: each UTC day has a flash of its own, so that no day crowds out another."""
+    days = groupby(scored, key=lambda each: each.event.at // MICROSECONDS_PER_DAY)
+    return [each for _, day in days for each in keep_best(day)]
 
 
 def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:

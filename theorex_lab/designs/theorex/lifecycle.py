@@ -9,7 +9,7 @@ A write is `memory.observation.write_all`. Read this file first: each step is on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
@@ -49,7 +49,7 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     events until the first that is not older.
     """
     from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.flash import Flash, keep_best, score
+    from theorex_lab.designs.theorex.flash import Flash, held_by_day, score
     from theorex_lab.designs.theorex.scores import importance_by_concept
     from theorex_lab.designs.theorex.short_term import short_term_events
 
@@ -64,8 +64,7 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     with axon.lock:
         importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
-    days = [[score(event, importance, weight) for event in day] for _, day in groupby(waiting, key=_utc_day)]
-    held = [scored for day in days for scored in keep_best(day)]
+    held = held_by_day(score(event, importance, weight) for event in waiting)
     kept = [scored for scored in held if scored.concepts and scored.score >= home.settings.flush_threshold]
     events = [event for scored in kept for event in short_term_events(scored, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
@@ -89,10 +88,6 @@ def flush_idle(home: Home, agent: str) -> list[Flushed]:
         before = None if last <= idle_since else min(today, idle_since)
         done.append(flush(home, agent=agent, session=session, before=before))
     return done
-
-
-def _utc_day(event: Event) -> int:
-    return event.at // MICROSECONDS_PER_DAY
 
 
 def graduate(home: Home, *, agent: str) -> list[str]:
