@@ -46,7 +46,7 @@ def outcome(
 
     The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are given.
 
-    JSON: {id, outcome_id (the same), score}, with --judge also judge_score and problem
+    JSON: {id, outcome_id, score}, with --judge also judge_score and problem
     """
     given: dict[str, Any] = {
         "success": _either(succeeded, failed, "--success", "--fail"),

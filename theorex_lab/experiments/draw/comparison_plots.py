@@ -25,6 +25,7 @@ WORDS = {
     "file": "share of the files needed next",
     "evidence_recall": "share of the evidence given",
     "answer_words": "share of the answer's words given",
+    "stale": "share of the stale events given",
 }
 _FIRST = ("mean", "evidence_recall", "answer_words")
 
@@ -59,10 +60,14 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
         }
         draw_interval(ax, tokens, value, low, high, label=design, **look)
     legend_beside(ax)
+    first, *_ = budgets = sorted(compared.plan.budgets)
+    ax.set_xscale("symlog", linthresh=first)
+    ax.set_xticks([0, *budgets], [str(tokens) for tokens in (0, *budgets)])
+    ax.set_xlim(left=-first / 10)
     unasked = "a session's start" if mode == "inject" else "the question"
     return finish_axes(
-        ax, xlabel=f"tokens given at {unasked} (mean)", ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1),
-        xscale="symlog", title=f"{', '.join(compared.logs[:3])}: what a context was worth",
+        ax, xlabel=f"tokens given at {unasked} (mean)", ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1.05),
+        title=f"{', '.join(compared.logs[:3])}: what a context was worth",
     )  # fmt: skip
 
 
@@ -76,7 +81,9 @@ def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
             shares.index, shares, label=str(design), color=colour_of(number), marker=shape_of(number), linewidth=1.2
         )
     legend_beside(ax)
+    days = compared.plan.every_days
     return finish_axes(
-        ax, xlabel="nights without events", ylabel="share of probes with some evidence", ylim=(0, 1.05),
+        ax, xlabel="nights without events" + ("" if days == 1 else f", {days:g} days apart"),
+        ylabel="share of probes with some evidence", ylim=(0, 1.05),
         title=f"{', '.join(compared.logs[:3])}: what is still found",
     )  # fmt: skip
