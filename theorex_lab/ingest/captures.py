@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id, session_of
 from theorex_lab.ingest.files import Transcript, row_of, text_of
-from theorex_lab.ingest.said import Said, time_of
+from theorex_lab.ingest.said import Utterance, time_of
 from theorex_lab.ingest.specstory import SpecStory
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES, Place, folder_of
@@ -24,7 +24,7 @@ _MOST_UNTIMED = 100  # before the first time of a transcript
 class Timed(NamedTuple):
     """What a transcript tells, with its time in µs UTC and the bytes of its line."""
 
-    said: Said
+    said: Utterance
     at: int
     size: int = 0
 
@@ -111,7 +111,7 @@ class _Last:
 
 def _said(
     found: Transcript, problem: Callable[[int, str], None], is_over: Callable[[], bool]
-) -> Iterator[tuple[Said, int]]:
+) -> Iterator[tuple[Utterance, int]]:
     is_text = isinstance(found.reader, SpecStory)
     for line in found.lines:
         try:
@@ -123,18 +123,18 @@ def _said(
             problem(line.number, str(error))
 
 
-def _timed(said: Iterable[tuple[Said, int]], last: _Last) -> Iterator[Timed]:
-    waiting: list[Said] = []
-    for each, size in said:
-        at = time_of(each.at)
+def _timed(said: Iterable[tuple[Utterance, int]], last: _Last) -> Iterator[Timed]:
+    waiting: list[Utterance] = []
+    for utterance, size in said:
+        at = time_of(utterance.at)
         if at is not None:
             last.at, last.stated = at, True
         elif not last.stated and len(waiting) < _MOST_UNTIMED:
-            waiting.append(each)
+            waiting.append(utterance)
             continue
         yield from (Timed(one, last.at) for one in waiting)
         waiting.clear()
-        yield Timed(each, last.at, size)
+        yield Timed(utterance, last.at, size)
     yield from (Timed(one, last.at) for one in waiting)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Said, Turns, blocks_of, compacting, object_of, prompt, texts_of
+from theorex_lab.ingest.said import Calls, Row, Turns, Utterance, blocks_of, compacting, object_of, prompt, texts_of
 
 # Tuples, since a broken line may have anything at the place of a name.
 _KINDS = ("user", "assistant", "system", "summary", "progress", "attachment", "queue-operation")
@@ -33,7 +33,7 @@ class Claude:
         """Whether a line is of this form."""
         return row.get("type") in _KINDS and not _MARKS.isdisjoint(row)
 
-    def feed(self, row: Row, number: int, size: int) -> Iterator[Said]:
+    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
         if row.get("type") == "assistant" and not row.get("isApiErrorMessage"):
             yield from self._assistant(row, number, size)
@@ -44,7 +44,7 @@ class Claude:
         elif row.get("type") == "attachment":
             yield from self._queued(row, number)
 
-    def end(self) -> Iterator[Said]:
+    def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
         yield from self._turns.all_ended()
 
@@ -57,7 +57,7 @@ class Claude:
             row.get("cwd"),
         )
 
-    def _assistant(self, row: Row, number: int, size: int) -> Iterator[Said]:
+    def _assistant(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
         message, helper = object_of(row.get("message")), _helper(row)
         place = self._place(row, number)
         text = "\n".join(texts_of(message.get("content")))
@@ -69,7 +69,7 @@ class Claude:
         if message.get("stop_reason") in _ENDS:
             yield from self._turns.ended(helper)
 
-    def _user(self, row: Row, number: int) -> Iterator[Said]:
+    def _user(self, row: Row, number: int) -> Iterator[Utterance]:
         content = object_of(row.get("message")).get("content")
         session, own, at, cwd = self._place(row, number)
         answers = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
@@ -87,14 +87,14 @@ class Claude:
             if asked := prompt(session, own, at, cwd, texts):
                 yield from [*self._turns.ended(), *asked]
 
-    def _system(self, row: Row, number: int) -> Iterator[Said]:
+    def _system(self, row: Row, number: int) -> Iterator[Utterance]:
         if row.get("subtype") == "compact_boundary":
             self._compacted = True
             yield compacting(*self._place(row, number), object_of(row.get("compactMetadata")).get("trigger"))
         elif row.get("subtype") in _TURN_ENDS:
             yield from self._turns.ended(_helper(row))
 
-    def _queued(self, row: Row, number: int) -> Iterator[Said]:
+    def _queued(self, row: Row, number: int) -> Iterator[Utterance]:
         """A prompt that was given while the agent was at work: its turn goes on."""
         queued = object_of(row.get("attachment"))
         if (

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Said, Turns, compacting, object_of, prompt, texts_of
+from theorex_lab.ingest.said import Calls, Row, Turns, Utterance, compacting, object_of, prompt, texts_of
 
 _ENVELOPE = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _BARE = ("message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "reasoning")
@@ -34,7 +34,9 @@ class Codex:
         self._at: object = None  # of the line before, for those that state none
         self._helper = ""
         self._calls, self._turns = Calls(), Turns()
-        self._asked: list[Said] = []  # prompts of the model's log, until it is known whether the other log has some
+        self._asked: list[
+            Utterance
+        ] = []  # prompts of the model's log, until it is known whether the other log has some
         self._has_prompts = False
 
     @staticmethod
@@ -46,7 +48,7 @@ class Codex:
             "type" not in row and {"id", "timestamp", "instructions"} <= row.keys()
         )  # fmt: skip
 
-    def feed(self, row: Row, number: int, size: int) -> Iterator[Said]:
+    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
         kind, at = row.get("type"), row.get("timestamp") or self._at
         self._at = at
@@ -62,7 +64,7 @@ class Codex:
         else:
             yield from self._item(payload, number, at, size)
 
-    def end(self) -> Iterator[Said]:
+    def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
         yield from self._prompts()
         yield from self._turns.all_ended()
@@ -76,7 +78,7 @@ class Codex:
         source = payload.get("source")
         self._helper = "helper" if isinstance(source, dict) and "subagent" in source else ""
 
-    def _event(self, payload: Row, number: int, at: object) -> Iterator[Said]:
+    def _event(self, payload: Row, number: int, at: object) -> Iterator[Utterance]:
         kind = payload.get("type")
         if kind == "user_message":
             self._has_prompts = True
@@ -90,7 +92,7 @@ class Codex:
         elif kind == "turn_aborted":
             self._turns.goes_on(self._helper)
 
-    def _item(self, item: Row, number: int, at: object, size: int) -> Iterator[Said]:
+    def _item(self, item: Row, number: int, at: object, size: int) -> Iterator[Utterance]:
         kind, role = item.get("type"), item.get("role")
         if kind == "message" and role == "user":
             self._user(item, number, at)
@@ -113,12 +115,12 @@ class Codex:
             self._cwd = found[1]
         self._asked += prompt(self._session, number, at, self._cwd, texts)
 
-    def _prompts(self) -> list[Said]:
+    def _prompts(self) -> list[Utterance]:
         """The prompts of the model's log, where the other has none."""
         asked, self._asked = self._asked, []
-        return [] if self._has_prompts else [told for each in asked for told in self._ask([each])]
+        return [] if self._has_prompts else [told for utterance in asked for told in self._ask([utterance])]
 
-    def _ask(self, asked: list[Said]) -> list[Said]:
+    def _ask(self, asked: list[Utterance]) -> list[Utterance]:
         """A prompt, after the end of the turn before; what a sub-agent is asked is no prompt."""
         return [] if self._helper or not asked else [*self._turns.ended(), *asked]
 

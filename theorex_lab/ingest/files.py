@@ -29,7 +29,7 @@ _NAME_CHARACTERS = 64
 BROKEN = (OSError, EOFError, zlib.error)  # what reading a damaged or vanished file raises
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A line: its number from 1, its bytes (None where it is too long), and whether its end is there."""
 
     number: int
@@ -41,7 +41,7 @@ class Transcript(NamedTuple):
     """A file whose form is known: who reads it, and its lines from the first on."""
 
     reader: Reader
-    lines: Iterator[Line]
+    lines: Iterator[SourceLine]
 
 
 def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
@@ -89,7 +89,7 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """The file with its reader, by what its first lines are like; None where no reader knows them."""
     lines = _lines(content)
-    looked_at: list[Line] = []
+    looked_at: list[SourceLine] = []
     size = 0
     for line in islice(lines, _LOOKED_AT_LINES):
         looked_at.append(line)
@@ -101,14 +101,14 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     return None
 
 
-def text_of(line: Line) -> str:
+def text_of(line: SourceLine) -> str:
     """The line as a text, bytes outside of UTF-8 replaced. Raises InvalidInput for one that is too long."""
     if line.content is None:
         raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     return line.content.decode("utf-8-sig", "replace")
 
 
-def row_of(line: Line) -> Row | None:
+def row_of(line: SourceLine) -> Row | None:
     """The object of JSON in a line, None for an empty line. Raises InvalidInput for anything else."""
     text = text_of(line)
     if not text.strip():
@@ -123,7 +123,7 @@ def row_of(line: Line) -> Row | None:
     return row
 
 
-def _reader_of(line: Line, file: Path) -> Reader | None:
+def _reader_of(line: SourceLine, file: Path) -> Reader | None:
     stem = stem_of(file)
     try:
         text = text_of(line)
@@ -142,13 +142,13 @@ def _project_above(file: Path) -> str:
     return str(above.parent) if above else ""
 
 
-def _lines(content: BinaryIO) -> Iterator[Line]:
+def _lines(content: BinaryIO) -> Iterator[SourceLine]:
     number = 0
     while found := content.readline(LONGEST_LINE_BYTES + 1):
         number += 1
         if len(found) <= LONGEST_LINE_BYTES or found.endswith(b"\n"):
-            yield Line(number, found, found.endswith(b"\n"))
+            yield SourceLine(number, found, found.endswith(b"\n"))
             continue
         while found and not found.endswith(b"\n"):
             found = content.readline(1 << 20)
-        yield Line(number, None, whole=True)
+        yield SourceLine(number, None, whole=True)

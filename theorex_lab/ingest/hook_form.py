@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from theorex_lab.ingest.prompts import own_words
-from theorex_lab.ingest.said import Row, Said
+from theorex_lab.ingest.said import Row, Utterance
 
 _TIMES = ("at", "timestamp", "captured_at")
 _TAKEN = tuple(
@@ -33,7 +33,7 @@ class HookForm:
         """Whether a line is of this form."""
         return isinstance(row.get("hook_event_name"), str)
 
-    def feed(self, row: Row, number: int, size: int) -> Iterator[Said]:  # noqa: ARG002
+    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:  # noqa: ARG002
         """See `Reader`."""
         session = row.get("session", row.get("session_id"))
         session = session if isinstance(session, str) else self._stem
@@ -49,8 +49,8 @@ class HookForm:
         if "agent_text" in row:
             row["last_assistant_message"] = row["agent_text"]
         at = next((row[name] for name in _TIMES if name in row), None)
-        yield Said(row, session, str(row.get("tool_use_id") or self._lines[session]), at, cwd)
+        yield Utterance(row, session, str(row.get("tool_use_id") or self._lines[session]), at, cwd)
 
-    def end(self) -> Iterator[Said]:
+    def end(self) -> Iterator[Utterance]:
         """See `Reader`: each line stands for itself."""
         yield from ()

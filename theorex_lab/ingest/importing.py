@@ -107,10 +107,10 @@ def read_transcripts(path: Path, *, project: str = "") -> Iterator[tuple[Timed, 
             if found is None:
                 continue
             captures = Captures(LATEST, project or stem_of(file), trust_own=True)
-            for each in told(found, file.stat().st_mtime_ns // 1_000, lambda _: True, lambda *_: None):
-                event = captures.event(found.reader.name, each)
+            for utterance in told(found, file.stat().st_mtime_ns // 1_000, lambda _: True, lambda *_: None):
+                event = captures.event(found.reader.name, utterance)
                 if event is None or event.id not in seen:
-                    yield each, event, captures.project_of(each)
+                    yield utterance, event, captures.project_of(utterance)
                 seen |= {event.id} if event else set()
 
 
@@ -151,11 +151,11 @@ class _Run:
 
     def write(self) -> None:
         """Write what waits, without what is there or was recorded by the hook; what is there already is not built again."""
-        ids = [captures.id_of(form, each) for captures, form, each in self._batch]
+        ids = [captures.id_of(form, utterance) for captures, form, utterance in self._batch]
         there = {event.id for event in self._journal.read(ids=ids, erased=True)} | self._seen.intersection(ids)
         new: dict[str, Event] = {}
-        for number, (captures, form, each) in zip(ids, self._batch, strict=True):
-            event = None if number in there or number in new else captures.event(form, each)
+        for number, (captures, form, utterance) in zip(ids, self._batch, strict=True):
+            event = None if number in there or number in new else captures.event(form, utterance)
             if event is None:
                 self._report.already += 1
             elif self._recorded.holds(event):
@@ -181,14 +181,14 @@ class _Run:
     def _told(self, file: Path, found: Transcript, written: int) -> None:
         captures = self._captures(self._project or stem_of(file))
         everything = told(found, written, self._is_over, lambda number, why: self._problem(file, number, why))
-        for each in everything:
-            if each.said.hook["hook_event_name"] not in BODIES:
+        for utterance in everything:
+            if utterance.said.hook["hook_event_name"] not in BODIES:
                 continue
-            if self._since is not None and each.at < self._since:
+            if self._since is not None and utterance.at < self._since:
                 self._report.earlier += 1
                 continue
-            self._batch.append((captures, found.reader.name, each))
-            self._bytes += each.size
+            self._batch.append((captures, found.reader.name, utterance))
+            self._bytes += utterance.size
             if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
                 self.write()
 

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 _PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come yet
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """One thing that a transcript tells.
 
     hook: the event as the hook would have got it.  own: its id within the session.  at: as the transcript states it.
@@ -34,52 +34,52 @@ class Reader(Protocol):
 
     name: str
 
-    def feed(self, row: Any, number: int, size: int) -> Iterator[Said]:
+    def feed(self, row: Any, number: int, size: int) -> Iterator[Utterance]:
         """What a line tells: an object of JSON, or in Markdown a text; its number from 1 and its size in bytes."""
 
-    def end(self) -> Iterator[Said]:
+    def end(self) -> Iterator[Utterance]:
         """What is told by there being no further line; asked only where the session is over."""
 
 
 def prompt(
     session: str, own: object, at: object, cwd: object, blocks: list[str], *, doubtful: bool = False
-) -> list[Said]:
+) -> list[Utterance]:
     """What a person asked, without what a program put in; nothing where that is all."""
     text = own_words(blocks)
     event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
-    return [Said(event, session, f"prompt {own}", at, cwd, doubtful)] if text else []
+    return [Utterance(event, session, f"prompt {own}", at, cwd, doubtful)] if text else []
 
 
-def compacting(session: str, own: object, at: object, cwd: object, trigger: object = "") -> Said:
+def compacting(session: str, own: object, at: object, cwd: object, trigger: object = "") -> Utterance:
     """That the context was summarized; the summary itself is nobody's word."""
-    return Said({"hook_event_name": "PreCompact", "trigger": trigger}, session, f"compacting {own}", at, cwd)
+    return Utterance({"hook_event_name": "PreCompact", "trigger": trigger}, session, f"compacting {own}", at, cwd)
 
 
 class Turns:
     """The last message of each speaker whose turn has not ended; a call of a tool after it means that it was not the last."""
 
     def __init__(self) -> None:
-        self._last: dict[str, Said] = {}
+        self._last: dict[str, Utterance] = {}
 
     def says(self, session: str, own: object, at: object, cwd: object, text: str, *, helper: str = "") -> None:
         """A message of the agent, or of the `helper` that it had started."""
         if text.strip():
             name = "SubagentStop" if helper else "Stop"
             event = {"hook_event_name": name, "last_assistant_message": text.strip()}
-            self._last[helper] = Said(event, session, f"turn {own}", at, cwd)
+            self._last[helper] = Utterance(event, session, f"turn {own}", at, cwd)
 
     def goes_on(self, helper: str = "") -> None:
         """What was said was not the last of the turn, or the turn was broken off."""
         self._last.pop(helper, None)
 
-    def ended(self, helper: str = "") -> list[Said]:
+    def ended(self, helper: str = "") -> list[Utterance]:
         """The end of the turn, once; nothing where nothing was said in it."""
         last = self._last.pop(helper, None)
         return [] if last is None else [last]
 
-    def all_ended(self) -> list[Said]:
+    def all_ended(self) -> list[Utterance]:
         """The ends of all turns."""
-        return [each for helper in list(self._last) for each in self.ended(helper)]
+        return [utterance for helper in list(self._last) for utterance in self.ended(helper)]
 
 
 class Calls:
@@ -96,7 +96,7 @@ class Calls:
         while self._size > _PENDING_BYTES:
             self._size -= self._calls.popitem(last=False)[1][2]
 
-    def answered(self, session: str, call: object, at: object, cwd: object, answer: Row) -> Said:
+    def answered(self, session: str, call: object, at: object, cwd: object, answer: Row) -> Utterance:
         """The call with its `answer`: tool_response or error. Raises InvalidInput where no such call is under way."""
         found = self._calls.pop(str(call), None)
         if found is None:
@@ -104,7 +104,7 @@ class Calls:
         self._size -= found[2]
         name = "PostToolUseFailure" if "error" in answer else "PostToolUse"
         event = {"hook_event_name": name, "tool_name": found[0], "tool_input": found[1], **answer}
-        return Said(event, session, f"tool {call}", at, cwd)
+        return Utterance(event, session, f"tool {call}", at, cwd)
 
 
 def object_of(value: object) -> Row:

@@ -114,7 +114,7 @@ def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
         for session, seqs in pending.items():
             waiting = home.journal.read(seqs=sorted({*seqs} - traced))
             held = held_by_day(score(event, importance, weight) for event in waiting)
-            sessions.setdefault(session, []).extend(_flash_record(each.event, each.score) for each in held)
+            sessions.setdefault(session, []).extend(_flash_record(scored.event, scored.score) for scored in held)
     for session, events in sessions.items():
         if events:
             yield file_name(session), {"session_id": session, "events": events}

@@ -142,8 +142,8 @@ def keep_best(
 
 def held_by_day(scored: Iterable[Scored]) -> list[Scored]:
     """What is held of a session: each UTC day has a flash of its own, so that no day crowds out another."""
-    days = groupby(scored, key=lambda each: each.event.at // MICROSECONDS_PER_DAY)
-    return [each for _, day in days for each in keep_best(day)]
+    days = groupby(scored, key=lambda one_scored: one_scored.event.at // MICROSECONDS_PER_DAY)
+    return [one_scored for _, day in days for one_scored in keep_best(day)]
 
 
 def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:

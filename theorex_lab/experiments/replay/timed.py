@@ -17,7 +17,7 @@ class Failed(TheorexError):
     """A memory raised, did not answer in time, or gave what cannot be right; the text says which."""
 
 
-class Timed:
+class Guarded:
     """Calls a memory in a thread of its own, so that one that hangs is left behind.
 
     seconds: CPU seconds that its calls took, by the name of the method.  timeout: seconds that a call may take, None for

@@ -12,7 +12,7 @@ import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
-from theorex_lab.experiments.replay.timed import Failed, Timed, checked
+from theorex_lab.experiments.replay.timed import Failed, Guarded, checked
 from theorex_lab.experiments.scores.probe_scores import score_probe, text_of
 from theorex_lab.experiments.scores.session_scores import Scene, scenes
 
@@ -23,7 +23,7 @@ _MOST_PROBLEMS = 20
 Scores = dict[str, float]
 
 
-class Given(NamedTuple):
+class ScoredAnswer(NamedTuple):
     """What a memory gave at one time, scored. unit: the session or probe.  mode: inject or retrieve."""
 
     unit: str
@@ -36,14 +36,14 @@ class Given(NamedTuple):
 class Trial:
     """How a memory did on a log.
 
-    given: a `Given` for each unit, mode and budget; none of `retrieve` for a session that begins without a prompt.  problems: what was wrong with answers that count as nothing, each
+    given: a `ScoredAnswer` for each unit, mode and budget; none of `retrieve` for a session that begins without a prompt.  problems: what was wrong with answers that count as nothing, each
     with how often.  cpu_seconds: by method.  sizes: (µs UTC, bytes) after some of the nights, where the memory tells its
     size.  survivors: by nights without events, the share of probes that were still answered.
     """
 
     log: str
     design: str
-    given: list[Given] = field(default_factory=list)
+    given: list[ScoredAnswer] = field(default_factory=list)
     problems: dict[str, int] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
     sizes: list[tuple[int, int]] = field(default_factory=list)
@@ -61,7 +61,9 @@ class Trial:
     def from_dict(cls, stored: dict[str, Any]) -> Trial:
         """The trial that `to_dict` gave. Raises TypeError, KeyError or ValueError for anything else."""
         given = [
-            Given(unit, mode, budget, {name: math.nan if value is None else value for name, value in scores.items()})
+            ScoredAnswer(
+                unit, mode, budget, {name: math.nan if value is None else value for name, value in scores.items()}
+            )
             for unit, mode, budget, scores in stored["given"]
         ]
         sizes = [(int(at), int(size)) for at, size in stored["sizes"]]
@@ -82,7 +84,7 @@ def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -
     """Let a memory live through a log; what it does wrong is named in the trial and counts as nothing given."""
     trial = Trial(log.name, name)
     try:
-        memory = Timed(make, plan.timeout)
+        memory = Guarded(make, plan.timeout)
     except Failed as error:
         trial.problems[f"opening: {error}"] = 1
         return _unanswered(trial, log, plan)
@@ -94,7 +96,7 @@ def _unanswered(trial: Trial, log: Log, plan: Plan) -> Trial:
     for target in targets:
         for budget in plan.budgets:
             for mode in _asked(target, 0, budget):
-                trial.given.append(Given(_unit(target), mode, budget, _score(target, [], budget, mode)))
+                trial.given.append(ScoredAnswer(_unit(target), mode, budget, _score(target, [], budget, mode)))
     return trial
 
 
@@ -117,7 +119,7 @@ def _score(target: Scene | Probe, items: Sequence[Item], budget: int, mode: str)
 class _Course:
     """The way of one memory through one log."""
 
-    def __init__(self, log: Log, memory: Timed, plan: Plan, trial: Trial) -> None:
+    def __init__(self, log: Log, memory: Guarded, plan: Plan, trial: Trial) -> None:
         self.log, self.memory, self.plan, self.trial = log, memory, plan, trial
         self.known: set[str] = set()
         self.taken = 0
@@ -167,7 +169,7 @@ class _Course:
         for budget in self.plan.budgets:
             for mode, given in _asked(target, at, budget).items():
                 items = self._items(mode, given, budget)
-                self.trial.given.append(Given(_unit(target), mode, budget, _score(target, items, budget, mode)))
+                self.trial.given.append(ScoredAnswer(_unit(target), mode, budget, _score(target, items, budget, mode)))
         if size := self._try("size", lambda: self.memory.call("size")):
             self.trial.sizes.append((at, int(size)))
 

@@ -49,7 +49,7 @@ _FILE = "comparison"
 Cell = tuple[str, str, int, str]  # design, mode, budget, score
 
 
-class Interval(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean with its 95 % bootstrap interval, over `n` sessions or probes. NaN without any."""
 
     value: float
@@ -227,7 +227,7 @@ class Comparison:
                 for trial in self.trials]  # fmt: skip
         return pd.DataFrame(rows).groupby("design", sort=False).mean()
 
-    def value(self, design: str, mode: str, budget: int, score: str) -> Interval:
+    def value(self, design: str, mode: str, budget: int, score: str) -> MeanInterval:
         """A design's score over all logs; `mode` is inject or retrieve. NaN where nothing of the kind was asked."""
         logs = self._values.get((design, mode, budget, score), {})
         return self._interval([list(units.values()) for units in logs.values()])
@@ -305,11 +305,11 @@ class Comparison:
         except (TypeError, KeyError, ValueError) as error:
             raise InvalidInput(f"{path} holds no comparison ({error}); give one that `compare` wrote") from error
 
-    def _interval(self, by_log: Sequence[Sequence[float]]) -> Interval:
+    def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
         """The mean of all values with its interval: from five logs on logs are drawn, below that values within each."""
         values = [np.asarray(log, float) for log in by_log if len(log)]
         if not values:
-            return Interval(math.nan, math.nan, math.nan)
+            return MeanInterval(math.nan, math.nan, math.nan)
         rng, n = np.random.default_rng(self.plan.seed), sum(map(len, values))
         if len(values) >= _FEW_LOGS:
             sums, counts = np.array([log.sum() for log in values]), np.array([len(log) for log in values])
@@ -319,7 +319,7 @@ class Comparison:
             sums = np.sum([log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1) for log in values], axis=0)
             means = sums / n
         low, high = np.percentile(means, [2.5, 97.5])
-        return Interval(float(sum(log.sum() for log in values) / n), float(low), float(high), n)
+        return MeanInterval(float(sum(log.sum() for log in values) / n), float(low), float(high), n)
 
 
 def _file(path: str | Path, fingerprint: str, plan: Plan) -> ResumeFile:
