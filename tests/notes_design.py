@@ -2,20 +2,9 @@
 
 import click
 
+from theorex_lab import design
 from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.console import command, emit, open_lab
-from theorex_lab.design import (
-    AgentTool,
-    AuditPart,
-    Design,
-    EventsPart,
-    EvidenceRun,
-    Face,
-    ItemKind,
-    ItemText,
-    NightStep,
-    Section,
-)
 from theorex_lab.exchange.event_lines import event_lines
 from theorex_lab.memory.context import marked_up
 from theorex_lab.memory.observation import TRUST
@@ -25,7 +14,7 @@ class NoteSettings(SettingsRecord):
     sleep_after_days: float = tunable(90.0, "age from which a note sleeps", unit="days", gt=0, le=36_500)
 
 
-class Notes(Face):
+class Notes(design.Face):
     def write(self, entity: str, text: str, agent_id: str | None = None) -> dict[str, str]:
         body = {"entity": entity, "text": text, "source": "agent"}
         return {"event_id": self.append("note", body, agent=agent_id or "main").id}
@@ -56,15 +45,15 @@ def list_notes():
     emit({"notes": notes}, "\n".join(notes.values()))
 
 
-NOTES = Design(
+NOTES = design.Design(
     "notes", face=Notes, kinds={"note": 1, "note_slept": 1}, settings=NoteSettings,
-    events=EventsPart(members=frozenset(("entity", "note"))),
-    items=(ItemKind("note", {"note": lambda each: [ItemText(each.body["entity"], each.body["text"])]},
+    events=design.EventsPart(members=frozenset(("entity", "note"))),
+    items=(design.ItemKind("note", {"note": lambda each: [design.ItemText(each.body["entity"], each.body["text"])]},
                     hides={"note": lambda each: [each.body["entity"]]}, sleeps={"note_slept": lambda each: [each.body["entity"]]}),),
-    sections=(Section(lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}),),
-    steps=(NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),),
-    evidence={"note": lambda each: [EvidenceRun("entity/" + each.body["entity"], each.agent, True)]},
-    audit=AuditPart({"note": ("note",)}, lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})]),
+    sections=(design.Section(lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}),),
+    steps=(design.NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),),
+    evidence={"note": lambda each: [design.EvidenceRun("entity/" + each.body["entity"], each.agent, True)]},
+    audit=design.AuditPart({"note": ("note",)}, lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})]),
     files=(event_lines("notes.jsonl", "note", "note_slept"),), status=lambda home, agent: {"notes": len(newest(home, agent))},
-    commands=lambda: click.Group(commands=[list_notes]), tools=lambda: [AgentTool("note", "Note what holds of an entity.", Notes.write, changes=True)],
+    commands=lambda: click.Group(commands=[list_notes]), tools=lambda: [design.AgentTool("note", "Note what holds of an entity.", Notes.write, changes=True)],
 )  # fmt: skip

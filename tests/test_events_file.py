@@ -762,5 +762,5 @@ def test_commands(run: Run, tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-9])
     broken = run("import", "--events", str(file), "--home", other)
     assert broken.code == 1
-    assert "export it anew" in broken.err
+    assert "export it again" in broken.err
     assert run("import", "--events", str(tmp_path / "none.jsonl")).code == 1

@@ -126,7 +126,7 @@ def test_resume_files_of_other_sweeps(tmp_path: Path) -> None:
     before = file.read_bytes()
     other = EventLog.of(AccessLog.of([(NOW, "a", None, False)]))
     for recorded, metric in ((other, final_tiers), (LOG, summaries), (LOG, partial(final_tiers, at=NOW))):
-        with pytest.raises(InvalidInput, match="another recording or with another metric"):
+        with pytest.raises(InvalidInput, match="other recordings or with another measure"):
             sweep(recorded, grid, metric=metric, resume=file)
     assert file.read_bytes() == before
 
