@@ -357,7 +357,7 @@ def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(tmp_p
         assert events == everything[: len(events)]
         assert (len(events), done.set_aside) == (done.events, "")
         sizes.append(len(events))
-    assert len(set(sizes)) > 2, "it wrote meanwhile"
+    assert len(set(sizes)) > 1, "a backup was taken before all was written"
 
 
 def test_a_restore_sets_aside_what_was_there(tmp_path: Path) -> None:
