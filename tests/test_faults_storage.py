@@ -337,8 +337,10 @@ def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(tmp_p
 
     def writing() -> None:
         with closing(_journal(home)) as journal:
-            for number in range(150):
+            for number in range(5_000):
                 journal.append([observation(f"one {number}"), observation(f"two {number}")])
+                if number >= 150 and (tmp_path / "7.db").exists():  # whatever the machine's pace, until all are taken
+                    return
 
     def copying() -> None:
         with closing(_journal(home)) as journal:
@@ -357,7 +359,7 @@ def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(tmp_p
         assert events == everything[: len(events)]
         assert (len(events), done.set_aside) == (done.events, "")
         sizes.append(len(events))
-    assert len(set(sizes)) > 1, "a backup was taken before all was written"
+    assert len(set(sizes)) > 2, "it wrote meanwhile"
 
 
 def test_a_restore_sets_aside_what_was_there(tmp_path: Path) -> None:
