@@ -205,7 +205,7 @@ CALM = ("nothing", "compared_logs:Remembers")
         ("Exits", "retrieve: retrieve raised SystemExit: 3"),
         ("Hangs", "retrieve: retrieve did not answer within 0.2 s"),
         ("HangsInItsItems", "retrieve: retrieve did not answer within 0.2 s"),
-        ("Invents", "retrieve: got an item that rests on '00000000"),
+        ("Invents", "retrieve: got an item that rests on an unknown id; allowed are events that it was shown before"),
         ("Spends", "allowed were 500"),
         ("GivesNone", "retrieve: got a NoneType that holds no items"),
         ("GivesText", "retrieve: got a str that holds no items"),
@@ -350,5 +350,22 @@ def test_a_wrong_word_of_the_command_is_refused_with_the_allowed(run: Run, words
 def test_another_logs_memory_is_not_the_logs_own() -> None:
     logs = [worked_log("one"), worked_log("two")]
     compared = compare(logs, ["shuffled", "recent_files"], budgets=(150,))
-    assert compared.trials[0].problems != {} or compared.value("shuffled", "inject", 150, "file").value >= 0
+    given = {trial.log: trial for trial in compared.trials if trial.design == "shuffled"}
+    assert [trial.problems for trial in given.values()] == [{}, {}]
+    assert compared.value("shuffled", "inject", 150, "tokens").value > 0, "it gives what the other log says"
     assert np.isfinite(compared.value("shuffled", "inject", 150, "mean").value)
+
+
+def test_another_logs_memory_answers_no_question_of_this_one() -> None:
+    compared = compare([asked_log("one"), asked_log("two")], ["shuffled", "bm25"], budgets=(150,))
+    assert [trial.problems for trial in compared.trials] == [{}] * 4
+    assert compared.value("shuffled", "retrieve", 150, "evidence_recall").value == 0
+    assert compared.value("shuffled", "retrieve", 150, "tokens").value > 0
+
+
+def test_what_gives_everything_is_scored_on_all_of_it_and_says_what_that_costs() -> None:
+    compared = compare([asked_log("one")], ["everything", "bm25"], budgets=(10, 150))
+    costs = [compared.value("everything", "retrieve", budget, "tokens").value for budget in (10, 150)]
+    assert costs[0] == costs[1] > 60
+    assert compared.value("everything", "retrieve", 10, "evidence_recall").value == 1
+    assert compared.value("bm25", "retrieve", 10, "tokens").value <= 10

@@ -90,7 +90,7 @@ class Nothing(Baseline):
 
 
 class Everything(Baseline):
-    """Gives all that was ever said, oldest first, whatever the budget: what a context costs that is never chosen."""
+    """Gives all that was ever said and done, oldest first, whatever the budget: what a context costs that is never chosen."""
 
     unbounded = True
 
@@ -275,7 +275,10 @@ class Vectors(Texts):
 
 
 class Shuffled(Baseline):
-    """Gives the newest files and texts of another log: how much of a score any memory of some work would get."""
+    """Gives the newest files and texts of another log: how much of a score any memory of some work would get.
+
+    What it gives rests on no event of the log that is asked about.
+    """
 
     def __init__(self, other: Sequence[Event] = ()) -> None:
         super().__init__()
@@ -289,7 +292,8 @@ class Shuffled(Baseline):
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         files, texts = ShortFiles(), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
         files.observe(self.events)
-        return [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
+        given = [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
+        return [Item(item.text) for item in given]
 
 
 class OracleLines(Baseline):

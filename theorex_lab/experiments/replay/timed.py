@@ -106,6 +106,7 @@ def _checked(given: Any, known: Collection[str]) -> Item:
         raise Failed("got half a surrogate pair in a text; allowed is whole Unicode text") from error
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise Failed(f"got event ids in a {type(events).__name__}; allowed are several")
-    if unknown := [event for event in events if not isinstance(event, str) or event not in known]:
-        raise Failed(f"got an item that rests on {unknown[0]!r}; allowed are events that it was shown before")
+    # Without the id, so that all answers that are wrong in this way are counted as one problem.
+    if any(not isinstance(event, str) or event not in known for event in events):
+        raise Failed("got an item that rests on an unknown id; allowed are events that it was shown before")
     return item

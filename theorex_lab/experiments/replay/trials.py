@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -110,7 +110,7 @@ def _unit(target: Scene | Probe) -> str:
     return target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
 
 
-def _score(target: Scene | Probe, items: Sequence[Item], budget: int, mode: str) -> Scores:
+def _score(target: Scene | Probe, items: Sequence[Item], budget: int | None, mode: str) -> Scores:
     if isinstance(target, Scene):
         return target.score(text_of(items), budget, asked=mode == RETRIEVE)
     return score_probe(target, items)
@@ -166,17 +166,24 @@ class _Course:
     def _ask(self, at: int, target: Scene | Probe) -> None:
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
-        for budget in self.plan.budgets:
-            for mode, given in _asked(target, at, budget).items():
-                items = self._items(mode, given, budget)
-                self.trial.given.append(ScoredAnswer(_unit(target), mode, budget, _score(target, items, budget, mode)))
+        for mode, score in self._scored(at, target):
+            self.trial.given.append(ScoredAnswer(_unit(target), mode, *score))
         if size := self._try("size", lambda: self.memory.call("size")):
             self.trial.sizes.append((at, int(size)))
 
-    def _items(self, mode: str, given: tuple[Any, ...], budget: int) -> Sequence[Item]:
-        limit = None if self.unbounded else budget
-        found = self._try(mode, lambda: checked(self.memory.items(mode, *given), self.known, limit))
-        return found or []
+    def _scored(self, at: int, target: Scene | Probe) -> Iterator[tuple[str, tuple[int, Scores]]]:
+        """By mode, what it gives within each budget; what knows no budget is asked and scored once, on all that it gives."""
+        for budget in self.plan.budgets[:1] if self.unbounded else self.plan.budgets:
+            limit = None if self.unbounded else budget
+            for mode, given in _asked(target, at, budget).items():
+                scores = _score(target, self._items(mode, given, limit), limit, mode)
+                yield from (
+                    (mode, (given_budget, scores))
+                    for given_budget in (self.plan.budgets if self.unbounded else [budget])
+                )
+
+    def _items(self, mode: str, given: tuple[Any, ...], limit: int | None) -> Sequence[Item]:
+        return self._try(mode, lambda: checked(self.memory.items(mode, *given), self.known, limit)) or []
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
@@ -192,7 +199,10 @@ class _Course:
             if number in (0, *NIGHTS):
                 now = night + number * step
                 answered = [
-                    score_probe(probes[row], self._items(RETRIEVE, (probes[row].query, now, budget), budget))
+                    score_probe(
+                        probes[row],
+                        self._items(RETRIEVE, (probes[row].query, now, budget), None if self.unbounded else budget),
+                    )
                     for row in chosen
                 ]
                 self.trial.survivors[str(number)] = float(np.mean([found["evidence_recall"] > 0 for found in answered]))
