@@ -4,34 +4,44 @@ from __future__ import annotations
 
 import re
 
-from theorex_lab.text.secret_tables import entries, masked, pattern, words
+from theorex_lab.text.secret_tables import compiled, entries, masked, pattern, starts, sub_at, words
 
-# (hints, pattern of the name): only names whose hint is in the text are compiled. A hint is in lower case.
+# (hint, pattern of the name). A hint is in lower case.
 PASSWORDS = tuple(entries("passwords"))
 NAMES = (*PASSWORDS, *entries("other names"))
 _ROWS = tuple(entries("values without a sign"))
 _SUFFIX = pattern("suffix")
+_NAME = f"(?:{'|'.join(name for _, name in NAMES)}){_SUFFIX}"
+_REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
+_ASSIGNMENT = rf"(?i)(?P<name>{_NAME})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"
 _A_PASSWORD = rf"(?i)(?:{'|'.join(name for _, name in PASSWORDS)}|pass|psk|storepw|requirepass){_SUFFIX}"
 _STATES = words("states")
 _PLAIN_WORDS = words("plain words") | _STATES
 
 
-def names_in(lowered: str) -> str:
-    """The pattern of the names whose hint is in the lower-case text, '' where there is none."""
-    found = [name for (hint,), name in NAMES if hint in lowered]
-    return f"(?:{'|'.join(found)}){_SUFFIX}" if found else ""
-
-
-def mask_names(text: str, lowered: str) -> str:
+def mask_names(text: str, hints: set[str]) -> str:
     """Mask the values that are assigned to a password, a token, a secret or a key."""
-    names = names_in(lowered)
-    if not names:
+    named = [entry for entry in NAMES if entry[0][0] in hints]
+    places = _names_in(text, named)
+    if not places:
         return text
-    for hints, written in _ROWS:
-        if any(hint in lowered for hint in hints):
-            text = re.sub(written.replace("<<names>>", names), _mask_value, text)
-    assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"
-    return re.sub(assignment, _mask_assignment, text)
+    for own, written in _ROWS:
+        if not hints.isdisjoint(own):
+            row = written.replace("<<names>>", _NAME)
+            is_named_first = written.startswith("(?i)(?P<name>")
+            before = text
+            text = sub_at(row, _mask_value, text, places) if is_named_first else compiled(row).sub(_mask_value, text)
+            places = places if text == before else _names_in(text, named)
+    return sub_at(_ASSIGNMENT, _mask_assignment, text, places)
+
+
+def _names_in(text: str, named: list[tuple[list[str], str]]) -> list[int]:
+    """Where these names begin in a text: at their hint, or shortly before it."""
+    found: set[int] = set()
+    for hints, name in named:
+        places = starts(text, hints, 0 if name.startswith(hints[0]) else _REACH)
+        found.update(place for place in places if compiled(f"(?i){name}").match(text, place))
+    return sorted(found)
 
 
 def _mask_value(match: re.Match[str]) -> str:
@@ -105,10 +115,5 @@ def is_secret_member(key: str, value: object) -> bool:
     """Whether a JSON member holds a secret, by its name."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
-    names = names_in(key.lower())
-    if "authorization" in key.lower():
-        names = f"{names}|authorization".strip("|")
-    if not names:
-        return False
-    name = re.search(rf"(?i)(?:{names})\Z", key) or re.fullmatch("(?i)pass", key)
+    name = compiled(rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z").search(key)
     return name is not None and not is_ordinary(name[0], ":", str(value), quoted=True)
