@@ -3,6 +3,10 @@
 In the envelope two logs interleave: `response_item` is what the model gets and says, `event_msg` what the person sees. What
 a person asked stands in both, and in the first also what the program says in the person's name: where the second has
 prompts, only these are taken. The first versions wrote bare items, without times or a folder.
+
+A fork is a file of its own: its head, then the lines of its origin, head and all, most of them with the time of the fork,
+then what is new. The copy is left out, since the origin's file tells it: it lasts until a turn whose id, which has its time
+in it, was drawn after the fork. A session that was resumed goes on in its own file.
 """
 
 from __future__ import annotations
@@ -11,11 +15,12 @@ import json
 import re
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Turns, Utterance, compacting, object_of, prompt, texts_of
+from theorex_lab.ingest.said import Calls, Row, Turns, Utterance, compacting, object_of, prompt, texts_of, time_of
 
 _ENVELOPE = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _BARE = ("message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "reasoning")
 _FOLDER = re.compile(r"<cwd>([^<>\n]{1,4096})</cwd>")
+_COPYING_MICROSECONDS = 5_000_000  # after its fork a line without a turn's id is taken for a copy
 _STEM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _EXIT_CODE = re.compile(
     r"(?:Exit code: |(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?Process exited with code )(-?\d{1,9})\n"
@@ -33,6 +38,8 @@ class Codex:
         self._cwd: object = None
         self._at: object = None  # of the line before, for those that state none
         self._helper = ""
+        self._began_at = 0
+        self._copied = False  # whether the lines are those of the session that this one was forked from
         self._calls, self._turns = Calls(), Turns()
         self._asked: list[
             Utterance
@@ -54,7 +61,9 @@ class Codex:
         self._at = at
         payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
         if kind == "session_meta" or (kind is None and "id" in row):
-            self._meta(payload)
+            self._meta(payload, at)
+        elif self._is_copy(payload, at):
+            return
         elif kind == "turn_context":
             self._cwd = payload.get("cwd") or self._cwd
         elif kind == "compacted":
@@ -69,14 +78,23 @@ class Codex:
         yield from self._prompts()
         yield from self._turns.all_ended()
 
-    def _meta(self, payload: Row) -> None:
+    def _meta(self, payload: Row, at: object) -> None:
         """The session's head; a fork has that of its origin after its own."""
         if self._named or not isinstance(payload.get("id"), str):
+            self._copied |= self._named and payload.get("id") != self._session
             return
+        self._began_at = _drawn_at(payload["id"]) or time_of(payload.get("timestamp")) or time_of(at) or 0
+        self._copied = bool(payload.get("forked_from_id"))
         self._session, self._named = payload["id"], True
         self._cwd = payload.get("cwd")
         source = payload.get("source")
         self._helper = "helper" if isinstance(source, dict) and "subagent" in source else ""
+
+    def _is_copy(self, payload: Row, at: object) -> bool:
+        if self._copied:
+            drawn = _drawn_at(payload.get("turn_id")) or (time_of(at) or 0) - _COPYING_MICROSECONDS
+            self._copied = drawn < self._began_at
+        return self._copied
 
     def _event(self, payload: Row, number: int, at: object) -> Iterator[Utterance]:
         kind = payload.get("type")
@@ -123,6 +141,16 @@ class Codex:
     def _ask(self, asked: list[Utterance]) -> list[Utterance]:
         """A prompt, after the end of the turn before; what a sub-agent is asked is no prompt."""
         return [] if self._helper or not asked else [*self._turns.ended(), *asked]
+
+
+def _drawn_at(drawn: object) -> int:
+    """The time in a UUIDv7, in µs UTC; 0 of anything else."""
+    found = (
+        re.fullmatch(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}", drawn)
+        if isinstance(drawn, str)
+        else None
+    )
+    return int(found[1] + found[2], 16) * 1_000 if found else 0
 
 
 def _call(item: Row) -> tuple[str, object]:

@@ -13,7 +13,6 @@ _ROWS = tuple(entries("values without a sign"))
 _SUFFIX = pattern("suffix")
 _NAME = f"(?:{'|'.join(name for _, name in NAMES)}){_SUFFIX}"
 _REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
-_ASSIGNMENT = rf"(?i)(?P<name>{_NAME})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"
 _A_PASSWORD = rf"(?i)(?:{'|'.join(name for _, name in PASSWORDS)}|pass|psk|storepw|requirepass){_SUFFIX}"
 _STATES = words("states")
 _PLAIN_WORDS = words("plain words") | _STATES
@@ -21,27 +20,28 @@ _PLAIN_WORDS = words("plain words") | _STATES
 
 def mask_names(text: str, hints: set[str]) -> str:
     """Mask the values that are assigned to a password, a token, a secret or a key."""
-    named = [entry for entry in NAMES if entry[0][0] in hints]
-    places = _names_in(text, named)
-    if not places:
-        return text
-    for own, written in _ROWS:
+    hinted = [entry for entry in NAMES if entry[0][0] in hints]
+    places, names = _names_in(text, hinted)
+    for own, written in _ROWS if places else ():
         if not hints.isdisjoint(own):
-            row = written.replace("<<names>>", _NAME)
+            row, before = written.replace("<<names>>", names), text
             is_named_first = written.startswith("(?i)(?P<name>")
-            before = text
             text = sub_at(row, _mask_value, text, places) if is_named_first else compiled(row).sub(_mask_value, text)
-            places = places if text == before else _names_in(text, named)
-    return sub_at(_ASSIGNMENT, _mask_assignment, text, places)
+            places, names = (places, names) if text == before else _names_in(text, hinted)
+    assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"
+    return sub_at(assignment, _mask_assignment, text, places) if places else text
 
 
-def _names_in(text: str, named: list[tuple[list[str], str]]) -> list[int]:
-    """Where these names begin in a text: at their hint, or shortly before it."""
+def _names_in(text: str, hinted: list[tuple[list[str], str]]) -> tuple[list[int], str]:
+    """Where names begin in a text, at their hint or shortly before it; and the pattern of those that there are."""
     found: set[int] = set()
-    for hints, name in named:
-        places = starts(text, hints, 0 if name.startswith(hints[0]) else _REACH)
-        found.update(place for place in places if compiled(f"(?i){name}").match(text, place))
-    return sorted(found)
+    names: list[str] = []
+    for hints, name in hinted:
+        reached = starts(text, hints, 0 if name.startswith(hints[0]) else _REACH)
+        if places := [place for place in reached if compiled(f"(?i){name}").match(text, place)]:
+            found.update(places)
+            names.append(name)
+    return sorted(found), f"(?:{'|'.join(names)}){_SUFFIX}"
 
 
 def _mask_value(match: re.Match[str]) -> str:

@@ -37,7 +37,7 @@ def pattern(name: str) -> str:
     return expanded(_PATTERNS[name])
 
 
-@cache
+@lru_cache(2_048)
 def compiled(written: str) -> re.Pattern[str]:
     """A pattern with those that it names, compiled once: the `re` module forgets all of some hundred."""
     return re.compile(expanded(written))
