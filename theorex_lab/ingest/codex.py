@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Turns, Utterance, compacting, object_of, prompt, texts_of, time_of
+from theorex_lab.ingest.said import Calls, Row, Source, Turns, Utterance, object_of, texts_of, time_of
 
 _ENVELOPE = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _BARE = ("message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "reasoning")
@@ -41,9 +41,8 @@ class Codex:
         self._began_at = 0
         self._copied = False  # whether the lines are those of the session that this one was forked from
         self._calls, self._turns = Calls(), Turns()
-        self._asked: list[
-            Utterance
-        ] = []  # prompts of the model's log, until it is known whether the other log has some
+        # Prompts of the model's log, until it is known whether the other log has some.
+        self._asked: list[Utterance] = []
         self._has_prompts = False
 
     @staticmethod
@@ -62,16 +61,18 @@ class Codex:
         payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
         if kind == "session_meta" or (kind is None and "id" in row):
             self._meta(payload, at)
-        elif self._is_copy(payload, at):
             return
-        elif kind == "turn_context":
+        if self._is_copy(payload, at):
+            return
+        source = Source(self._session, number, at, self._cwd)
+        if kind == "turn_context":
             self._cwd = payload.get("cwd") or self._cwd
         elif kind == "compacted":
-            yield compacting(self._session, number, at, self._cwd)
+            yield source.compacting()
         elif kind == "event_msg":
-            yield from self._event(payload, number, at)
+            yield from self._event(payload, source)
         else:
-            yield from self._item(payload, number, at, size)
+            yield from self._item(payload, source, size)
 
     def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
@@ -96,42 +97,40 @@ class Codex:
             self._copied = drawn < self._began_at
         return self._copied
 
-    def _event(self, payload: Row, number: int, at: object) -> Iterator[Utterance]:
+    def _event(self, payload: Row, source: Source) -> Iterator[Utterance]:
         kind = payload.get("type")
         if kind == "user_message":
             self._has_prompts = True
             self._asked.clear()
             message = payload.get("message")
-            yield from self._ask(
-                prompt(self._session, number, at, self._cwd, [message] if isinstance(message, str) else [])
-            )
+            yield from self._ask(source.prompt([message] if isinstance(message, str) else []))
         elif kind == "task_complete":
             yield from self._turns.ended(self._helper)
         elif kind == "turn_aborted":
             self._turns.goes_on(self._helper)
 
-    def _item(self, item: Row, number: int, at: object, size: int) -> Iterator[Utterance]:
+    def _item(self, item: Row, source: Source, size: int) -> Iterator[Utterance]:
         kind, role = item.get("type"), item.get("role")
         if kind == "message" and role == "user":
-            self._user(item, number, at)
+            self._user(item, source)
             return
         if kind == "message" and role == "assistant":
             yield from self._prompts()
             text = "\n".join(texts_of(item.get("content"), "output_text"))
-            self._turns.says(self._session, number, at, self._cwd, text, helper=self._helper)
+            self._turns.says(source, text, helper=self._helper)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
             yield from self._prompts()
             self._turns.goes_on(self._helper)
             self._calls.begin(item.get("call_id") or item.get("id"), *_call(item), size)
         elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
             answer = _answer(item.get("output"))
-            yield self._calls.answered(self._session, item.get("call_id") or item.get("id"), at, self._cwd, answer)
+            yield self._calls.answered(source, item.get("call_id") or item.get("id"), answer)
 
-    def _user(self, item: Row, number: int, at: object) -> None:
+    def _user(self, item: Row, source: Source) -> None:
         texts = texts_of(item.get("content"), "input_text")
         if self._cwd is None and (found := next(filter(None, map(_FOLDER.search, texts)), None)):
             self._cwd = found[1]
-        self._asked += prompt(self._session, number, at, self._cwd, texts)
+        self._asked += source._replace(cwd=self._cwd).prompt(texts)
 
     def _prompts(self) -> list[Utterance]:
         """The prompts of the model's log, where the other has none."""
