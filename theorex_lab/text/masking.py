@@ -34,16 +34,19 @@ class Hints:
     _MOST_WORDS, _LONGEST_CHARACTERS = 1 << 15, 100  # that are remembered
     _FEW_LOOKS = 64  # a hook ends before one pattern of all hints has paid for itself
 
-    def __init__(self, hints: Iterable[str], marks: Callable[[str, list[str]], tuple[str, ...]]) -> None:
-        # A hint with a blank in it goes on in the next word.
-        self._heads = [(hint, hint[: hint.find(" ") + 1] or hint) for hint in hints]
-        self._marks = marks
+    def __init__(self, hints: Iterable[str], marks: Callable[[str, Iterable[str]], tuple[str, ...]]) -> None:
+        self._hints, self._marks = tuple(hints), marks
+        self._known: dict[str, tuple[str, ...]] = {}
         self._within: dict[str, list[tuple[str, str]]] = {}
         self._looks = 0
-        self._known: dict[str, tuple[str, ...]] = {}
 
     def found_in(self, text: str) -> set[str]:
         """The hints that are in the text, in any case, and the marks of its words."""
+        self._looks += 1
+        if self._looks <= self._FEW_LOOKS:
+            lowered = text.lower()
+            there = {hint for hint in self._hints if hint in lowered}
+            return there.union(*(self._marks(word, there) for word in text.split()))
         known, words = self._known, set(text.split())
         new = self._looked_at(words.difference(known))
         found = set().union(*map(known.__getitem__, words.difference(new)), *new.values())
@@ -61,13 +64,15 @@ class Hints:
 
     def _present(self, text: str) -> list[tuple[str, str]]:
         """The hints that may be in the text, with what of each is before its first blank."""
-        self._looks += 1
-        if self._looks <= self._FEW_LOOKS:
-            return [pair for pair in self._heads if pair[1] in text]
         found = set(self._pattern.findall(text))
         for head in found.difference(self._within):
             self._within[head] = [pair for pair in self._heads if pair[1] in head]
         return list({pair for head in found for pair in self._within[head]})
+
+    @cached_property
+    def _heads(self) -> list[tuple[str, str]]:
+        """The hints as far as one word has them: one with a blank in it goes on in the next."""
+        return [(hint, hint[: hint.find(" ") + 1] or hint) for hint in self._hints]
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -125,7 +130,7 @@ def _masked(text: str) -> str:
 _masked_short = lru_cache(1 << 13)(_masked)
 
 
-def _marks(word: str, hints: list[str]) -> tuple[str, ...]:  # noqa: ARG001
+def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
     """Whether a long word may be base64 or hex; paths and names are in lower case and have other signs."""
     if len(word) < _SHORTEST_DRAWN_CHARACTERS:
         return ()

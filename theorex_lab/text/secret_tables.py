@@ -101,7 +101,7 @@ def prefixed(prefixes: tuple[str, ...], rest: str) -> re.Pattern[str]:
     return re.compile(f"{pattern('edge')}(?:{'|'.join(map(re.escape, prefixes))}){expanded(rest)}{pattern('more')}")
 
 
-def _marks(word: str, hints: list[str]) -> tuple[str, ...]:
+def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
     """CALLED for a word that ends in a program's name; KEYED for one that holds a vendor's key, which has no blank in it."""
     called = compiled(r"[\w.-]*\Z").search(word[-_LONGEST_CALL_CHARACTERS:])
     marks = (CALLED,) if called and called[0].removesuffix(".exe") in _CALLED else ()
