@@ -149,3 +149,27 @@ def test_a_program_in_the_persons_name_says_nothing() -> None:
 def test_an_id_is_of_form_session_and_the_transcripts_own(lab: Lab, tmp_path: Path) -> None:
     lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE))
     assert captures(lab)[1][-1] == derived_event_id("transcript", "claude", SESSION, "prompt u1")
+
+
+def forked(named: bool, turn: str) -> list[made.Row]:
+    """The session of `made.CODEX` and what was asked after its fork, a minute later."""
+    own = "019df3d2-6edb-7322-b537-34d4f10cb129"  # drawn at 2026-05-04T16:29:07.675Z
+    head = {"id": own, "cwd": CWD, **({"forked_from_id": SESSION} if named else {})}
+    stamped = {"timestamp": "2026-05-04T16:29:07.700Z"}
+    copied = [made.codex("turn_context", 0, {"turn_id": "019df362-aa9f-7011-903e-4a0878d49fa0"}), *made.CODEX]
+    later = {"timestamp": "2026-05-04T16:30:07.000Z"}
+    context = {"type": "turn_context", "payload": {"turn_id": turn} if turn else {}, **later}
+    asked = {"type": "event_msg", "payload": {"type": "user_message", "message": "Another way"}, **later}
+    first = {"type": "session_meta", "payload": head, **stamped}
+    return [first, made.CODEX[0], *({**row, **stamped} for row in copied), context, asked]
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("turn", ["019df3d3-5a00-7000-8000-000000000000", ""])
+def test_a_fork_of_codex_does_not_double_what_it_copied(lab: Lab, tmp_path: Path, named: bool, turn: str) -> None:
+    write(tmp_path / "rollout-1.jsonl", made.CODEX)
+    alone = lab.import_transcripts(tmp_path, trust_own=True).events
+    write(tmp_path / "rollout-2.jsonl", forked(named, turn))
+    report = lab.import_transcripts(tmp_path, trust_own=True)
+    assert (report.events, report.already, report.problems) == (1, alone, [])
+    assert told(lab)[-1] == ("prompt", "Another way")

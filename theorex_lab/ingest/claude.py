@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Turns, Utterance, blocks_of, compacting, object_of, prompt, texts_of
+from theorex_lab.ingest.said import Calls, Row, Source, Turns, Utterance, blocks_of, object_of, texts_of
 
 # Tuples, since a broken line may have anything at the place of a name.
 _KINDS = ("user", "assistant", "system", "summary", "progress", "attachment", "queue-operation")
@@ -48,20 +48,15 @@ class Claude:
         """See `Reader`."""
         yield from self._turns.all_ended()
 
-    def _place(self, row: Row, number: int) -> tuple[str, object, object, object]:
+    def _source(self, row: Row, number: int) -> Source:
         session = row.get("sessionId")
-        return (
-            session if isinstance(session, str) else self._stem,
-            row.get("uuid", number),
-            row.get("timestamp"),
-            row.get("cwd"),
-        )
+        named = session if isinstance(session, str) else self._stem
+        return Source(named, row.get("uuid", number), row.get("timestamp"), row.get("cwd"))
 
     def _assistant(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
         message, helper = object_of(row.get("message")), _helper(row)
-        place = self._place(row, number)
         text = "\n".join(texts_of(message.get("content")))
-        self._turns.says(*place, text, helper=helper)
+        self._turns.says(self._source(row, number), text, helper=helper)
         for block in blocks_of(message.get("content")):
             if block.get("type") == "tool_use":
                 self._turns.goes_on(helper)
@@ -71,26 +66,26 @@ class Claude:
 
     def _user(self, row: Row, number: int) -> Iterator[Utterance]:
         content = object_of(row.get("message")).get("content")
-        session, own, at, cwd = self._place(row, number)
+        source = self._source(row, number)
         answers = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
         for block in answers:
             answer = _answer(block, row.get("toolUseResult") if len(answers) == 1 else None)
-            yield self._calls.answered(session, block.get("tool_use_id"), at, cwd, answer)
+            yield self._calls.answered(source, block.get("tool_use_id"), answer)
         if row.get("isCompactSummary"):
             if not self._compacted:
-                yield compacting(session, own, at, cwd)
+                yield source.compacting()
             self._compacted = False
         elif not answers and not row.get("isMeta") and not row.get("isSidechain"):
             texts = texts_of(content)
             if any(text.startswith("[Request interrupted by user") for text in texts):
                 self._turns.goes_on()
-            if asked := prompt(session, own, at, cwd, texts):
+            if asked := source.prompt(texts):
                 yield from [*self._turns.ended(), *asked]
 
     def _system(self, row: Row, number: int) -> Iterator[Utterance]:
         if row.get("subtype") == "compact_boundary":
             self._compacted = True
-            yield compacting(*self._place(row, number), object_of(row.get("compactMetadata")).get("trigger"))
+            yield self._source(row, number).compacting(object_of(row.get("compactMetadata")).get("trigger"))
         elif row.get("subtype") in _TURN_ENDS:
             yield from self._turns.ended(_helper(row))
 
@@ -102,7 +97,7 @@ class Claude:
             and queued.get("commandMode") == "prompt"
             and not row.get("isSidechain")
         ):
-            yield from prompt(*self._place(row, number), texts_of(queued.get("prompt")))
+            yield from self._source(row, number).prompt(texts_of(queued.get("prompt")))
 
 
 def _helper(row: Row) -> str:

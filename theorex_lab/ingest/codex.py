@@ -3,6 +3,10 @@
 In the envelope two logs interleave: `response_item` is what the model gets and says, `event_msg` what the person sees. What
 a person asked stands in both, and in the first also what the program says in the person's name: where the second has
 prompts, only these are taken. The first versions wrote bare items, without times or a folder.
+
+A fork is a file of its own: its head, then the lines of its origin, head and all, most of them with the time of the fork,
+then what is new. The copy is left out, since the origin's file tells it: it lasts until a turn whose id, which has its time
+in it, was drawn after the fork. A session that was resumed goes on in its own file.
 """
 
 from __future__ import annotations
@@ -11,11 +15,12 @@ import json
 import re
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Turns, Utterance, compacting, object_of, prompt, texts_of
+from theorex_lab.ingest.said import Calls, Row, Source, Turns, Utterance, object_of, texts_of, time_of
 
 _ENVELOPE = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _BARE = ("message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "reasoning")
 _FOLDER = re.compile(r"<cwd>([^<>\n]{1,4096})</cwd>")
+_COPYING_MICROSECONDS = 5_000_000  # after its fork a line without a turn's id is taken for a copy
 _STEM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _EXIT_CODE = re.compile(
     r"(?:Exit code: |(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?Process exited with code )(-?\d{1,9})\n"
@@ -33,10 +38,11 @@ class Codex:
         self._cwd: object = None
         self._at: object = None  # of the line before, for those that state none
         self._helper = ""
+        self._began_at = 0
+        self._copied = False  # whether the lines are those of the session that this one was forked from
         self._calls, self._turns = Calls(), Turns()
-        self._asked: list[
-            Utterance
-        ] = []  # prompts of the model's log, until it is known whether the other log has some
+        # Prompts of the model's log, until it is known whether the other log has some.
+        self._asked: list[Utterance] = []
         self._has_prompts = False
 
     @staticmethod
@@ -54,66 +60,77 @@ class Codex:
         self._at = at
         payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
         if kind == "session_meta" or (kind is None and "id" in row):
-            self._meta(payload)
-        elif kind == "turn_context":
+            self._meta(payload, at)
+            return
+        if self._is_copy(payload, at):
+            return
+        source = Source(self._session, number, at, self._cwd)
+        if kind == "turn_context":
             self._cwd = payload.get("cwd") or self._cwd
         elif kind == "compacted":
-            yield compacting(self._session, number, at, self._cwd)
+            yield source.compacting()
         elif kind == "event_msg":
-            yield from self._event(payload, number, at)
+            yield from self._event(payload, source)
         else:
-            yield from self._item(payload, number, at, size)
+            yield from self._item(payload, source, size)
 
     def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
         yield from self._prompts()
         yield from self._turns.all_ended()
 
-    def _meta(self, payload: Row) -> None:
+    def _meta(self, payload: Row, at: object) -> None:
         """The session's head; a fork has that of its origin after its own."""
         if self._named or not isinstance(payload.get("id"), str):
+            self._copied |= self._named and payload.get("id") != self._session
             return
+        self._began_at = _drawn_at(payload["id"]) or time_of(payload.get("timestamp")) or time_of(at) or 0
+        self._copied = bool(payload.get("forked_from_id"))
         self._session, self._named = payload["id"], True
         self._cwd = payload.get("cwd")
         source = payload.get("source")
         self._helper = "helper" if isinstance(source, dict) and "subagent" in source else ""
 
-    def _event(self, payload: Row, number: int, at: object) -> Iterator[Utterance]:
+    def _is_copy(self, payload: Row, at: object) -> bool:
+        if self._copied:
+            drawn = _drawn_at(payload.get("turn_id")) or (time_of(at) or 0) - _COPYING_MICROSECONDS
+            self._copied = drawn < self._began_at
+        return self._copied
+
+    def _event(self, payload: Row, source: Source) -> Iterator[Utterance]:
         kind = payload.get("type")
         if kind == "user_message":
             self._has_prompts = True
             self._asked.clear()
             message = payload.get("message")
-            yield from self._ask(
-                prompt(self._session, number, at, self._cwd, [message] if isinstance(message, str) else [])
-            )
+            yield from self._ask(source.prompt([message] if isinstance(message, str) else []))
         elif kind == "task_complete":
             yield from self._turns.ended(self._helper)
         elif kind == "turn_aborted":
             self._turns.goes_on(self._helper)
 
-    def _item(self, item: Row, number: int, at: object, size: int) -> Iterator[Utterance]:
+    def _item(self, item: Row, source: Source, size: int) -> Iterator[Utterance]:
         kind, role = item.get("type"), item.get("role")
         if kind == "message" and role == "user":
-            self._user(item, number, at)
+            self._user(item, source)
             return
         if kind == "message" and role == "assistant":
             yield from self._prompts()
             text = "\n".join(texts_of(item.get("content"), "output_text"))
-            self._turns.says(self._session, number, at, self._cwd, text, helper=self._helper)
+            self._turns.says(source, text, helper=self._helper)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
             yield from self._prompts()
             self._turns.goes_on(self._helper)
             self._calls.begin(item.get("call_id") or item.get("id"), *_call(item), size)
         elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
             answer = _answer(item.get("output"))
-            yield self._calls.answered(self._session, item.get("call_id") or item.get("id"), at, self._cwd, answer)
+            yield self._calls.answered(source, item.get("call_id") or item.get("id"), answer)
 
-    def _user(self, item: Row, number: int, at: object) -> None:
+    def _user(self, item: Row, source: Source) -> None:
         texts = texts_of(item.get("content"), "input_text")
         if self._cwd is None and (found := next(filter(None, map(_FOLDER.search, texts)), None)):
             self._cwd = found[1]
-        self._asked += prompt(self._session, number, at, self._cwd, texts)
+        self._asked += source._replace(cwd=self._cwd).prompt(texts)
 
     def _prompts(self) -> list[Utterance]:
         """The prompts of the model's log, where the other has none."""
@@ -123,6 +140,16 @@ class Codex:
     def _ask(self, asked: list[Utterance]) -> list[Utterance]:
         """A prompt, after the end of the turn before; what a sub-agent is asked is no prompt."""
         return [] if self._helper or not asked else [*self._turns.ended(), *asked]
+
+
+def _drawn_at(drawn: object) -> int:
+    """The time in a UUIDv7, in µs UTC; 0 of anything else."""
+    found = (
+        re.fullmatch(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}", drawn)
+        if isinstance(drawn, str)
+        else None
+    )
+    return int(found[1] + found[2], 16) * 1_000 if found else 0
 
 
 def _call(item: Row) -> tuple[str, object]:

@@ -88,7 +88,7 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """The file with its reader, by what its first lines are like; None where no reader knows them."""
-    lines = _lines(content)
+    lines = lines_of(content)
     looked_at: list[SourceLine] = []
     size = 0
     for line in islice(lines, _LOOKED_AT_LINES):
@@ -142,7 +142,8 @@ def _project_above(file: Path) -> str:
     return str(above.parent) if above else ""
 
 
-def _lines(content: BinaryIO) -> Iterator[SourceLine]:
+def lines_of(content: BinaryIO) -> Iterator[SourceLine]:
+    """The lines of a file; one that is too long is not held."""
     number = 0
     while found := content.readline(LONGEST_LINE_BYTES + 1):
         number += 1

@@ -7,7 +7,7 @@ and `edits` for the project's paths, from its root.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from theorex_lab.ingest.prompts import own_words
 from theorex_lab.ingest.said import Row, Utterance
@@ -23,8 +23,9 @@ class HookForm:
 
     name = "hook"
 
-    def __init__(self, stem: str) -> None:
-        self._stem = stem
+    def __init__(self, stem: str, words: Callable[[Sequence[str]], str] = own_words) -> None:
+        """words: what of a prompt is kept; a published log is measured with all of it, which takes `"".join`."""
+        self._stem, self._words = stem, words
         self._folders: dict[str, object] = {}
         self._lines = Counter[str]()
 
@@ -43,7 +44,7 @@ class HookForm:
         cwd = self._folders[session] = row.get("cwd") or self._folders.get(session)
         if row["hook_event_name"] == "UserPromptSubmit":
             asked = row.get("prompt")
-            row["prompt"] = own_words([asked]) if isinstance(asked, str) else ""
+            row["prompt"] = self._words([asked]) if isinstance(asked, str) else ""
             if not row["prompt"]:
                 return
         if "agent_text" in row:

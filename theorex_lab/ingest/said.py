@@ -29,6 +29,29 @@ class Utterance(NamedTuple):
     doubtful: bool = False
 
 
+class Source(NamedTuple):
+    """Where something is told: in which session, by which line or number of it, when, in which folder."""
+
+    session: str
+    own: object
+    at: object = None
+    cwd: object = None
+
+    def says(self, hook: Row, kind: str, *, doubtful: bool = False) -> Utterance:
+        """What is told there, of a kind that stands in its id."""
+        return Utterance(hook, self.session, f"{kind} {self.own}", self.at, self.cwd, doubtful)
+
+    def prompt(self, blocks: list[str], *, doubtful: bool = False) -> list[Utterance]:
+        """What a person asked, without what a program put in; nothing where that is all."""
+        text = own_words(blocks)
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
+        return [self.says(event, "prompt", doubtful=doubtful)] if text else []
+
+    def compacting(self, trigger: object = "") -> Utterance:
+        """That the context was summarized; the summary itself is nobody's word."""
+        return self.says({"hook_event_name": "PreCompact", "trigger": trigger}, "compacting")
+
+
 class Reader(Protocol):
     """Reads the lines of one transcript in order. What it tells of a start of them, it tells of the whole as well."""
 
@@ -41,32 +64,18 @@ class Reader(Protocol):
         """What is told by there being no further line; asked only where the session is over."""
 
 
-def prompt(
-    session: str, own: object, at: object, cwd: object, blocks: list[str], *, doubtful: bool = False
-) -> list[Utterance]:
-    """What a person asked, without what a program put in; nothing where that is all."""
-    text = own_words(blocks)
-    event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
-    return [Utterance(event, session, f"prompt {own}", at, cwd, doubtful)] if text else []
-
-
-def compacting(session: str, own: object, at: object, cwd: object, trigger: object = "") -> Utterance:
-    """That the context was summarized; the summary itself is nobody's word."""
-    return Utterance({"hook_event_name": "PreCompact", "trigger": trigger}, session, f"compacting {own}", at, cwd)
-
-
 class Turns:
     """The last message of each speaker whose turn has not ended; a call of a tool after it means that it was not the last."""
 
     def __init__(self) -> None:
         self._last: dict[str, Utterance] = {}
 
-    def says(self, session: str, own: object, at: object, cwd: object, text: str, *, helper: str = "") -> None:
+    def says(self, source: Source, text: str, *, helper: str = "") -> None:
         """A message of the agent, or of the `helper` that it had started."""
         if text.strip():
             name = "SubagentStop" if helper else "Stop"
             event = {"hook_event_name": name, "last_assistant_message": text.strip()}
-            self._last[helper] = Utterance(event, session, f"turn {own}", at, cwd)
+            self._last[helper] = source.says(event, "turn")
 
     def goes_on(self, helper: str = "") -> None:
         """What was said was not the last of the turn, or the turn was broken off."""
@@ -96,7 +105,7 @@ class Calls:
         while self._size > _PENDING_BYTES:
             self._size -= self._calls.popitem(last=False)[1][2]
 
-    def answered(self, session: str, call: object, at: object, cwd: object, answer: Row) -> Utterance:
+    def answered(self, source: Source, call: object, answer: Row) -> Utterance:
         """The call with its `answer`: tool_response or error. Raises InvalidInput where no such call is under way."""
         found = self._calls.pop(str(call), None)
         if found is None:
@@ -104,7 +113,7 @@ class Calls:
         self._size -= found[2]
         name = "PostToolUseFailure" if "error" in answer else "PostToolUse"
         event = {"hook_event_name": name, "tool_name": found[0], "tool_input": found[1], **answer}
-        return Utterance(event, session, f"tool {call}", at, cwd)
+        return source._replace(own=call).says(event, "tool")
 
 
 def object_of(value: object) -> Row:

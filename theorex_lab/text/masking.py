@@ -1,23 +1,102 @@
 """The mask: what looks like a secret in a text becomes `[masked]`. Standard library only.
 
 A hook starts for every tool call, so one look for HINTS decides whether the tables of secrets are loaded at all, and a
-pattern is compiled once one of its own hints is there.
+pattern is compiled once one of its own hints is there. An import masks many texts, so nothing is compiled twice, and a
+pattern is tried where its hints stand.
 """
 
 from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
 
 from theorex_lab.text.sections import read_sections
 
 TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 MASK = "[masked]"
 _DEEPEST = 64
-_SHORTEST_ENCODED_CHARACTERS = 20
-# One of these is in every text that holds a secret, in lower case.
-HINTS = tuple(read_sections(__file__, "secret_hints.txt")["hints"].replace("\n", "").split("|"))
+_SHORT_CHARACTERS = 1_000  # of texts that may come again: names of tools, paths, commands
+_SHORTEST_DRAWN_CHARACTERS = 20
 _PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
+_DRAWN = "<drawn>"  # noted beside the hints
+
+
+class Hints:
+    """Which of some hints a text holds; a word is looked at once in a process, since most words come again.
+
+    hints: in lower case.  marks: what else is to be known of a word that has these hints.
+    """
+
+    _MOST_WORDS, _LONGEST_CHARACTERS = 1 << 15, 100  # that are remembered
+    _FEW_LOOKS = 64  # a hook ends before one pattern of all hints has paid for itself
+
+    def __init__(self, hints: Iterable[str], marks: Callable[[str, Iterable[str]], tuple[str, ...]]) -> None:
+        self._hints, self._marks = tuple(hints), marks
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._within: dict[str, list[tuple[str, str]]] = {}
+        self._looks = 0
+
+    def found_in(self, text: str) -> set[str]:
+        """The hints that are in the text, in any case, and the marks of its words."""
+        self._looks += 1
+        if self._looks <= self._FEW_LOOKS:
+            lowered = text.lower()
+            there = {hint for hint in self._hints if hint in lowered}
+            return there.union(*(self._marks(word, there) for word in text.split()))
+        known, words = self._known, set(text.split())
+        new = self._looked_at(words.difference(known))
+        found = set().union(*map(known.__getitem__, words.difference(new)), *new.values())
+        if len(known) > self._MOST_WORDS:
+            self._known = known = {}  # another thread may still read the old one
+        known.update((word, hints) for word, hints in new.items() if len(word) <= self._LONGEST_CHARACTERS)
+        return {hint for hint in found if " " not in hint or hint in text.lower()}
+
+    def _looked_at(self, words: set[str]) -> dict[str, tuple[str, ...]]:
+        if not words:
+            return {}
+        present = self._present(" ".join(words).lower() + " ")
+        hinted = ((word, _heads_in(word, present)) for word in words)
+        return {word: (*hints, *self._marks(word, hints)) for word, hints in hinted}
+
+    def _present(self, text: str) -> list[tuple[str, str]]:
+        """The hints that may be in the text, with what of each is before its first blank."""
+        found = set(self._pattern.findall(text))
+        for head in found.difference(self._within):
+            self._within[head] = [pair for pair in self._heads if pair[1] in head]
+        return list({pair for head in found for pair in self._within[head]})
+
+    @cached_property
+    def _heads(self) -> list[tuple[str, str]]:
+        """The hints as far as one word has them: one with a blank in it goes on in the next."""
+        return [(hint, hint[: hint.find(" ") + 1] or hint) for hint in self._hints]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """Finds at each place the longest hint that begins there."""
+        tree: dict[str, Any] = {}
+        for _, head in self._heads:
+            place = tree
+            for sign in head:
+                place = place.setdefault(sign, {})
+            place[""] = {}
+        return re.compile(f"(?=({_alternatives(tree)}))")
+
+
+def _heads_in(word: str, present: list[tuple[str, str]]) -> list[str]:
+    if not present:
+        return []
+    lowered = f"{word.lower()} "
+    return [hint for hint, head in present if head in lowered]
+
+
+def _alternatives(tree: dict[str, Any]) -> str:
+    """The pattern of the words in a tree of their signs, the longest of those that begin alike."""
+    found = "|".join(re.escape(sign) + _alternatives(rest) for sign, rest in tree.items() if sign)
+    return f"(?:{found}){'?' if '' in tree else ''}" if found else ""
 
 
 def mask(text: str) -> str:
@@ -33,34 +112,54 @@ def mask(text: str) -> str:
     >>> mask("the token budget is 2000, the password policy is in the wiki")
     'the token budget is 2000, the password policy is in the wiki'
     """
-    text = _mask_plain(text)
-    if any(len(word) >= _SHORTEST_ENCODED_CHARACTERS and _is_drawn(word) for word in text.translate(_PARTING).split()):
+    return _masked_short(text) if len(text) <= _SHORT_CHARACTERS else _masked(text)
+
+
+def _masked(text: str) -> str:
+    found = _FIRST_LOOK.found_in(text)
+    if found.difference(_MARKS):
+        masked = _mask_hinted(text)
+        text, found = masked, found if masked == text else _FIRST_LOOK.found_in(masked)
+    if _DRAWN in found:
         from theorex_lab.text.secret_blocks import mask_encoded
 
         text = mask_encoded(text, _mask_plain)
     return text
 
 
-def _is_drawn(word: str) -> bool:
+_masked_short = lru_cache(1 << 13)(_masked)
+
+
+def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
     """Whether a long word may be base64 or hex; paths and names are in lower case and have other signs."""
-    return word.isalnum() or not word.islower()
+    if len(word) < _SHORTEST_DRAWN_CHARACTERS:
+        return ()
+    parts = [part for part in word.translate(_PARTING).split() if len(part) >= _SHORTEST_DRAWN_CHARACTERS]
+    return (_DRAWN,) if any(part.isalnum() or not part.islower() for part in parts) else ()
+
+
+# One of these is in every text that holds a secret, in lower case.
+HINTS = tuple(read_sections(__file__, "secret_hints.txt")["hints"].replace("\n", "").split("|"))
+_MARKS = frozenset({_DRAWN})
+_FIRST_LOOK = Hints(HINTS, _marks)
 
 
 def _mask_plain(text: str) -> str:
-    lowered = text.lower()
-    return _mask_hinted(text, lowered) if any(hint in lowered for hint in HINTS) else text
+    return _mask_hinted(text) if _FIRST_LOOK.found_in(text).difference(_MARKS) else text
 
 
-def _mask_hinted(text: str, lowered: str) -> str:
+def _mask_hinted(text: str) -> str:
     from theorex_lab.text.secret_blocks import mask_blocks, mask_near_ids
     from theorex_lab.text.secret_commands import mask_commands
     from theorex_lab.text.secret_formats import mask_formats
     from theorex_lab.text.secret_names import mask_names
     from theorex_lab.text.secret_prose import mask_logins, mask_prose
+    from theorex_lab.text.secret_tables import hints_in
 
+    hints = hints_in(text)
     text = mask_near_ids(mask_blocks(text))
     for mask_kind in (mask_formats, mask_commands, mask_logins, mask_names, mask_prose):
-        text = mask_kind(text, lowered)
+        text = mask_kind(text, hints)
     return text
 
 
@@ -70,8 +169,7 @@ def is_secret_member(key: str, value: object) -> bool:
     >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
     (True, False)
     """
-    lowered = key.lower()
-    if lowered != "pass" and not any(hint in lowered for hint in HINTS):
+    if key.lower() != "pass" and not _FIRST_LOOK.found_in(key).difference(_MARKS):
         return False
     from theorex_lab.text.secret_names import is_secret_member as named
 

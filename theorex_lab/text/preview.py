@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 _DEEPEST = 32
-# How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
-_LOOKAHEAD_CHARACTERS = 4_096
+# How much further than a preview reaches its text is read, so that a secret at the cut is seen as one: to the end of a
+# line, and further where the end of a private key may follow, since that tells of the lines before it.
+_LOOKAHEAD_CHARACTERS, _LONGEST_LINE_CHARACTERS, _LONGEST_KEY_CHARACTERS = 512, 2_048, 8_192
 
 
 def preview(value: object, limit: int) -> str:
@@ -60,11 +61,17 @@ def masked_start(text: str, limit: int) -> str:
     from theorex_lab.text.masking import mask
     from theorex_lab.text.visible import visible  # first, so that no hidden character splits a secret's name
 
-    size = limit + 2 * _LOOKAHEAD_CHARACTERS
+    size = limit + _LOOKAHEAD_CHARACTERS
+    if len(text) <= size:
+        return mask(visible(text))
     while True:
-        masked = mask(visible(text[:size]))
-        if size >= len(text):
+        end = text.find("\n", size, size + _LONGEST_LINE_CHARACTERS)
+        end = size + _LONGEST_LINE_CHARACTERS if end < 0 else end
+        if text.find("PRIVATE KEY", end, end + _LONGEST_KEY_CHARACTERS) >= 0:
+            end += _LONGEST_KEY_CHARACTERS
+        masked = mask(visible(text[:end]))
+        if end >= len(text):
             return masked
-        if len(masked) >= limit + _LOOKAHEAD_CHARACTERS:
+        if len(masked) >= limit + _LOOKAHEAD_CHARACTERS // 2:
             return masked[: limit + 1]
         size *= 4

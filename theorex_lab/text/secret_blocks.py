@@ -6,6 +6,7 @@ import re
 from bisect import bisect
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 
 from theorex_lab.text.masking import MASK
 from theorex_lab.text.secret_tables import pattern
@@ -13,6 +14,8 @@ from theorex_lab.text.secret_tables import pattern
 _NEAR_CHARACTERS = 400
 _LARGEST_DECODED_CHARACTERS = 1 << 20
 _PRINTABLE_SHARE = 0.97
+_SHORTEST_ENCODED_CHARACTERS = 16
+_LONGEST_REMEMBERED_CHARACTERS = 200
 
 
 def mask_blocks(text: str) -> str:
@@ -60,7 +63,23 @@ def mask_near_ids(text: str) -> str:
 
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     """Mask what is the base64 or the hex of a text in which `mask` finds a secret."""
+    long = {word for word in text.split() if len(word) >= _SHORTEST_ENCODED_CHARACTERS}
+    return _mask_encoded(text, mask) if any(_may_hide(word, mask) for word in long) else text
 
+
+def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
+    """Whether something in a word is to be masked, or it may be one line of several."""
+    if len(word) > _LONGEST_REMEMBERED_CHARACTERS:
+        return True
+    return _hides(word, mask)
+
+
+@lru_cache(1 << 14)
+def _hides(word: str, mask: Callable[[str], str]) -> bool:
+    return _mask_encoded(word, mask) != word or re.search("[A-Za-z0-9+/]{60}$", word) is not None
+
+
+def _mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     def masked(match: re.Match[str]) -> str:
         decoded = _decoded(match[0])
         return MASK if decoded and re.sub(pattern("dotted"), MASK, mask(decoded)) != decoded else match[0]

@@ -5,30 +5,26 @@ from __future__ import annotations
 import re
 
 from theorex_lab.text.masking import MASK
-from theorex_lab.text.secret_tables import entries, expanded, masked, masked_after, pattern
+from theorex_lab.text.secret_tables import CALLED, COMMANDS, PROGRAMS, compiled, masked, masked_after, pattern
 
-COMMANDS = tuple(entries("commands"))
+_CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, PROGRAMS))})(?:\.exe)?{pattern('arguments')}"
 
 
-def mask_commands(text: str, lowered: str) -> str:
+def mask_commands(text: str, hints: set[str]) -> str:
     """Mask what a program takes as a password on its command line."""
-    if "echo" in lowered or "printf" in lowered or "<<<" in lowered:
+    if not hints.isdisjoint(("echo", "printf", "<<<")):
         text = re.sub(
             pattern("piped"), lambda match: match[0] if MASK in match["value"] else masked(match, "value"), text
         )
         text = re.sub(pattern("here"), masked_after, text)
-    tokens = {program for programs, _ in COMMANDS for program in programs if program in lowered}
-    if not tokens:
-        return text
-    names = "|".join(re.escape(token) for token in sorted(tokens, key=len, reverse=True))
-    return re.sub(rf"(?<![\w.-])(?P<program>{names})(?:\.exe)?{pattern('arguments')}", _mask_arguments, text)
+    return compiled(_CALL).sub(_mask_arguments, text) if CALLED in hints else text
 
 
 def _mask_arguments(match: re.Match[str]) -> str:
     arguments = match["arguments"]
     for programs, written in COMMANDS:
         if match["program"] in programs:
-            arguments = re.sub(expanded(written), _mask_one, arguments)
+            arguments = re.sub(compiled(written), _mask_one, arguments)
     return match[0][: match.start("arguments") - match.start()] + arguments
 
 

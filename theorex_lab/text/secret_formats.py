@@ -5,26 +5,35 @@ from __future__ import annotations
 import re
 
 from theorex_lab.text.masking import MASK
-from theorex_lab.text.secret_tables import entries, expanded, masked_after, pattern, words
+from theorex_lab.text.secret_tables import (
+    KEYED,
+    PREFIXED,
+    compiled,
+    entries,
+    masked_after,
+    pattern,
+    prefixed,
+    starts,
+    sub_at,
+    words,
+)
 
-PREFIXED = tuple(entries("prefixed"))
 FORMATS = tuple(entries("formats"))
 _ATTRIBUTES = words("cookie attributes")
 
 
-def mask_formats(text: str, lowered: str) -> str:
+def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, the values of cookies, and base64 of user and password."""
-    for prefixes, rest in PREFIXED:
-        found = "|".join(re.escape(prefix) for prefix in prefixes if prefix in text)
-        if found:
-            text = re.sub(f"{pattern('edge')}(?:{found}){expanded(rest)}{pattern('more')}", MASK, text)
-    for hints, written in FORMATS:
-        if any(hint in lowered for hint in hints):
-            text = re.sub(expanded(written), masked_after, text)
-    if "cookie" in lowered:
-        text = re.sub(pattern("cookies"), _mask_pairs, text)
-    if "basic" in lowered or "auth" in lowered:
-        text = re.sub(pattern("basic"), _mask_user, text)
+    for prefixes, rest in PREFIXED if KEYED in hints else ():
+        if found := tuple(prefix for prefix in prefixes if prefix in text):
+            text = prefixed(found, rest).sub(MASK, text)
+    for own, written in FORMATS:
+        if not hints.isdisjoint(own):
+            text = compiled(written).sub(masked_after, text)
+    if "cookie" in hints:
+        text = sub_at(pattern("cookies"), _mask_pairs, text, starts(text, ["cookie"], 4))
+    if "basic" in hints or "auth" in hints:
+        text = compiled(pattern("basic")).sub(_mask_user, text)
     return text
 
 

@@ -4,34 +4,44 @@ from __future__ import annotations
 
 import re
 
-from theorex_lab.text.secret_tables import entries, masked, pattern, words
+from theorex_lab.text.secret_tables import compiled, entries, masked, pattern, starts, sub_at, words
 
-# (hints, pattern of the name): only names whose hint is in the text are compiled. A hint is in lower case.
+# (hint, pattern of the name). A hint is in lower case.
 PASSWORDS = tuple(entries("passwords"))
 NAMES = (*PASSWORDS, *entries("other names"))
 _ROWS = tuple(entries("values without a sign"))
 _SUFFIX = pattern("suffix")
+_NAME = f"(?:{'|'.join(name for _, name in NAMES)}){_SUFFIX}"
+_REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
 _A_PASSWORD = rf"(?i)(?:{'|'.join(name for _, name in PASSWORDS)}|pass|psk|storepw|requirepass){_SUFFIX}"
 _STATES = words("states")
 _PLAIN_WORDS = words("plain words") | _STATES
 
 
-def names_in(lowered: str) -> str:
-    """The pattern of the names whose hint is in the lower-case text, '' where there is none."""
-    found = [name for (hint,), name in NAMES if hint in lowered]
-    return f"(?:{'|'.join(found)}){_SUFFIX}" if found else ""
-
-
-def mask_names(text: str, lowered: str) -> str:
+def mask_names(text: str, hints: set[str]) -> str:
     """Mask the values that are assigned to a password, a token, a secret or a key."""
-    names = names_in(lowered)
-    if not names:
-        return text
-    for hints, written in _ROWS:
-        if any(hint in lowered for hint in hints):
-            text = re.sub(written.replace("<<names>>", names), _mask_value, text)
+    hinted = [entry for entry in NAMES if entry[0][0] in hints]
+    places, names = _names_in(text, hinted)
+    for own, written in _ROWS if places else ():
+        if not hints.isdisjoint(own):
+            row, before = written.replace("<<names>>", names), text
+            is_named_first = written.startswith("(?i)(?P<name>")
+            text = sub_at(row, _mask_value, text, places) if is_named_first else compiled(row).sub(_mask_value, text)
+            places, names = (places, names) if text == before else _names_in(text, hinted)
     assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"
-    return re.sub(assignment, _mask_assignment, text)
+    return sub_at(assignment, _mask_assignment, text, places) if places else text
+
+
+def _names_in(text: str, hinted: list[tuple[list[str], str]]) -> tuple[list[int], str]:
+    """Where names begin in a text, at their hint or shortly before it; and the pattern of those that there are."""
+    found: set[int] = set()
+    names: list[str] = []
+    for hints, name in hinted:
+        reached = starts(text, hints, 0 if name.startswith(hints[0]) else _REACH)
+        if places := [place for place in reached if compiled(f"(?i){name}").match(text, place)]:
+            found.update(places)
+            names.append(name)
+    return sorted(found), f"(?:{'|'.join(names)}){_SUFFIX}"
 
 
 def _mask_value(match: re.Match[str]) -> str:
@@ -105,10 +115,5 @@ def is_secret_member(key: str, value: object) -> bool:
     """Whether a JSON member holds a secret, by its name."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
-    names = names_in(key.lower())
-    if "authorization" in key.lower():
-        names = f"{names}|authorization".strip("|")
-    if not names:
-        return False
-    name = re.search(rf"(?i)(?:{names})\Z", key) or re.fullmatch("(?i)pass", key)
+    name = compiled(rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z").search(key)
     return name is not None and not is_ordinary(name[0], ":", str(value), quoted=True)

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import re
+import string
 
-from theorex_lab.text.secret_tables import SECTIONS, masked, masked_after, pattern, words
+from theorex_lab.text.secret_tables import SECTIONS, compiled, masked, masked_after, pattern, starts, sub_at, words
 
 # One of these, in lower case, is in every sentence that names a password, a token or a key.
 HINTS = tuple(SECTIONS["prose hints"].replace("\n", "").split("|"))
-_LOGINS = ("cred", "login", "log in", "log-in", "user", "zugangsdaten", "anmeldung", "логин")
-_PHRASES = ("seed", "mnemonic", "phrase", "wallet", "backup", "recovery", "фраз")
+_LOGINS, _PHRASES = (frozenset(SECTIONS[name].split("|")) for name in ("login hints", "phrase hints"))
+_REACH = 18  # from the beginning of what names a secret to its hint, at most: `recovery-password`
 _STATES = words("told states")
+_INSIDE = frozenset(string.ascii_letters + "_/.$-")  # after one of these nothing is named
 
 
-def mask_logins(text: str, lowered: str) -> str:
+def mask_logins(text: str, hints: set[str]) -> str:
     """Mask the second of user and password: `credentials: bob / X`."""
-    return re.sub(pattern("login"), _mask_login, text) if any(hint in lowered for hint in _LOGINS) else text
+    return sub_at(pattern("login"), _mask_login, text, starts(text, hints & _LOGINS, 0))
 
 
-def mask_prose(text: str, lowered: str) -> str:
+def mask_prose(text: str, hints: set[str]) -> str:
     """Mask what a sentence calls a password, a token or a key, where it carries digits or signs as no word does."""
-    if any(hint in lowered for hint in _PHRASES):
-        text = re.sub(pattern("phrase"), masked_after, text)
-    return re.sub(pattern("spoken"), _mask_told, text) if any(hint in lowered for hint in HINTS) else text
+    if not hints.isdisjoint(_PHRASES):
+        text = compiled(pattern("phrase")).sub(masked_after, text)
+    places = starts(text, hints.intersection(HINTS), _REACH)
+    return sub_at(pattern("spoken"), _mask_told, text, [at for at in places if at == 0 or text[at - 1] not in _INSIDE])
 
 
 def _mask_login(match: re.Match[str]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
 
-from theorex_lab.text.masking import MASK
+from theorex_lab.text.masking import MASK, Hints
 from theorex_lab.text.sections import read_sections
 
 SECTIONS = read_sections(__file__, "secrets.txt")
@@ -37,6 +37,36 @@ def pattern(name: str) -> str:
     return expanded(_PATTERNS[name])
 
 
+@lru_cache(2_048)
+def compiled(written: str) -> re.Pattern[str]:
+    """A pattern with those that it names, compiled once: the `re` module forgets all of some hundred."""
+    return re.compile(expanded(written))
+
+
+def sub_at(written: str, replace: Callable[[re.Match[str]], str], text: str, places: Iterable[int]) -> str:
+    """As `re.sub`, of a pattern whose matches begin at these places alone, which stand in order."""
+    parts, done, match_at = [], 0, compiled(written).match
+    for start in places:
+        if start >= done and (match := match_at(text, start)):
+            parts += [text[done:start], replace(match)]
+            done = match.end()
+    return "".join([*parts, text[done:]]) if parts else text
+
+
+def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
+    """The places of the hints in any case, and of at most `reach` characters before them, in order."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters become two
+        return list(range(len(text)))
+    found: set[int] = set()
+    for hint in hints:
+        place = lowered.find(hint)
+        while place >= 0:
+            found.update(range(max(0, place - reach), place + 1))
+            place = lowered.find(hint, place + 1)
+    return sorted(found)
+
+
 def words(section: str) -> frozenset[str]:
     """The words of a section."""
     return frozenset(SECTIONS[section].split())
@@ -52,3 +82,39 @@ def masked(match: re.Match[str], group: str, length: int | None = None) -> str:
 def masked_after(match: re.Match[str]) -> str:
     """The mask, after the group `keep` where the pattern has one."""
     return match.groupdict().get("keep", "") + MASK
+
+
+_HINTED = ("formats", "passwords", "other names", "values without a sign")
+_LISTED = ("prose hints", "login hints", "phrase hints", "other hints")
+PREFIXED = tuple((tuple(prefixes), rest) for prefixes, rest in entries("prefixed"))
+COMMANDS = tuple(entries("commands"))
+PROGRAMS = sorted({program for programs, _ in COMMANDS for program in programs}, key=len, reverse=True)
+_CALLED = frozenset(PROGRAMS)
+CALLED, KEYED = "<called>", "<keyed>"
+_PREFIXES = frozenset(prefix.lower() for prefixes, _ in PREFIXED for prefix in prefixes)
+_LONGEST_CALL_CHARACTERS = 40
+
+
+@lru_cache(1_024)
+def prefixed(prefixes: tuple[str, ...], rest: str) -> re.Pattern[str]:
+    """What a key of a vendor looks like that begins with one of the prefixes."""
+    return re.compile(f"{pattern('edge')}(?:{'|'.join(map(re.escape, prefixes))}){expanded(rest)}{pattern('more')}")
+
+
+def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
+    """CALLED for a word that ends in a program's name; KEYED for one that holds a vendor's key, which has no blank in it."""
+    called = compiled(r"[\w.-]*\Z").search(word[-_LONGEST_CALL_CHARACTERS:])
+    marks = (CALLED,) if called and called[0].removesuffix(".exe") in _CALLED else ()
+    if _PREFIXES.isdisjoint(hints):
+        return marks
+    found = ((tuple(prefix for prefix in prefixes if prefix in word), rest) for prefixes, rest in PREFIXED)
+    return (
+        (*marks, KEYED)
+        if any(prefixes and prefixed(prefixes, rest).search(word) for prefixes, rest in found)
+        else marks
+    )
+
+
+_KEYS = {word for name in _HINTED for key, _ in entries(name) for word in key}
+_BY_LINE = {word for name in _LISTED for word in SECTIONS[name].replace("\n", "").split("|")}
+hints_in = Hints(_KEYS | _BY_LINE | _PREFIXES, _marks).found_in

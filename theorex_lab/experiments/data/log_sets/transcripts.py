@@ -23,10 +23,11 @@ def transcripts(path: Path) -> Parts:
         found[name].append((told, event))
     if not found:
         raise InvalidInput(f"got {path}, in which no transcript was found; allowed are {FORMS}")
-    return [(name, partial(_log, name, rows)) for name, rows in found.items()]
+    return [(name, partial(log_of, name, rows)) for name, rows in found.items()]
 
 
-def _log(name: str, rows: list[tuple[Timed, Event | None]]) -> Log:
+def log_of(name: str, rows: list[tuple[Timed, Event | None]]) -> Log:
+    """What transcripts told of one project, with the captures of it, in order of time."""
     rows.sort(key=lambda row: row[0].at)
     return Log(name, [event for _, event in rows if event], (), [_line(*row) for row in rows])
 
