@@ -116,23 +116,15 @@ def _trace_record(views: Views, view: Traces, trace_id: str) -> FlatRecord | Non
     return {
         **stated,
         "session_id": start.session,
-        "context_pct": start.body["context_pct"],
-        "query_tokens": start.body["query_tokens"],
+        **{name: start.body[name] for name in ("context_pct", "query_tokens")},
         "source": start.body.get("source", "model"),
         "events": [_tool_record(event) for event in tools],
     }
 
 
 def _tool_record(event: Event) -> FlatRecord:
-    body = event.body
-    return {
-        "id": event.id,
-        "tool": body["tool"],
-        "input": body["input"],
-        "response": body["response"],
-        "at": to_iso(event.at),
-        "source": body["source"],
-    }
+    told = {name: event.body[name] for name in ("tool", "input", "response")}
+    return {"id": event.id, **told, "at": to_iso(event.at), "source": event.body["source"]}
 
 
 def _outcome_records(home: Home, agent: str | None) -> Iterator[FlatRecord]:
@@ -201,9 +193,7 @@ def _import_outcomes(home: Home, files: list[Path], how: Importing, links: dict[
         events.append((event, 1))
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
-    report.imported, report.skipped = append_new(home.journal, events)
-    report.problems = merged(report.problems)
-    return report
+    return _appended(home, events, report)
 
 
 def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
@@ -216,6 +206,10 @@ def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[st
     events = [
         (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_settled(home, steps)]
     ]
+    return _appended(home, events, report)
+
+
+def _appended(home: Home, events: list[tuple[Event, int]], report: FileReport) -> FileReport:
     report.imported, report.skipped = append_new(home.journal, events)
     report.problems = merged(report.problems)
     return report

@@ -120,12 +120,12 @@ def reading() -> Callable[[Event], Iterator[Told]]:
     return AuditReader().take
 
 
-def entries(home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]) -> list[SearchFound]:
+def audit_entries(home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]) -> list[SearchFound]:
     """The entries. Once no file states numbers any more, what only counts mentions is not read.
 
     A concept that nothing named that was read has its label from the axon.
     """
-    tail, kinds = home.journal.tail, sorted({kind for each in asked.kinds for kind in READ_FROM[each]})
+    tail, kinds = home.journal.tail, sorted({kind for wanted in asked.kinds for kind in READ_FROM[wanted]})
     stated = max((event.seq for event in tail(0, kinds=["imported"], upto=asked.upto)), default=0)
     counted = tail(0, kinds=[*COUNTED, *kinds], upto=stated)
     found = found_in(chain(counted, tail(stated, kinds=kinds, upto=asked.upto, lacking=_NEUTRAL)), take, asked)

@@ -104,7 +104,7 @@ DESIGN = Design(
         ),
     ),
     agents=later(f"{_HERE}.steps:agents_of"),
-    audit=AuditPart(READ_FROM, later(f"{_HERE}.audit:reading"), later(f"{_HERE}.audit:entries")),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.audit:reading"), later(f"{_HERE}.audit:audit_entries")),
     policies={
         "memory": PolicyPart(
             MEMORY_SETTINGS,
