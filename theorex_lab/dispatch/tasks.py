@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab.clock import LATEST, to_iso
-from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id, new_event_id
+from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.view import ERASURE, View
@@ -245,7 +246,7 @@ class TaskBoard:
             event = self._next_claim(check_agent(agent), now, lost, worker=name, lease=lease)
             if event is None:
                 return None
-            if self._append_once(event):
+            if append_once(self.home.journal, [event]):
                 return self._task(event.body["task_id"], now)
             lost.add(event.id)
 
@@ -295,7 +296,7 @@ class TaskBoard:
             event = _step(kind, task_id, claim.body["step"] + 1, whole, agent=claim.agent, at=now)
             if event.id == lost:
                 raise _unknown(task_id)  # the step that stands in the way was erased
-            if self._append_once(event):
+            if append_once(self.home.journal, [event]):
                 return self._task(task_id, now)
             lost = event.id
 
@@ -356,14 +357,6 @@ class TaskBoard:
             for standing in found
             if standing.seq in events and standing.step_seq in events
         ]
-
-    def _append_once(self, event: Event) -> bool:
-        """Append a step unless another process has taken it."""
-        try:
-            self.home.journal.append([event])
-        except AlreadyThere:
-            return False
-        return True
 
     def _check_json(self, value: Any, what: str) -> None:
         check_json(value, what, self.home.settings.max_text_bytes)

@@ -180,25 +180,28 @@ def trace(views: Views, trace_id: str) -> Trace:
     """
     if not isinstance(trace_id, str) or not trace_id.isascii():
         raise InvalidInput(f"got the trace id {trace_id!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
-    view = views.get(Traces)
-    with view.lock:
-        row = view.row(trace_id)
-        seqs = [] if row is None else [int(view.traces[step][row]) for step in ("started", "ended")]
-        tool_seqs = [] if row is None else view.tool_seqs(row)
-    steps = views.journal.read(
-        ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")], erased=True
-    )
+    steps, tools = trace_events(views, trace_id)
     if any(event.erased for event in steps):
         raise InvalidInput(f"the trace {trace_id!r} was erased; nothing is left of what it said")
-    if row is None:
-        raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {_nearest(view, trace_id)}")
-    start, *end = views.journal.read(seqs=seqs)
-    tools = views.journal.read(seqs=tool_seqs)
+    if not steps or steps[0].kind != "trace_started":
+        near = _nearest(views.get(Traces), trace_id)
+        raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {near}")
+    start, *end = steps
     outcome_id = start.body["outcome_id"]
     if outcome_id is None:
         afterwards = views.journal.read(ids=[outcome_id_of(trace_id)])
         outcome_id = next((event.id for event in afterwards), None)
     return _trace(start, end[0] if end else None, tools, outcome_id)
+
+
+def trace_events(views: Views, trace_id: str) -> tuple[list[Event], list[Event]]:
+    """START and END of a trace, as far as they are there, also erased ones; and its tool events, without those erased."""
+    view = views.get(Traces)
+    with view.lock:
+        row = view.row(trace_id)
+        tool_seqs = [] if row is None else view.tool_seqs(row)
+    ids = [derived_event_id(step, trace_id) for step in ("trace started", "trace ended")]
+    return views.journal.read(ids=ids, erased=True), views.journal.read(seqs=tool_seqs)
 
 
 def outcome_id_of(trace_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from theorex_lab.dispatch.traces import Trace, Traces, trace
+from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.cases import (
     PROBLEM_CHARACTERS,
@@ -196,18 +196,11 @@ def _trace_of(views: Views, outcome: Outcome) -> Trace | None:
 
 def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]:
     """The events that a review is made from: the outcome, the end (or start) of its call and its tool events."""
-    journal = views.journal
-    sources = journal.read(ids=[outcome.outcome_id], erased=True)
+    sources = views.journal.read(ids=[outcome.outcome_id], erased=True)
     if found is None:
         return sources
-    ids = [derived_event_id(step, found.id) for step in ("trace ended", "trace started")]
-    sources += journal.read(ids=ids, erased=True)[-1:]
-    view = views.get(Traces)
-    with view.lock:
-        row = view.row(found.id)
-        seqs = [] if row is None else view.tool_seqs(row)
-    tools = journal.read(seqs=seqs)
-    return [*sources, *both_ends(tools)]
+    steps, tools = trace_events(views, found.id)
+    return [*sources, *steps[-1:], *both_ends(tools)]
 
 
 def _record(outcome: Outcome, verdict: ReviewVerdict, *, observation_id: str | None = None) -> TraceReviewRecord:

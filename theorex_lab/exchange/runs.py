@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.traces import Traces, trace
+from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
@@ -29,7 +29,7 @@ from theorex_lab.exchange.flat_files import FlatRecord, append_new, first_record
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted, merged
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.ids import check_agent
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import check_inside, read_file
@@ -95,22 +95,16 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[FlatRecord]:
         owners = view.traces["agent"].tolist()
         chosen = [view.ids[row] for row in range(len(owners)) if agent in (None, view.agents[owners[row]])]
     for trace_id in dict.fromkeys(chosen):
-        record = _trace_record(views, view, trace_id)
+        record = _trace_record(views, trace_id)
         if record is not None:
             yield record
 
 
-def _trace_record(views: Views, view: Traces, trace_id: str) -> FlatRecord | None:
+def _trace_record(views: Views, trace_id: str) -> FlatRecord | None:
     """What `trace` tells of it and what a new START needs; None where it was erased."""
-    with view.lock:
-        row = view.row(trace_id)
-        tool_seqs = [] if row is None else view.tool_seqs(row)
-    steps = views.journal.read(
-        ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")], erased=True
-    )
+    steps, tools = trace_events(views, trace_id)
     if not steps or any(event.erased for event in steps):
         return None
-    tools = views.journal.read(seqs=tool_seqs)
     start = steps[0]
     stated = {key: value for key, value in trace(views, trace_id).to_dict().items() if value is not None}
     return {
