@@ -74,8 +74,6 @@ BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-# Whether a body is an erased one is seen at its start, so that a long one is not parsed to know.
-IS_ERASED = """substr(body, 1, 11) = '{"erased":1'"""
 COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
