@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.config import check_settings
+from theorex_lab.dispatch import tasks
 from theorex_lab.dispatch.tasks import STATES, Task, TaskBoard, Tasks
 from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import Journal, append_once
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import differing_columns, verify
@@ -411,14 +413,13 @@ TestBoard.settings = settings(max_examples=20, stateful_step_count=25, deadline=
 
 def _meanwhile(monkeypatch: pytest.MonkeyPatch, other: Callable[[], object]) -> None:
     """Let `other` happen after the next step was decided and before it is appended."""
-    append = TaskBoard._append_once
 
-    def late(board: TaskBoard, event: Event) -> bool:
-        monkeypatch.setattr(TaskBoard, "_append_once", append)
+    def late(journal: Journal, events: Sequence[Event]) -> bool:
+        monkeypatch.setattr(tasks, "append_once", append_once)
         other()
-        return append(board, event)
+        return append_once(journal, events)
 
-    monkeypatch.setattr(TaskBoard, "_append_once", late)
+    monkeypatch.setattr(tasks, "append_once", late)
 
 
 def test_of_two_claims_the_later_takes_the_next_task(

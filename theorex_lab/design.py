@@ -131,28 +131,26 @@ class PolicyPart:
 class Asked(NamedTuple):
     """Which entries of the audit log are wanted: of these kinds, from this time on (µs UTC), the last `limit` or all.
 
-    They are read from events with `after` < seq ≤ `upto`; what is found of earlier ones is left out later.
+    They are read from events with seq ≤ `upto`.
     """
 
     kinds: tuple[str, ...]
     since: int
     limit: int | None
     upto: int
-    after: int = 0
 
 
 @dataclass(frozen=True)
 class AuditPart:
     """Entries of the audit log. read_from: by kind of entry, the kinds of events that tell of it.
 
-    reading: makes a function that takes the events in order and tells what each of them did.  newest: the last entries,
-    oldest first, where a limit is asked for and they are found sooner than by a reading from the journal's start; None
-    where only that tells them.
+    reading: makes a function that takes the events in order and tells what each of them did.  entries: how a
+    design finds its entries with that function where not all events of these kinds need to be read.
     """
 
     read_from: Mapping[str, tuple[str, ...]]
     reading: Callable[[], Callable[[Event], Iterable[Told]]]
-    newest: Callable[[Home, Asked], list[SearchFound] | None] | None = None
+    entries: Callable[[Home, Asked, Callable[[Event], Iterable[Told]]], list[SearchFound]] | None = None
 
 
 @dataclass(frozen=True)

@@ -60,20 +60,8 @@ class Start:
 
     def event(self) -> Event:
         """The `trace_started` event."""
-        body = {
-            "trace_id": self.trace_id,
-            "task": preview(self.task, TASK_CHARACTERS),
-            "query_type": self.query_type,
-            "tags": self.all_tags,
-            "model": self.model,
-            "reasons": list(self.reasons),
-            "context_pct": self.context_pct,
-            "query_tokens": self.query_tokens,
-            "outcome_id": self.outcome_id,
-            "owner": self.owner,
-            "lost_after_seconds": self.lost_after_seconds,
-            "project": self.project,
-        }
+        body = {name: value for name, value in vars(self).items() if name not in ("agent", "session", "at")}
+        body |= {"task": preview(self.task, TASK_CHARACTERS), "tags": self.all_tags, "reasons": list(self.reasons)}
         return new_event(
             "trace_started", body, agent=self.agent, session=self.session, at=self.at, event_id=self.event_id
         )
@@ -137,18 +125,9 @@ class End:
 
     def event(self, start: Start) -> Event:
         """The `trace_ended` event."""
-        body = {
-            "trace_id": self.trace_id,
+        body = {name: value for name, value in vars(self).items() if name not in ("at", "kept")} | {
             "query_type": start.query_type,
             "outcome_id": start.outcome_id,
-            "success": self.success,
-            "lost": self.lost,
-            "unavailable": self.unavailable,
-            "model": self.model,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "tokens": self.tokens,
-            "latency_ms": self.latency_ms,
             "error": _error(self.error),
             "response": preview(self.response, RESPONSE_CHARACTERS),
             "attempts": [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts],

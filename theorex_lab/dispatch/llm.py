@@ -18,7 +18,6 @@ from theorex_lab.search.endpoint import authorization, checked_key, encodable, e
 
 if TYPE_CHECKING:
     import httpx
-    import tenacity
 
     from theorex_lab.search.wire import Deadline, HttpReply
 
@@ -200,28 +199,22 @@ class ModelClient:
         return self._completion(reply, latency_ms, check)
 
     def _repeatedly(self, body: bytes, deadline: Deadline) -> tuple[HttpReply, float]:
-        import tenacity
-
+        """Ask again where the endpoint is busy or the connection broke, as often and as long as is allowed."""
         from theorex_lab.search.wire import ConnectionLost
 
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type((_Busy, ConnectionLost)),
-            wait=self._wait_seconds,
-            stop=lambda state: state.attempt_number >= self._attempts or state.upcoming_sleep >= deadline.left(),
-            sleep=self._sleep,
-            reraise=True,
-        )
-        try:
-            return retrying(self._once, body, deadline)
-        except (_Busy, ConnectionLost) as error:
-            raise ModelUnavailable(f"{error} (try {retrying.statistics['attempt_number']})", error.kind) from error
-
-    def _wait_seconds(self, state: tenacity.RetryCallState) -> float:
-        """What the endpoint asks for, else a wait that doubles each time, give or take a half."""
-        error = state.outcome.exception() if state.outcome is not None else None
-        if isinstance(error, _Busy) and error.wait_seconds is not None:
-            return error.wait_seconds
-        return _FIRST_WAIT_SECONDS * 2.0 ** (state.attempt_number - 1) * self._jitter.uniform(0.5, 1.5)
+        number = 1
+        while True:
+            try:
+                return self._once(body, deadline)
+            except (_Busy, ConnectionLost) as error:
+                # What the endpoint asks for, else a wait that doubles each time, give or take a half.
+                wait_seconds = error.wait_seconds if isinstance(error, _Busy) else None
+                if wait_seconds is None:
+                    wait_seconds = _FIRST_WAIT_SECONDS * 2.0 ** (number - 1) * self._jitter.uniform(0.5, 1.5)
+                if number >= self._attempts or wait_seconds >= deadline.left():
+                    raise ModelUnavailable(f"{error} (try {number})", error.kind) from error
+            self._sleep(wait_seconds)
+            number += 1
 
     def _once(self, body: bytes, deadline: Deadline) -> tuple[HttpReply, float]:
         from theorex_lab.search.wire import post

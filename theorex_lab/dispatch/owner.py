@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.process import lives, this_process
-from theorex_lab.errors import AlreadyThere, StorageError
+from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id, new_event_id
-from theorex_lab.journal.base import Journal
+from theorex_lab.journal.base import Journal, append_once
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.files import exclusive
 
@@ -164,11 +164,7 @@ def _close(journal: Journal, started: Event, at: int, problem: str) -> bool:
     body = started.body
     start = Start(body["trace_id"], started.agent, started.at, "", body["query_type"], session=started.session)
     end = End(start.trace_id, at, success=False, model=body["model"] or "", error=problem, lost=True)
-    try:
-        journal.append([end.event(start)])
-    except AlreadyThere:
-        return False
-    return True
+    return append_once(journal, [end.event(start)])
 
 
 def _lock_file(folder: Path, lock: str) -> Path:

@@ -6,19 +6,18 @@ whichever process appends step k first has taken it, and every other one is told
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from theorex_lab.clock import LATEST, to_iso
-from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id, new_event_id
+from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.view import ERASURE, View
@@ -89,7 +88,7 @@ class _Standing(NamedTuple):
 class Tasks(View):
     """The state of every task: the seqs of its first and latest step, attempt, lease; no texts.
 
-    What is open is indexed, so that neither a claim nor a fold has to do with tasks that are finished.
+    Open tasks are known by their ids, so that a fold has nothing to do with those that are finished.
     """
 
     name = "tasks"
@@ -104,8 +103,6 @@ class Tasks(View):
             seq="i8", step_seq="i8", claimed_at="i8", lease_until="i8",
         )  # fmt: skip
         self._open: dict[str, int] = {}  # task id -> row, of those that are not finished
-        self._waiting: dict[int, OrderedDict[int, None]] = {}  # agent -> rows never claimed, oldest first
-        self._held: dict[int, dict[int, int]] = {}  # agent -> row -> end of its lease
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in steps of tasks; a task with an erased step is gone."""
@@ -123,7 +120,6 @@ class Tasks(View):
     def _after_load(self) -> None:
         for row in np.flatnonzero((self.tasks["state"] == SUBMITTED) | (self.tasks["state"] == WORKING)).tolist():
             self._open[self.id_of(row)] = row
-            self._index(row)
 
     def id_of(self, row: int) -> str:
         """The id of the task in this row."""
@@ -141,13 +137,12 @@ class Tasks(View):
         found: list[int] = np.flatnonzero(mine & (self.tasks["state"] != _ERASED)).tolist()
         return found
 
-    def claimable(self, agent: str, now: int) -> Iterator[int]:
+    def claimable(self, agent: str, now: int) -> list[int]:
         """Rows of the agent's tasks that wait, or whose lease is over at `now` (µs UTC), oldest first."""
-        owner = self.agents.find(agent)
-        if owner is None:
-            return iter(())
-        expired = sorted(row for row, lease_until in self._held.get(owner, {}).items() if lease_until <= now)
-        return heapq.merge(self._waiting.get(owner, ()), expired)
+        table = self.tasks
+        free = (table["state"] == SUBMITTED) | ((table["state"] == WORKING) & (table["lease_until"] <= now))
+        rows: list[int] = np.flatnonzero(free & (table["to"] == self.agents.find(agent))).tolist()
+        return rows
 
     def standing(self, row: int, now: int) -> _Standing:
         """How the task in this row stands at `now` (µs UTC): once its lease is over it is submitted again."""
@@ -161,14 +156,12 @@ class Tasks(View):
         task_id = event.body["task_id"]
         self._set(row, id=task_id.encode(), to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
         self._open[task_id] = row
-        self._index(row)
 
     def _advance(self, event: Event) -> None:
         body = event.body
         row = self._open.get(body["task_id"])
         if row is None or body["step"] != self.tasks["step"][row] + 1:
             return  # a step before it was erased
-        self._unindex(row)
         self._set(row, step=body["step"], step_seq=event.seq)
         if event.kind == "task_ended":
             self._set(row, state=STATES.index(body["state"]))
@@ -177,30 +170,16 @@ class Tasks(View):
         if body["attempt"] != self.tasks["attempt"][row]:
             self._set(row, attempt=body["attempt"], claimed_at=event.at)
         self._set(row, state=WORKING, lease_until=body["lease_until"])
-        self._index(row)
 
     def _forget(self, erased: set[str]) -> None:
         for task_id, row in list(self._open.items()):
             if derived_event_id("task", task_id, int(self.tasks["step"][row]) + 1) in erased:
-                self._unindex(row)
                 self._set(row, state=_ERASED)
                 del self._open[task_id]
 
     def _set(self, row: int, **values: object) -> None:
         for name, value in values.items():
             self.tasks[name][row] = value
-
-    def _index(self, row: int) -> None:
-        owner = int(self.tasks["to"][row])
-        if self.tasks["state"][row] == SUBMITTED:
-            self._waiting.setdefault(owner, OrderedDict())[row] = None
-        else:
-            self._held.setdefault(owner, {})[row] = int(self.tasks["lease_until"][row])
-
-    def _unindex(self, row: int) -> None:
-        owner = int(self.tasks["to"][row])
-        rows: dict[int, Any] = self._waiting[owner] if self.tasks["state"][row] == SUBMITTED else self._held[owner]
-        del rows[row]
 
 
 class TaskBoard:
@@ -267,7 +246,7 @@ class TaskBoard:
             event = self._next_claim(check_agent(agent), now, lost, worker=name, lease=lease)
             if event is None:
                 return None
-            if self._append_once(event):
+            if append_once(self.home.journal, [event]):
                 return self._task(event.body["task_id"], now)
             lost.add(event.id)
 
@@ -317,7 +296,7 @@ class TaskBoard:
             event = _step(kind, task_id, claim.body["step"] + 1, whole, agent=claim.agent, at=now)
             if event.id == lost:
                 raise _unknown(task_id)  # the step that stands in the way was erased
-            if self._append_once(event):
+            if append_once(self.home.journal, [event]):
                 return self._task(task_id, now)
             lost = event.id
 
@@ -378,14 +357,6 @@ class TaskBoard:
             for standing in found
             if standing.seq in events and standing.step_seq in events
         ]
-
-    def _append_once(self, event: Event) -> bool:
-        """Append a step unless another process has taken it."""
-        try:
-            self.home.journal.append([event])
-        except AlreadyThere:
-            return False
-        return True
 
     def _check_json(self, value: Any, what: str) -> None:
         check_json(value, what, self.home.settings.max_text_bytes)

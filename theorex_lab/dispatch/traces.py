@@ -22,7 +22,6 @@ from theorex_lab.memory.rows import Rows
 
 OPEN, SUCCESS, FAILURE, LOST, UNAVAILABLE = 0, 1, 2, 3, 4
 _AMOUNTS = ("latency_ms", "tokens", "prompt_tokens", "completion_tokens")
-_UNSORTED_KEYS = 1_024  # rows that are searched one by one before their keys are sorted in
 _NEAREST_AMONG = 2_000  # an unknown id is compared with so many of the newest ids, to name the nearest
 
 
@@ -57,8 +56,6 @@ class Traces(View):
         )  # fmt: skip
         self.tools = Table(trace="i8", seq="i8")
         self.open: dict[str, _Open] = {}  # by id, in the order of their STARTs
-        self._order: NDArray[np.int64] = np.zeros(0, np.int64)  # rows by key, as far as they were sorted
-        self._sorted_keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in STARTs, ENDs and tool events."""
@@ -80,15 +77,8 @@ class Traces(View):
         """The row of a trace; None where there is none of this id."""
         if trace_id in self.open:
             return self.open[trace_id].row
-        keys = self.traces["key"]
-        if len(keys) - len(self._order) > _UNSORTED_KEYS + len(self._order) // 8:
-            self._order = np.argsort(keys, kind="stable")
-            self._sorted_keys = keys[self._order]
-        key = _key(trace_id)
-        first, last = (int(np.searchsorted(self._sorted_keys, key, side)) for side in ("left", "right"))
-        late = len(self._order) + np.flatnonzero(keys[len(self._order) :] == key)
-        found = [*self._order[first:last].tolist(), *late.tolist()]
-        return next((row for row in found if self.ids[row] == trace_id), None)
+        rows = np.flatnonzero(self.traces["key"] == _key(trace_id)).tolist()
+        return next((row for row in rows if self.ids[row] == trace_id), None)
 
     def tool_seqs(self, row: int) -> list[int]:
         """Seqs of the tool events of a trace, in order."""
@@ -190,25 +180,28 @@ def trace(views: Views, trace_id: str) -> Trace:
     """
     if not isinstance(trace_id, str) or not trace_id.isascii():
         raise InvalidInput(f"got the trace id {trace_id!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
-    view = views.get(Traces)
-    with view.lock:
-        row = view.row(trace_id)
-        seqs = [] if row is None else [int(view.traces[step][row]) for step in ("started", "ended")]
-        tool_seqs = [] if row is None else view.tool_seqs(row)
-    steps = views.journal.read(
-        ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")], erased=True
-    )
+    steps, tools = trace_events(views, trace_id)
     if any(event.erased for event in steps):
         raise InvalidInput(f"the trace {trace_id!r} was erased; nothing is left of what it said")
-    if row is None:
-        raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {_nearest(view, trace_id)}")
-    start, *end = views.journal.read(seqs=seqs)
-    tools = views.journal.read(seqs=tool_seqs)
+    if not steps or steps[0].kind != "trace_started":
+        near = _nearest(views.get(Traces), trace_id)
+        raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {near}")
+    start, *end = steps
     outcome_id = start.body["outcome_id"]
     if outcome_id is None:
         afterwards = views.journal.read(ids=[outcome_id_of(trace_id)])
         outcome_id = next((event.id for event in afterwards), None)
     return _trace(start, end[0] if end else None, tools, outcome_id)
+
+
+def trace_events(views: Views, trace_id: str) -> tuple[list[Event], list[Event]]:
+    """START and END of a trace, as far as they are there, also erased ones; and its tool events, without those erased."""
+    view = views.get(Traces)
+    with view.lock:
+        row = view.row(trace_id)
+        tool_seqs = [] if row is None else view.tool_seqs(row)
+    ids = [derived_event_id(step, trace_id) for step in ("trace started", "trace ended")]
+    return views.journal.read(ids=ids, erased=True), views.journal.read(seqs=tool_seqs)
 
 
 def outcome_id_of(trace_id: str) -> str:
@@ -308,13 +301,9 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: 
         start_time=to_iso(start.at),
         end_time=None if end is None else to_iso(end.at),
         total_tokens=answered.get("tokens"),
-        prompt_tokens=answered.get("prompt_tokens"),
-        completion_tokens=answered.get("completion_tokens"),
-        latency_ms=answered.get("latency_ms"),
-        success=answered.get("success"),
+        **{name: answered.get(name) for name in ("prompt_tokens", "completion_tokens", "latency_ms", "success", "error")},
         lost=answered.get("lost", False),
         unavailable=answered.get("unavailable", False),
-        error=answered.get("error"),
         tags=tuple(asked["tags"]),
         query_type=asked["query_type"],
         task=asked["task"],

@@ -206,13 +206,15 @@ class Dispatcher:
             return self._run_checked(task)
 
     def _run_checked(self, task: DispatchTask) -> DispatchResult:
+        from theorex_lab.dispatch.local_model import with_local_model
+
         if not self._is_due(task):
             limit = self.home.settings.dispatch_context_pct
             error = (
                 f"nothing was called: {task.context_pct:g} % of the context is in use, dispatchContextPct is {limit:g}"
             )
             return DispatchResult(task.id, "", "", None, False, False, None, error)
-        settings = self._current_settings()
+        settings = with_local_model(self.home.settings, self.home.folder)
         decision = self._route(task, settings)
         names, reasons = _callable(decision, settings)
         with self._owner.alive(self.home.clock.now()) as owner:
@@ -231,18 +233,6 @@ class Dispatcher:
         return DispatchResult(
             task.id, end.model, end.response, end.latency_ms, end.success, written, end.trace_id, end.error, reasons
         )
-
-    def _current_settings(self) -> Settings:
-        """The settings, with the local model where one is running."""
-        from theorex_lab.dispatch.local_model import MODEL, with_local_model
-
-        settings = with_local_model(self.home.settings, self.home.folder)
-        local = settings.models.get(MODEL)
-        with self._lock:
-            client = self._clients.get(MODEL)
-            if client is not None and local is not None and not client.url.startswith(f"{local.url}/"):
-                self._clients.pop(MODEL).close()  # it was restarted at another port
-        return settings
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
         from theorex_lab.routing.router import route_in

@@ -43,7 +43,7 @@ def audit(
 ) -> list[AuditEntry]:
     """What happened, in the journal's order: from a time on (µs UTC), of these kinds or all, the last `limit`.
 
-    With a limit only the end of the journal is read, where that tells as much. Detail names the event it was read from
+    Detail names the event it was read from
     in `event_id`; concept ids are texts, since they exceed what some readers keep exact. What was erased is told only
     as an erasure. Raises InvalidInput for an unknown kind or a negative limit.
 
@@ -61,14 +61,12 @@ def audit(
         raise InvalidInput(f"got a limit of {limit} entries; allowed is 0 or more")
     found: list[SearchFound] = []
     asked = Asked(chosen, EARLIEST if since is None else since, limit, upto=home.journal.last_seq())
-    for part in reversed(_parts(home) if limit != 0 else ()):  # the home's own are soon found, and bound the others
-        found = sorted([*_told_by(part, home, asked), *found], key=lambda pair: pair[0].seq)
-        if limit is not None and len(found) >= limit:
-            found = found[-limit:]
-            asked = asked._replace(after=found[0][0].seq - 1)
+    for part in _parts(home) if limit != 0 else ():
+        found += _told_by(part, home, asked)
+    found.sort(key=lambda pair: pair[0].seq)
     return [
         AuditEntry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id})
-        for event, (kind, agent, detail) in found
+        for event, (kind, agent, detail) in found[-(limit or 0) :]
     ]
 
 
@@ -97,8 +95,8 @@ def _told_by(part: AuditPart, home: Home, asked: Asked) -> list[SearchFound]:
     mine = asked._replace(kinds=tuple(kind for kind in asked.kinds if kind in part.read_from))
     if not mine.kinds:
         return []
-    if asked.limit is not None and part.newest is not None and (found := part.newest(home, mine)) is not None:
-        return found
+    if part.entries is not None:
+        return part.entries(home, mine, part.reading())
     read = sorted({read_kind for kind in mine.kinds for read_kind in part.read_from[kind]})
     return found_in(home.journal.tail(0, kinds=read, upto=asked.upto), part.reading(), mine)
 
@@ -107,12 +105,6 @@ def _take(event: Event) -> Iterator[Told]:
     """What an event of the home's own kinds tells: one entry."""
     kind, detail = _TELL[event.kind]
     yield kind, event.agent, detail(event.body)
-
-
-def _newest(home: Home, asked: Asked) -> list[SearchFound]:
-    read = [event for event, (kind, _) in _TELL.items() if kind in asked.kinds]
-    events = home.journal.newest(asked.limit or 0, before=asked.upto + 1, kinds=read, since=asked.since)
-    return found_in(reversed(events), _take, asked)
 
 
 def _outcome(body: Body) -> Body:
@@ -145,4 +137,4 @@ _TELL: dict[str, tuple[str, Callable[[Body], Body]]] = {
     "erasure": ("erasure", _erasure),
     "salvaged": ("salvage", _salvage),
 }
-_OWN = AuditPart({kind: (event,) for event, (kind, _) in _TELL.items()}, lambda: _take, _newest)
+_OWN = AuditPart({kind: (event,) for event, (kind, _) in _TELL.items()}, lambda: _take)

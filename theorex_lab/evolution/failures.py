@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from theorex_lab.dispatch.traces import Trace, Traces, trace
+from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.cases import (
     PROBLEM_CHARACTERS,
@@ -130,25 +130,12 @@ class _Work:
         fix, _ = new_observation(entry, self.home.settings, now)
         lineage = tuple(event.id for event in sources)
         fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
-        body = {
-            "outcome_id": outcome.outcome_id,
-            "trace_id": outcome.trace_id,
-            "score": verdict.score,
-            "fix_description": verdict.fix_description,
-            "decisive_step": verdict.decisive_step,
-            "failure_class": verdict.failure_class,
-            "model_used": verdict.model_used,
-            "observation_id": fix.id,
-        }
+        record = _record(outcome, verdict, observation_id=fix.id).to_dict()
+        body = {name: value for name, value in record.items() if name not in ("written_to_axon", "problem")}
         event = new_event(
-            "reviewed",
-            body,
-            agent=outcome.agent_id,
-            session=outcome.session,
-            at=now,
-            lineage=(*lineage, fix.id),
+            "reviewed", body, agent=outcome.agent_id, session=outcome.session, at=now, lineage=(*lineage, fix.id),
             event_id=_review_id(outcome.outcome_id, number),
-        )
+        )  # fmt: skip
         return [fix, event]
 
     def _failed(self, case: Case, verdict: ReviewVerdict, sources: list[Event]) -> Event:
@@ -162,13 +149,9 @@ class _Work:
             # Whom silence of an endpoint kept from it has not tried.
             "reviewer": "" if verdict.model_used == UNAVAILABLE else verdict.model_used,
         }
+        lineage, now = [event.id for event in sources], self.home.clock.now()
         return new_event(
-            "review_failed",
-            body,
-            agent=outcome.agent_id,
-            session=outcome.session,
-            at=self.home.clock.now(),
-            lineage=[event.id for event in sources],
+            "review_failed", body, agent=outcome.agent_id, session=outcome.session, at=now, lineage=lineage
         )
 
 
@@ -213,30 +196,16 @@ def _trace_of(views: Views, outcome: Outcome) -> Trace | None:
 
 def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]:
     """The events that a review is made from: the outcome, the end (or start) of its call and its tool events."""
-    journal = views.journal
-    sources = journal.read(ids=[outcome.outcome_id], erased=True)
+    sources = views.journal.read(ids=[outcome.outcome_id], erased=True)
     if found is None:
         return sources
-    ids = [derived_event_id(step, found.id) for step in ("trace ended", "trace started")]
-    sources += journal.read(ids=ids, erased=True)[-1:]
-    view = views.get(Traces)
-    with view.lock:
-        row = view.row(found.id)
-        seqs = [] if row is None else view.tool_seqs(row)
-    tools = journal.read(seqs=seqs)
-    return [*sources, *both_ends(tools)]
+    steps, tools = trace_events(views, found.id)
+    return [*sources, *steps[-1:], *both_ends(tools)]
 
 
 def _record(outcome: Outcome, verdict: ReviewVerdict, *, observation_id: str | None = None) -> TraceReviewRecord:
+    names = ("score", "fix_description", "decisive_step", "failure_class", "model_used", "problem")
     return TraceReviewRecord(
-        outcome.outcome_id,
-        outcome.trace_id,
-        verdict.score,
-        verdict.fix_description,
-        verdict.decisive_step,
-        verdict.failure_class,
-        observation_id is not None,
-        verdict.model_used,
-        verdict.problem,
-        observation_id,
-    )
+        outcome.outcome_id, outcome.trace_id, written_to_axon=observation_id is not None,
+        observation_id=observation_id, **{name: getattr(verdict, name) for name in names},
+    )  # fmt: skip

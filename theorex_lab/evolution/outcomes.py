@@ -44,11 +44,18 @@ def composite_score(
     >>> composite_score(False)
     0.0
     """
-    given = {"explicit": explicit, "thumbs": thumbs, "judge": judge}
-    present = {name: min(1.0, max(0.0, value)) for name, value in given.items() if value is not None}
-    if not present:
-        return SUCCESS_WITHOUT_SCORE if success else FAILURE_WITHOUT_SCORE
-    return sum(WEIGHTS[name] * value for name, value in present.items()) / sum(WEIGHTS[name] for name in present)
+    given = [math.nan if value is None else value for value in (explicit, thumbs, judge)]
+    return float(_composite_scores(np.array([success]), np.array([given]))[0])
+
+
+def _composite_scores(success: NDArray[np.bool_], channels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`composite_score` row by row; channels: shape (rows, 3) in the order of WEIGHTS, NaN where not given."""
+    weights = np.where(np.isnan(channels), 0.0, np.array(list(WEIGHTS.values())))
+    total = weights.sum(axis=1)
+    weighted = (np.nan_to_num(channels.clip(0.0, 1.0)) * weights).sum(axis=1)
+    scores: NDArray[np.float64] = np.where(success, SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE)
+    np.divide(weighted, total, out=scores, where=total > 0)
+    return scores
 
 
 @dataclass(frozen=True)
@@ -123,14 +130,7 @@ class Outcomes(View):
 
     def scores(self) -> NDArray[np.float64]:
         """The composite score of each row."""
-        channels = np.stack([self.rows[name] for name in WEIGHTS], axis=1).clip(0.0, 1.0)
-        weights = np.where(np.isnan(channels), 0.0, np.array(list(WEIGHTS.values())))
-        total = weights.sum(axis=1)
-        mean = np.divide(
-            (np.nan_to_num(channels) * weights).sum(axis=1), total, out=np.zeros(len(total)), where=total > 0
-        )
-        plain = np.where(self.rows["success"], SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE)
-        return np.where(total > 0, mean, plain)
+        return _composite_scores(self.rows["success"], np.stack([self.rows[name] for name in WEIGHTS], axis=1))
 
     def select(self, *, agent: str | None = None, since: int | None = None) -> NDArray[np.int64]:
         """Rows of outcomes (of an agent, from a time on), oldest first."""
@@ -281,18 +281,14 @@ class OutcomeLog:
 
         What looks like a secret is masked, unless `keep_secrets` is given.
         """
-        with door(keep_secrets=keep_secrets):
-            event = outcome_event(
-                agent=agent,
-                decision=decision,
-                result=result,
-                success=success,
-                settings=self.home.settings,
-                at=self.home.clock.now(),
-                **{"project": self.home.project, **more},
-            )
+        event = self._event(keep_secrets, agent=agent, decision=decision, result=result, success=success, **more)
         self.home.journal.append([event])
         return self.get(event.id)
+
+    def _event(self, keep_secrets: bool, **stated: Any) -> Event:
+        defaults = {"settings": self.home.settings, "at": self.home.clock.now(), "project": self.home.project}
+        with door(keep_secrets=keep_secrets):
+            return outcome_event(**{**defaults, **stated})
 
     def record_of_trace(
         self,
@@ -320,16 +316,8 @@ class OutcomeLog:
         if call.success is None:
             raise InvalidInput(f"the call {trace_id} has not ended; record how it went once it has")
         (end,) = self.home.journal.read(ids=[derived_event_id("trace ended", trace_id)])
-        with door(keep_secrets=keep_secrets):
-            event = outcome_event(
-                agent=call.agent_id,
-                decision=call.task if decision is None else decision,
-                result=result,
-                success=success,
-                settings=self.home.settings,
-                at=self.home.clock.now(),
-                **{"project": self.home.project, **more},
-            )
+        told = call.task if decision is None else decision
+        event = self._event(keep_secrets, agent=call.agent_id, decision=told, result=result, success=success, **more)
         body = {**event.body, "trace_id": trace_id}
         answered = [attempt["model"] for attempt in call.attempts if attempt["success"]]
         if answered:

@@ -205,14 +205,5 @@ def _difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, 
 
 
 def _policy(event: Event) -> KeptPolicy:
-    body = event.body
-    return KeptPolicy(
-        number=body["number"],
-        settings=dict(body["settings"]),
-        metrics=dict(body["metrics"]),
-        reason=body["reason"],
-        parent=body["parent"],
-        at=to_iso(event.at),
-        event_id=event.id,
-        lineage=event.lineage,
-    )
+    stated = {name: event.body[name] for name in ("number", "settings", "metrics", "reason", "parent")}
+    return KeptPolicy(**stated, at=to_iso(event.at), event_id=event.id, lineage=event.lineage)

@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from theorex_lab.clock import to_iso
-from theorex_lab.dispatch.bus import End, Start, clean
+from theorex_lab.dispatch.bus import Start, clean
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.exchange import event_records as records
 from theorex_lab.exchange.flat_files import without_nulls
 from theorex_lab.exchange.importing import Importing, heard_id
+from theorex_lab.exchange.run_records import end_of
 from theorex_lab.exchange.schema import LARGEST, checked
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Body, Event, new_event
@@ -97,15 +98,10 @@ class Hearsay:
     def trace_ended(self, event: Event, stated: records.TraceEnded) -> Event:
         start = self._start(event, stated)
         self._check_heard(start.trace_id)
-        attempts = tuple(checked(records.Attempted, without_nulls(attempt)).attempt() for attempt in stated.attempts)
+        attempts = [checked(records.Attempted, without_nulls(attempt)).attempt() for attempt in stated.attempts]
         whole = stated.attempt(lost=stated.lost)
-        return self._with_source(
-            End(
-                start.trace_id, event.at, whole.success, start.model, whole.tokens, whole.latency_ms, whole.error,
-                stated.response, attempts, stated.lost, unavailable=whole.unavailable,
-                prompt_tokens=whole.prompt_tokens, completion_tokens=whole.completion_tokens,
-            ).event(start)
-        )  # fmt: skip
+        how = {"lost": stated.lost, "unavailable": whole.unavailable}
+        return self._with_source(end_of(start, event.at, whole, attempts, stated.response, **how).event(start))
 
     def outcome(self, event: Event, stated: records.OutcomeBody) -> Event:
         made = outcome_event(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -213,18 +214,16 @@ def _end(record: FlatRecord, start: Start) -> End:
     if "attempts" not in record and start.model and not stated.lost:
         attempts = [how_it_went]
     answered = how_it_went.success or stated.lost
+    silent = all(attempt.unavailable for attempt in attempts or [how_it_went]) and not answered
+    return end_of(start, stated.end_time, how_it_went, attempts, stated.response, lost=stated.lost, unavailable=silent)
+
+
+def end_of(
+    start: Start, at: int, whole: Attempt, attempts: Sequence[Attempt], response: str, *, lost: bool, unavailable: bool
+) -> End:
+    """The END of a call that went as a whole as an attempt says."""
     return End(
-        start.trace_id,
-        stated.end_time,
-        how_it_went.success,
-        start.model,
-        how_it_went.tokens,
-        how_it_went.latency_ms,
-        how_it_went.error,
-        stated.response,
-        tuple(attempts),
-        stated.lost,
-        unavailable=all(attempt.unavailable for attempt in attempts or [how_it_went]) and not answered,
-        prompt_tokens=how_it_went.prompt_tokens,
-        completion_tokens=how_it_went.completion_tokens,
-    )
+        start.trace_id, at, whole.success, start.model, whole.tokens, whole.latency_ms, whole.error, response,
+        tuple(attempts), lost, unavailable=unavailable, prompt_tokens=whole.prompt_tokens,
+        completion_tokens=whole.completion_tokens,
+    )  # fmt: skip

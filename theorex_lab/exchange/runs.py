@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.traces import Traces, trace
+from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport, is_device
@@ -29,7 +29,7 @@ from theorex_lab.exchange.flat_files import FlatRecord, append_new, first_record
 from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.problems import each_noted, merged
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.ids import check_agent
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import check_inside, read_file
@@ -95,44 +95,30 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[FlatRecord]:
         owners = view.traces["agent"].tolist()
         chosen = [view.ids[row] for row in range(len(owners)) if agent in (None, view.agents[owners[row]])]
     for trace_id in dict.fromkeys(chosen):
-        record = _trace_record(views, view, trace_id)
+        record = _trace_record(views, trace_id)
         if record is not None:
             yield record
 
 
-def _trace_record(views: Views, view: Traces, trace_id: str) -> FlatRecord | None:
+def _trace_record(views: Views, trace_id: str) -> FlatRecord | None:
     """What `trace` tells of it and what a new START needs; None where it was erased."""
-    with view.lock:
-        row = view.row(trace_id)
-        tool_seqs = [] if row is None else view.tool_seqs(row)
-    steps = views.journal.read(
-        ids=[derived_event_id(step, trace_id) for step in ("trace started", "trace ended")], erased=True
-    )
+    steps, tools = trace_events(views, trace_id)
     if not steps or any(event.erased for event in steps):
         return None
-    tools = views.journal.read(seqs=tool_seqs)
     start = steps[0]
     stated = {key: value for key, value in trace(views, trace_id).to_dict().items() if value is not None}
     return {
         **stated,
         "session_id": start.session,
-        "context_pct": start.body["context_pct"],
-        "query_tokens": start.body["query_tokens"],
+        **{name: start.body[name] for name in ("context_pct", "query_tokens")},
         "source": start.body.get("source", "model"),
         "events": [_tool_record(event) for event in tools],
     }
 
 
 def _tool_record(event: Event) -> FlatRecord:
-    body = event.body
-    return {
-        "id": event.id,
-        "tool": body["tool"],
-        "input": body["input"],
-        "response": body["response"],
-        "at": to_iso(event.at),
-        "source": body["source"],
-    }
+    told = {name: event.body[name] for name in ("tool", "input", "response")}
+    return {"id": event.id, **told, "at": to_iso(event.at), "source": event.body["source"]}
 
 
 def _outcome_records(home: Home, agent: str | None) -> Iterator[FlatRecord]:
@@ -201,9 +187,7 @@ def _import_outcomes(home: Home, files: list[Path], how: Importing, links: dict[
         events.append((event, 1))
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
-    report.imported, report.skipped = append_new(home.journal, events)
-    report.problems = merged(report.problems)
-    return report
+    return _appended(home, events, report)
 
 
 def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
@@ -216,6 +200,10 @@ def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[st
     events = [
         (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_settled(home, steps)]
     ]
+    return _appended(home, events, report)
+
+
+def _appended(home: Home, events: list[tuple[Event, int]], report: FileReport) -> FileReport:
     report.imported, report.skipped = append_new(home.journal, events)
     report.problems = merged(report.problems)
     return report

@@ -6,7 +6,6 @@ Standard library only, and cheap to import: agents start a process for every eve
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 
 from theorex_lab.clock import EARLIEST, LATEST, to_iso
 from theorex_lab.errors import AlreadyThere, InvalidInput
@@ -25,8 +24,8 @@ FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 class Journal(ABC):
     """An append-only journal of events, in the order of their seqs 1, 2, 3, …; many threads may use one at once.
 
-    `clock` tells when an event is dated too far ahead. `newest` and `volume` are given; a journal that can answer them
-    faster than by reading its events answers them itself.
+    `clock` tells when an event is dated too far ahead. `volume` is given; a journal that can answer it faster
+    than by reading its events answers it itself.
     """
 
     clock: Clock
@@ -63,12 +62,14 @@ class Journal(ABC):
         upto: int | None = None,
         agents: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
+        lacking: tuple[str, str] | None = None,
         erased: bool = False,
     ) -> Iterator[Event]:
         """The events with `after` < seq ≤ `upto` in order, of these kinds, agents and projects, or of all.
 
         A project '' stands for events that know none. Erased ones come only if `erased`, and none of them where projects
-        are named: which was theirs nobody knows.
+        are named: which was theirs nobody knows. `lacking`: a text that leaves out the bodies that hold it, and one that
+        lets them in again, both as `encode` writes them.
 
         Raises CorruptJournal where an event in between is lost, or is not as it was written.
         """
@@ -88,30 +89,6 @@ class Journal(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of files and connections."""
-
-    def newest(
-        self,
-        count: int,
-        *,
-        before: int,
-        kinds: Sequence[str],
-        after: int = 0,
-        since: int = EARLIEST,
-        lacking: Sequence[str] = (),
-    ) -> list[Event]:
-        """The last `count` events with `after` < seq < `before`, newest first: of these kinds, from this time on (µs UTC).
-
-        Erased ones are left out. `lacking`: a text that leaves out the bodies that hold it, and one that lets them in
-        again, both as `encode` writes them.
-        """
-        from theorex_lab.journal.event import encode
-
-        found: deque[Event] = deque(maxlen=count)
-        for event in self.tail(after, kinds=kinds, upto=before - 1):
-            text = encode(event.body) if lacking else ""
-            if event.at >= since and not (lacking and lacking[0] in text and lacking[1] not in text):
-                found.append(event)
-        return [*reversed(found)]
 
     def volume(self, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
         """How many events of these kinds there are with `after` < seq ≤ `upto`, and the bytes of their bodies."""

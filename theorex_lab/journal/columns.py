@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,17 @@ class Table:
                 room[:start] = array[:start]
                 self._arrays[name] = room
         return slice(start, self._length)
+
+    def extend(self, names: Sequence[str], rows: Sequence[Sequence[int]]) -> slice:
+        """Append rows that hold a whole number for each of these columns; returns where they are.
+
+        >>> Table(seq="i8", at="i8").extend(("at", "seq"), [(5, 1), (7, 2)])
+        slice(0, 2, None)
+        """
+        where = self.grow(len(rows))
+        for name, column in zip(names, np.array(rows, np.int64).reshape(-1, len(names)).T, strict=True):
+            self[name][where] = column
+        return where
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows where the mask is False."""

@@ -35,11 +35,6 @@ class Segments:
             self._held = dict([*self._held.items(), (segment, held)][-_HELD:])
         return held.get(event_id)
 
-    def bodies(self, segment: str) -> Iterator[tuple[str, Body]]:
-        """Ids and bodies of a segment, one by one. Raises CorruptJournal for a segment gone or damaged."""
-        for event in read_segment(self.folder / segment):
-            yield event.id, event.body
-
 
 def stub(body: Body, segment: str) -> Body:
     """What stands in the journal for a body that lies in `segment`.

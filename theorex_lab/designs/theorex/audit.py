@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
 
 from theorex_lab.design import Asked, SearchFound, Told
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.design import COUNTED, READ_FROM
 from theorex_lab.designs.theorex.items import MOMENT_TYPE
-from theorex_lab.evolution.audit import cut
+from theorex_lab.evolution.audit import cut, found_in
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Tier
 
 _ROUNDING = 1e-9  # a sum this close to zero has no sign
+# A text without feeling changes no sign; where it is not a moment, it is not even read. Texts of an observation as stored.
+_NEUTRAL = ('"sentiment":0.0,', '"type":"moment"')
 _SIGNS = {-1: "negative", 1: "positive"}
 
 
@@ -28,14 +35,10 @@ class Concept:
 
 
 class AuditReader:
-    """Reads events in order and tells what each of them did.
+    """Reads events in order, from the journal's start, and tells what each of them did."""
 
-    `tier`: what a concept's is before the first event that names it; NEUTRAL where the journal is read from its start.
-    """
-
-    def __init__(self, tier: str = Tier.NEUTRAL.name) -> None:
+    def __init__(self) -> None:
         self.concepts: dict[tuple[str, int], Concept] = {}
-        self._tier = tier
         self._by_kind: dict[str, Callable[[Event], Iterator[Told]]] = {
             "observation": self._observation, "graduated": self._graduated, "imported": self._imported,
             "scan": self._scan, "prune": self._prune,
@@ -96,7 +99,7 @@ class AuditReader:
 
     def _concept(self, agent: str, number: int, label: str) -> Concept:
         """The agent's concept; its label is '' where all texts that named it were erased."""
-        concept = self.concepts.setdefault((agent, number), Concept(label, self._tier))
+        concept = self.concepts.setdefault((agent, number), Concept(label, Tier.NEUTRAL.name))
         concept.label = concept.label or label
         return concept
 
@@ -117,11 +120,28 @@ def reading() -> Callable[[Event], Iterator[Told]]:
     return AuditReader().take
 
 
-def newest(home: Home, asked: Asked) -> list[SearchFound] | None:
-    """The latest entries, read from the journal's end; None where they hang on what was long ago."""
-    from theorex_lab.designs.theorex.audit_newest import NeedsAll, Newest
+def audit_entries(home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]) -> list[SearchFound]:
+    """The entries. Once no file states numbers any more, what only counts mentions is not read.
 
-    try:
-        return Newest(home, asked).entries()
-    except NeedsAll:
-        return None
+    A concept that nothing named that was read has its label from the axon.
+    """
+    tail, kinds = home.journal.tail, sorted({kind for wanted in asked.kinds for kind in READ_FROM[wanted]})
+    stated = max((event.seq for event in tail(0, kinds=["imported"], upto=asked.upto)), default=0)
+    counted = tail(0, kinds=[*COUNTED, *kinds], upto=stated)
+    found = found_in(chain(counted, tail(stated, kinds=kinds, upto=asked.upto, lacking=_NEUTRAL)), take, asked)
+    unnamed = {int(told[2]["concept_id"]) for _, told in found if told[2].get("label") == ""}
+    labels = _labels(home.views.get(Axon), unnamed) if unnamed else {}
+    return [
+        (
+            event,
+            (kind, agent, {**told, "label": labels.get(told["concept_id"], "")} if told.get("label") == "" else told),
+        )
+        for event, (kind, agent, told) in found
+    ]
+
+
+def _labels(axon: Axon, concepts: set[int]) -> dict[str, str]:
+    """What the axon calls these concepts, also those that are gone."""
+    with axon.lock:
+        rows = np.flatnonzero(np.isin(axon.concepts["concept_id"], list(concepts))).tolist()
+        return {str(axon.concepts["concept_id"][row]): axon.labels[row] for row in rows}

@@ -211,11 +211,9 @@ class Axon(View):
             pairs += keys
             pair_by += [position] * len(keys)
         first = len(self.observations)
-        where = self.observations.grow(len(events))
-        fact = np.array(facts, np.int64)
-        for column, name in enumerate(("seq", "at", "agent", "type", "project")):
-            self.observations[name][where] = fact[:, column]
+        where = self.observations.extend(("seq", "at", "agent", "type", "project"), facts)
         self.observations["trust"][where] = trusts
+        fact = np.array(facts, np.int64)
         by = np.array(mentioned_by, np.int64)
         where = self.mentions.grow(len(found))
         self.mentions["observation"][where] = by + first

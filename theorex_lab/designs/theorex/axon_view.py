@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.home import Home
 from theorex_lab.memory.rows import table_html
+
+Shown = TypeVar("Shown")
 
 
 class AxonView:
@@ -19,26 +20,21 @@ class AxonView:
         self._home, self._agents = home, agents
 
     def frame(self) -> Any:
-        """A pandas DataFrame, best first; see `theorex_lab.memory.scores.frame`."""
-        axon, now, settings = self._now()
-        with axon.lock:
-            return scores.frame(axon, scores.scores_of(axon, now, settings, agents=self._agents))
+        """A pandas DataFrame, best first; see `theorex_lab.designs.theorex.scores.frame`."""
+        return self._shown(lambda axon, current, _now: scores.frame(axon, current))
 
     def graph(self) -> Any:
-        """A networkx Graph; see `theorex_lab.memory.scores.graph`."""
-        axon, now, settings = self._now()
-        with axon.lock:
-            current = scores.scores_of(axon, now, settings, agents=self._agents)
-            return scores.graph(axon, current, now, settings)
+        """A networkx Graph; see `theorex_lab.designs.theorex.scores.graph`."""
+        return self._shown(lambda axon, current, now: scores.graph(axon, current, now, self._home.settings))
 
     def tiers(self) -> dict[str, int]:
         """How many concepts are in each tier."""
-        axon, now, settings = self._now()
-        with axon.lock:
-            return scores.scores_of(axon, now, settings, agents=self._agents).counts()
+        return self._shown(lambda _axon, current, _now: current.counts())
 
-    def _now(self) -> tuple[Axon, int, Settings]:
-        return self._home.views.get(Axon), self._home.clock.now(), self._home.settings
+    def _shown(self, show: Callable[[Axon, scores.Scores, int], Shown]) -> Shown:
+        axon, now = self._home.views.get(Axon), self._home.clock.now()
+        with axon.lock:
+            return show(axon, scores.scores_of(axon, now, self._home.settings, agents=self._agents), now)
 
     def _repr_html_(self) -> str:
         return table_html(self.frame())

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import View
 
 _HERE = "theorex_lab.designs.theorex"
-_CONCEPTS = ("observation", "graduated", "imported", "prune")
-# Kind of an entry of the audit log -> the kinds of events that it is read from.
+# Kind of an entry of the audit log -> the kinds of events that it is read from, beside those that count mentions.
+COUNTED = ("observation", "graduated", "imported", "prune")
 READ_FROM = {
-    "tier_change": (*_CONCEPTS, "scan"),
-    "sentiment_flip": _CONCEPTS,
+    "tier_change": ("prune", "scan"),
+    "sentiment_flip": ("observation", "prune"),
     "graduation": ("graduated",),
-    "prune": _CONCEPTS,
+    "prune": ("prune",),
     "moment_capture": ("observation",),
 }
 MEMORY_SETTINGS = (
@@ -104,7 +104,7 @@ DESIGN = Design(
         ),
     ),
     agents=later(f"{_HERE}.steps:agents_of"),
-    audit=AuditPart(READ_FROM, later(f"{_HERE}.audit:reading"), later(f"{_HERE}.audit:newest")),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.audit:reading"), later(f"{_HERE}.audit:audit_entries")),
     policies={
         "memory": PolicyPart(
             MEMORY_SETTINGS,

@@ -54,7 +54,7 @@ from theorex_lab.exchange.problems import each_noted
 from theorex_lab.exchange.runs import file_name
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.event import encode
+from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
@@ -207,18 +207,21 @@ def _import_file(
         done = append_new(home.journal, reading.axon_events(graph, owner, how, problems))
         stated.add(owner)
         return done
-    if kind in (SHARED, COLD):
-        held = partial(_holds, home.views.get(Axon))
-        if kind == SHARED:
-            return append_new(home.journal, reading.shared_events(read_graph(file), held, how, problems))
-        return append_new(home.journal, reading.cold_events(read_cold(file, problems), held, how, problems))
-    if kind == MOMENTS:
-        document: Lines = iter([(1, reading.moment_record(parse_object(read_file(file))))])
-        return append_new(home.journal, reading.observation_events(document, stated, how, problems))
-    lines = read_lines(file, problems)
-    if kind == OBSERVATIONS:
-        return append_new(home.journal, reading.observation_events(lines, stated, how, problems))
-    return append_new(home.journal, reading.short_term_events(lines, how, problems))
+    readers: dict[str, Callable[[], Iterator[tuple[Event, int]]]] = {
+        SHARED: lambda: reading.shared_events(read_graph(file), _held(home), how, problems),
+        COLD: lambda: reading.cold_events(read_cold(file, problems), _held(home), how, problems),
+        MOMENTS: lambda: reading.observation_events(_moment(file), stated, how, problems),
+        OBSERVATIONS: lambda: reading.observation_events(read_lines(file, problems), stated, how, problems),
+        STM: lambda: reading.short_term_events(read_lines(file, problems), how, problems),
+    }
+    return append_new(home.journal, readers[kind]())
+
+
+def _moment(file: Path) -> Lines:
+    """The sentence that a moment's document states."""
+    document = parse_object(read_file(file))
+    named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
+    yield 1, {**document, **named}
 
 
 def _kind(file: Path) -> str:
@@ -252,10 +255,15 @@ def _folder_agent(file: Path) -> str | None:
     return parts[-1].removeprefix("_").removesuffix("_") if len(parts) > 1 and parts[-2] == "agents" else None
 
 
-def _holds(axon: Axon, agent: str, concept: int) -> bool:
-    """Whether an agent's axon has a concept."""
-    with axon.lock:
-        return axon.row(agent, concept) is not None
+def _held(home: Home) -> Callable[[str, int], bool]:
+    """Tells whether an agent's axon has a concept."""
+    axon = home.views.get(Axon)
+
+    def held(agent: str, concept: int) -> bool:
+        with axon.lock:
+            return axon.row(agent, concept) is not None
+
+    return held
 
 
 def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> Appended:

@@ -21,7 +21,6 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE
 from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
 from theorex_lab.designs.theorex.imported import imported
-from theorex_lab.designs.theorex.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange import schema
@@ -222,12 +221,6 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
     """Whole sentences. Those of agents in `stated`, whose axon was imported too, are not counted a second time."""
     for number, event in each_noted(problems, lines, _observation, stated, how):
         yield how.believed(event, problems, number), 1
-
-
-def moment_record(document: FlatRecord) -> FlatRecord:
-    """The sentence that a moment's document states."""
-    named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
-    return {**document, **named}
 
 
 def captured(record: Any, session: str, how: Importing) -> Event:

@@ -44,14 +44,14 @@ class Flash(View):
         for event in events:
             agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
             if event.kind == "flushed":
-                self._append(new)
+                self.events.extend(("seq", "agent", "session"), new)
                 new = []
                 table = self.events
                 gone = (table["agent"] == agent) & (table["session"] == session) & (table["seq"] <= event.body["upto"])
                 table.keep(~gone)
             else:
                 new.append((event.seq, agent, session))
-        self._append(new)
+        self.events.extend(("seq", "agent", "session"), new)
 
     def pending(self, agent: str, session: str) -> list[int]:
         """Seqs of the agent's events in the session that were not flushed, in order."""
@@ -75,12 +75,6 @@ class Flash(View):
             if events and home.project in ("", *(event.body.get("project") for event in events)):
                 found.append((name, max(event.at for event in events)))
         return found
-
-    def _append(self, rows: list[tuple[int, int, int]]) -> None:
-        where = self.events.grow(len(rows))
-        columns = np.array(rows, np.int64).reshape(-1, 3)
-        for column, name in enumerate(("seq", "agent", "session")):
-            self.events[name][where] = columns[:, column]
 
 
 @dataclass(frozen=True)

@@ -134,13 +134,7 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
     from theorex_lab.designs.theorex import scores
     from theorex_lab.designs.theorex.axon import Axon
 
-    def decide(axon: Axon) -> list[Event]:
-        among = axon.within(home.projects, alone=True)
-        event = scores.scan(axon, home.clock.now(), home.settings, agents=agents, among=among)
-        return [] if event is None else [event]
-
-    done = _decided(home.views, Axon, decide)
-    home.views.snapshot_after_step(Axon)
+    done = _decided_on_axon(home, scores.scan, agents)
     axon = home.views.get(Axon)
     with axon.lock:
         among = axon.within(home.projects, alone=True)
@@ -151,16 +145,23 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
     """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon; returns how many. As `scan` by project."""
     from theorex_lab.designs.theorex import scores
+
+    done = _decided_on_axon(home, scores.prune, agents)
+    return sum(len(concepts) for event in done for concepts in event.body["concepts"].values())
+
+
+def _decided_on_axon(home: Home, decide: Callable[..., Event | None], agents: Sequence[str] | None) -> list[Event]:
+    """`_decided` by a scan or a prune of these agents' concepts, in a project of those that are its alone."""
     from theorex_lab.designs.theorex.axon import Axon
 
-    def decide(axon: Axon) -> list[Event]:
+    def decided(axon: Axon) -> list[Event]:
         among = axon.within(home.projects, alone=True)
-        event = scores.prune(axon, home.clock.now(), home.settings, agents=agents, among=among)
+        event = decide(axon, home.clock.now(), home.settings, agents=agents, among=among)
         return [] if event is None else [event]
 
-    done = _decided(home.views, Axon, decide)
+    done = _decided(home.views, Axon, decided)
     home.views.snapshot_after_step(Axon)
-    return sum(len(concepts) for event in done for concepts in event.body["concepts"].values())
+    return done
 
 
 def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) -> list[Event]:

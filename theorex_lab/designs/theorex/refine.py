@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.observation import AVOID_TYPE, TRUST, Entry, new_observation, project_in
 from theorex_lab.text.line import one_line
@@ -72,12 +73,8 @@ def refine(home: Home, *, agent: str, days: float | None = None) -> Refined:
         "refined", refined.to_dict(), agent=agent, at=until, lineage=refined.observations,
         event_id=derived_event_id("refined", agent, last),
     )  # fmt: skip
-    try:
-        home.journal.append([*events, done])
-    except AlreadyThere:
-        # Another process has refined this very window, or outcomes that were erased stood in it.
-        return Refined(agent, since, until, review.top, review.weak, [])
-    return refined
+    # Another process may have refined this very window, or outcomes that were erased stood in it.
+    return refined if append_once(home.journal, [*events, done]) else replace(refined, observations=[])
 
 
 def _window(days: float) -> int:

@@ -21,6 +21,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
 from theorex_lab.text.corroboration import is_worded
 
+_KEYS = {"concepts": ("agent", "concept_id"), "links": ("agent", "a", "b")}
 _NUMBERS = ("count", "fix_count", "first_seen", "last_seen", "trust")
 
 
@@ -43,29 +44,28 @@ class SharedWeb(View):
             source_weight="f8",
         )  # fmt: skip
         self.links = Table(agent="i4", a="i8", b="i8", count="i8", last_seen="i8")
-        self._rows: dict[tuple[int, int], int] | None = {}
-        self._link_rows: dict[tuple[int, int, int], int] | None = {}
+        self._rows: dict[str, dict[tuple[int, ...], int]] = {}  # by table and key
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in promotions: each sets its agent's contributions. Of what a file states the larger number stays."""
         for event in events:
             agent, stated = self.agents.number(event.agent), event.kind == "imported_shared"
             for concept in event.body["concepts"]:
-                row = self._row(agent, concept["concept_id"])
+                row = self._row("concepts", agent, concept["concept_id"])
                 known = stated and self.concepts["count"][row] > 0
                 for name in (*_NUMBERS, "source_weight"):
                     larger = min if name == "first_seen" else max
                     value = larger(self.concepts[name][row], concept[name]) if known else concept[name]
                     self.concepts[name][row] = value
             for a, b, count, last_seen in event.body["links"]:
-                row = self._link(agent, a, b)
+                row = self._row("links", agent, a, b)
                 if stated and self.links["count"][row] > 0:
                     count = max(count, self.links["count"][row])
                     last_seen = max(last_seen, self.links["last_seen"][row])
                 self.links["count"][row], self.links["last_seen"][row] = count, last_seen
 
     def _after_load(self) -> None:
-        self._rows = self._link_rows = None
+        self._rows = {}
 
     def contributed(self, agent: str) -> dict[int, tuple[int, ...]]:
         """concept_id -> (count, fix_count, first_seen, last_seen, trust) of what the agent gave."""
@@ -80,24 +80,15 @@ class SharedWeb(View):
         values = zip(self.links["count"][mine].tolist(), self.links["last_seen"][mine].tolist(), strict=True)
         return dict(zip(ends, values, strict=True))
 
-    def _row(self, agent: int, concept: int) -> int:
-        if self._rows is None:
-            keys = zip(self.concepts["agent"].tolist(), self.concepts["concept_id"].tolist(), strict=True)
-            self._rows = {key: row for row, key in enumerate(keys)}
-        row = self._rows.get((agent, concept))
+    def _row(self, name: str, *key: int) -> int:
+        """The row of a key in the table of this name; a new one gets its key here and its numbers afterwards."""
+        table, columns = vars(self)[name], _KEYS[name]
+        if name not in self._rows:
+            keys = zip(*(table[column].tolist() for column in columns), strict=True)
+            self._rows[name] = {known: row for row, known in enumerate(keys)}
+        row = self._rows[name].get(key)
         if row is None:
-            row = self._rows[agent, concept] = self.concepts.grow(1).start
-            self.concepts["agent"][row], self.concepts["concept_id"][row] = agent, concept
-        return row
-
-    def _link(self, agent: int, a: int, b: int) -> int:
-        if self._link_rows is None:
-            keys = zip(*(self.links[name].tolist() for name in ("agent", "a", "b")), strict=True)
-            self._link_rows = {key: row for row, key in enumerate(keys)}
-        row = self._link_rows.get((agent, a, b))
-        if row is None:
-            row = self._link_rows[agent, a, b] = self.links.grow(1).start
-            self.links["agent"][row], self.links["a"][row], self.links["b"][row] = agent, a, b
+            row = self._rows[name][key] = table.extend(columns, [key]).start
         return row
 
 

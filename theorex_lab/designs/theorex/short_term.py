@@ -62,24 +62,13 @@ class ShortTerm(View):
             refused, doubted = body.get("refused", ()), min(trust, TRUST["model"])
             for concept, label, surface, count in body["concepts"]:
                 texts = self.labels.number(label), self.labels.number(surface)
-                rows.append(
-                    (
-                        event.seq,
-                        event.at,
-                        agent,
-                        session,
-                        concept,
-                        *texts,
-                        count,
-                        doubted if concept in refused else trust,
-                        project,
-                    )
-                )
+                believed = doubted if concept in refused else trust
+                rows.append((event.seq, event.at, agent, session, concept, *texts, count, believed, project))
                 scores.append(body["score"])
         names = ("seq", "at", "agent", "session", "concept_id", "label", "surface", "count", "trust", "project")
-        where = _append(self.records, names, rows)
+        where = self.records.extend(names, rows)
         self.records["score"][where] = scores
-        _append(self.graduated, ("agent", "concept_id", "upto"), done)
+        self.graduated.extend(("agent", "concept_id", "upto"), done)
 
     def window(self, now: int, *, agent: str, projects: Sequence[str] | None = None) -> NDArray[np.int64]:
         """Rows of the agent's records that are not older than fourteen days, in order; exactly fourteen stays.
@@ -94,14 +83,6 @@ class ShortTerm(View):
             )
         rows = np.flatnonzero(recent & (table["at"] <= now) & (table["agent"] == self.agents.find(agent)))
         return rows[np.argsort(table["at"][rows], kind="stable")]
-
-
-def _append(table: Table, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> slice:
-    where = table.grow(len(rows))
-    columns = np.array(rows, np.int64).reshape(-1, len(names))
-    for column, name in enumerate(names):
-        table[name][where] = columns[:, column]
-    return where
 
 
 def short_term_events(scored: Scored, weight: float) -> list[Event]:

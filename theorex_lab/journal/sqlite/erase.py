@@ -7,20 +7,20 @@ import hmac
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite.compact import compact
-from theorex_lab.journal.sqlite.store import CHANGE_TRIGGER, IS_ERASED, SqliteJournal, checksum, insert
+from theorex_lab.journal.sqlite.store import CHANGE_TRIGGER, SqliteJournal, checksum, insert
 
 ERASURE = "erasure"
 DONE = "the bodies are erased"
 _KEY_BYTES = 32
 _TRIGGER = "events_are_not_changed"
-_RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)
+_ERASED, _ARCHIVED = '{"erased":1', '"archived":'
 _HAS_PLAIN_HASH = """substr(body, 1, 21) = '{"erased":1,"sha256":'"""
 
 
@@ -86,74 +86,45 @@ def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Era
     known = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events) ORDER BY value LIMIT 1"
     for (missing,) in connection.execute(known, [json.dumps(list(chosen.ids))]):
         raise InvalidInput(f"got the event id {missing!r}, which is not in the journal; nothing was erased")
-    needle = encode(chosen.match)[1:-1] if chosen.match else None
-    archived = _ArchivedHits(Segments(journal.path.parent / ARCHIVE_FOLDER), needle, chosen.project)
+    is_chosen = _chooser(chosen, Segments(journal.path.parent / ARCHIVE_FOLDER))
     reached: list[str] = []
     seen: set[str] = set()
-    for event_id, lineage, hit, over, stub, session in _candidates(connection, chosen, needle):
+    for row in connection.execute("SELECT id, agent, session, kind, lineage, body FROM events ORDER BY seq"):
+        event_id, _, session, _, lineage, body = row
         # Parents stand before their children, so that one pass reaches the whole tree.
-        if (
-            hit
-            or (lineage != "[]" and seen and not seen.isdisjoint(json.loads(lineage)))
-            or (stub and archived.hit(event_id, stub, session))
-        ):
+        if is_chosen(*row) or (lineage != "[]" and seen and not seen.isdisjoint(json.loads(lineage))):
             seen.add(event_id)
-            if not over:
+            # A release that left the session of an erased event alone may have erased it.
+            if session or not body.startswith(_ERASED):
                 reached.append(event_id)
     return reached
 
 
-def _candidates(
-    connection: sqlite3.Connection, chosen: EraseSelection, needle: str | None
-) -> Iterator[tuple[str, str, int, int, str | None, str]]:
-    """(id, lineage, whether it is chosen, whether nothing is left to erase, its stub, session) of what may be reached, in order.
+def _chooser(chosen: EraseSelection, segments: Segments) -> Callable[..., bool]:
+    """Tells whether a row, `id` to `body`, is chosen itself."""
+    ids, needle = frozenset(chosen.ids), encode(chosen.match)[1:-1] if chosen.match else None
 
-    SQLite looks through the bodies; of a long journal only these few rows come out of it, one by one.
-    """
-    archived = f"""kind IN ({_RAW}) AND instr(substr(body, 1, 24), '"archived":') > 0"""
-    # A text of hexadecimal digits must not be found in a hash.
-    said = f"CASE WHEN {IS_ERASED} OR ({archived}) THEN '{{}}' ELSE body END"
-    named = [
-        *(["id IN (SELECT value FROM json_each(:ids))"] if chosen.ids else []),
-        *(["agent IS :agent"] if chosen.agent is not None else []),
-    ]
-    read = [f"(instr({said}, :needle) > 0 OR instr(session, :needle) > 0)"] if needle is not None else []
-    if chosen.project:
-        hit = " AND ".join([*named, *read, f"json_extract({said}, '$.project') IS :project"])
-        stub = f"CASE WHEN {' AND '.join([archived, *named])} THEN body END"
-    else:
-        hit = f"({' OR '.join([*named, *read])})"
-        stub = f"CASE WHEN {archived} THEN body END" if read else "NULL"
-    # A release that left the session of an erased event alone may have erased it.
-    over = f"({IS_ERASED} AND session = '')"
-    return connection.execute(
-        f"SELECT id, lineage, {hit}, {over}, {stub}, session FROM events "
-        f"WHERE {hit} OR lineage != '[]' OR ({stub}) IS NOT NULL ORDER BY seq",
-        {"ids": json.dumps(list(chosen.ids)), "agent": chosen.agent, "needle": needle, "project": chosen.project},
-    )
+    def said(event_id: str, kind: str, body: str) -> str:
+        """What the event says, as JSON; a text of hexadecimal digits must not be found in a hash."""
+        if body.startswith(_ERASED):
+            return "{}"
+        is_stub = kind in RAW_KINDS and _ARCHIVED in body[:24]
+        segment = segment_of(json.loads(body)) if is_stub else None
+        return body if segment is None else encode(segments.body(segment, event_id) or {})
 
-
-class _ArchivedHits:
-    """Looks for a text and a project in the bodies that lie in segments; each segment is read once."""
-
-    def __init__(self, segments: Segments, needle: str | None, project: str | None) -> None:
-        self._segments, self._needle, self._project = segments, needle, project
-        self._found: dict[str, dict[str, bool]] = {}
-
-    def hit(self, event_id: str, stub: str, session: str) -> bool:
-        """Whether the text stands in the body that the stub is for, or in the session, and the body is of the project."""
-        segment = segment_of(json.loads(stub))
-        if segment is None:
+    def is_chosen(event_id: str, agent: str, session: str, kind: str, _lineage: str, body: str) -> bool:
+        named = [event_id in ids] * bool(ids) + [agent == chosen.agent] * (chosen.agent is not None)
+        if not chosen.project and any(named):
+            return True
+        if chosen.project and not all(named):
             return False
-        if segment not in self._found:
-            needle = self._needle or ""
-            self._found[segment] = {
-                archived_id: needle in encode(body)
-                for archived_id, body in self._segments.bodies(segment)
-                if not self._project or body.get("project", "") == self._project
-            }
-        in_body = self._found[segment].get(event_id)
-        return in_body is not None and (in_body or str(self._needle) in session)
+        text = said(event_id, kind, body) if needle is not None or chosen.project else ""
+        has_match = needle is not None and (needle in text or needle in session)
+        if chosen.project:
+            return (has_match or needle is None) and json.loads(text).get("project") == chosen.project
+        return has_match
+
+    return is_chosen
 
 
 def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int) -> None:
@@ -188,7 +159,7 @@ def _erase_one(connection: sqlite3.Connection, event_id: str, key: bytes) -> tup
     body = encode({"erased": 1, "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest()})
     crc = checksum(*row[:3], "", *row[4:6], body)
     connection.execute("UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?", [body, crc, event_id])
-    return None if row[6].startswith('{"erased":1') else (row[4], row[7])
+    return None if row[6].startswith(_ERASED) else (row[4], row[7])
 
 
 def _noting_hashes(connection: sqlite3.Connection, ids: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ import threading
 import zlib
 from contextlib import contextmanager
 
-from theorex_lab.clock import EARLIEST, LATEST, Clock, SystemClock
+from theorex_lab.clock import LATEST, Clock, SystemClock
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
@@ -74,8 +74,6 @@ BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-# Whether a body is an erased one is seen at its start, so that a long one is not parsed to know.
-IS_ERASED = """substr(body, 1, 11) = '{"erased":1'"""
 COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -185,17 +183,20 @@ class SqliteJournal(Journal):
         upto: int | None = None,
         agents: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
+        lacking: tuple[str, str] | None = None,
         erased: bool = False,
     ) -> Iterator[Event]:
         """See `Journal`. Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up."""
         # An event whose kind was damaged is of no known kind, and must be looked at like those that were asked for.
         unwanted = [kind for kind in VERSIONS if kind not in kinds] if kinds is not None else []
         condition = f"AND (kind IN ({','.join('?' * len(unwanted))})) IS NOT 1" if unwanted else ""
+        condition += " AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
         last = self.last_seq() if upto is None else upto
         self._expect_all(after, last)
         while after < last:
             page = self._select(
-                f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}", [after, last, *unwanted]
+                f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}",
+                [after, last, *unwanted, *(lacking or ())],
             )
             yield from (event for event in page if is_wanted(event, kinds, agents, projects, erased=erased))
             if len(page) < _PAGE_ROWS:
@@ -320,24 +321,6 @@ class SqliteJournal(Journal):
     def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's errors into ones that say what to do."""
         return explained(self._file)
-
-    def newest(
-        self,
-        count: int,
-        *,
-        before: int,
-        kinds: Sequence[str],
-        after: int = 0,
-        since: int = EARLIEST,
-        lacking: Sequence[str] = (),
-    ) -> list[Event]:
-        """See `Journal`."""
-        skipped = "AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
-        marks = ",".join("?" * len(kinds))
-        return self._select(
-            f"WHERE seq > ? AND seq < ? AND kind IN ({marks}) AND at >= ? AND NOT {IS_ERASED} {skipped} ORDER BY seq DESC LIMIT ?",
-            [after, before, *kinds, since, *lacking, count],
-        )
 
     def volume(self, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
         """See `Journal`."""
