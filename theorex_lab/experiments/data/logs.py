@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.design import Log, SessionLine, later
+from theorex_lab.design import Log, later
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.log_sets.recorder import Parts
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.captured import BODIES
-from theorex_lab.text.doors import door
+from theorex_lab.experiments.data.log_sets.recorder import Parts, Recorder
 
 _READERS = "theorex_lab.experiments.data.log_sets"
 
@@ -65,39 +60,13 @@ def hook_form_log(name: str, path: Path) -> Log:
     """Of lines in a coding agent's hook form."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    timed = sorted(
-        ((to_microseconds(row["at"]), number, row) for number, row in enumerate(rows)), key=lambda row: row[:2]
-    )
-    events = [event for at, number, row in timed for event in _captures(name, at, number, row)]
-    return Log(name, events, (), [_line(at, row) for at, _, row in timed])
-
-
-def _captures(name: str, at: int, number: int, row: dict[str, Any]) -> Iterator[Event]:
-    hook = row["hook_event_name"]
-    if hook not in BODIES:
-        return
-    kind, body_of = BODIES[hook]
-    with door():
-        body = body_of({**row, "cwd": None, "last_assistant_message": row.get("agent_text")})
-    body["project"] = name
-    if kind == "tool_used":
-        body["paths"] = {"read": list(row.get("reads", ())), "edited": list(row.get("edits", ()))}
-    yield new_event(
-        kind, body, agent="main", session=row["session"], at=at, event_id=derived_event_id("log", name, number)
-    )
-
-
-def _line(at: int, row: dict[str, Any]) -> SessionLine:
-    inputs = " ".join(value for value in row.get("tool_input", {}).values() if isinstance(value, str))
-    return SessionLine(
-        at,
-        row["session"],
-        row.get("prompt", ""),
-        row.get("agent_text", ""),
-        inputs,
-        tuple(row.get("reads", ())),
-        tuple(row.get("edits", ())),
-    )
+    log = Recorder(name)
+    timed = ((to_microseconds(row["at"]), number, row) for number, row in enumerate(rows))
+    for at, number, row in sorted(timed, key=lambda one: one[:2]):
+        given = {**row, "cwd": None, "last_assistant_message": row.get("agent_text")}
+        reads, edits = (tuple(row.get(kind, ())) for kind in ("reads", "edits"))
+        log.hook(row["hook_event_name"], number, at, given, session=row["session"], reads=reads, edits=edits)
+    return log.log()
 
 
 LOGS: dict[str, Callable[[], Parts]] = {

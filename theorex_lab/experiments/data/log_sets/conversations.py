@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Log, Probe
+from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
@@ -94,9 +94,9 @@ def _talk(name: str, talk: _Talk) -> Log:
             log.wrote(turn.dia_id, at, f"{turn.speaker}: {turn.text}", session=f"s{number}")
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
-        evidence = log.ids(turn for given in asked.evidence for turn in _TURN.findall(given))
-        if evidence and asked.category != _ADVERSARIAL:
-            log.probes.append(Probe(last, asked.question, evidence, informative(asked.answer, asked.question)))
+        turns = [turn for given in asked.evidence for turn in _TURN.findall(given)]
+        if log.ids(turns) and asked.category != _ADVERSARIAL:
+            log.probe(last, asked.question, turns, informative(asked.answer, asked.question))
     return log.log()
 
 
@@ -132,8 +132,8 @@ def _meeting(name: str, meeting: _Meeting) -> Log:
     for number, turn in enumerate(meeting.meeting_transcripts):
         log.wrote(number, UNDATED + number * 5 * SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
     for asked in meeting.specific_query_list:
-        spoken = log.ids(turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
-        log.probes.append(Probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken))
+        spoken = (turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
+        log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
     return log.log()
 
 
@@ -170,8 +170,7 @@ def _haystack(asked: _Instance) -> Log:
             key = f"{place}:{number}"
             _chat(log, key, moment(date) + number * SECOND, turn.role, turn.content, f"s{place}")
             evidence += [key] if turn.has_answer else []
-    words = informative(asked.answer, asked.question)
-    log.probes.append(Probe(moment(asked.question_date), asked.question, log.ids(evidence), words))
+    log.probe(moment(asked.question_date), asked.question, evidence, informative(asked.answer, asked.question))
     return log.log()
 
 
@@ -211,11 +210,10 @@ def _beam(name: str, file: Path, questions: Path) -> Log:
         _chat(log, message.get("id"), at, str(message["role"]), text, f"s{session}")
     for asked in (asked for kind in read_json(content(questions), dict[str, list[_Asked]]).values() for asked in kind):
         sources = asked.source_chat_ids
-        first = sources.get("original_info", []) if isinstance(sources, dict) else []
-        evidence = log.ids(_numbers(sources)) - (stale := log.ids(_numbers(first)))
-        if evidence:
-            words = informative(asked.answer, asked.question)
-            log.probes.append(Probe(at + MINUTE, asked.question, evidence, words, stale))
+        stale = {*_numbers(sources.get("original_info", []) if isinstance(sources, dict) else [])}
+        evidence = {*_numbers(sources)} - stale
+        if log.ids(evidence):
+            log.probe(at + MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
     return log.log()
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.design import Log, Probe
+from theorex_lab.design import Log
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder
@@ -69,7 +68,7 @@ def _reflexion() -> Log:
         for task, keys in lessons.items():
             if keys and not found.success[trial - 1][task]:
                 query = f"{found.environments[task]}: what was learnt when it failed?"
-                log.probes.append(Probe(at, query, log.ids(keys)))
+                log.probe(at, query, keys)
         _trial(log, found, trial, at, lessons)
     return log.log()
 
@@ -98,8 +97,7 @@ def _whoandwhen() -> Log:
     for number, run in enumerate(runs):
         _failed_run(log, run, UNDATED + number * _HOUR)
     for run in runs:
-        decisive = log.ids([f"{run.id}:{run.mistake_step}"])
-        log.probes.append(Probe(UNDATED + len(runs) * _HOUR, run.question, decisive))
+        log.probe(UNDATED + len(runs) * _HOUR, run.question, [f"{run.id}:{run.mistake_step}"])
     return log.log()
 
 
@@ -132,14 +130,12 @@ def _simulated_team() -> Log:
     for number, activity in enumerate(activities):
         cause = next((tag for tag in activity.tags if tag.startswith("cause:")), "")
         if activity.kind == "failure" and any(fixes[cause].values()):
-            right, wrong = (
-                log.ids(key for key, held in fixes[cause].items() if held is kept) for kept in (True, False)
-            )
-            log.probes.append(Probe(activity.at - 1, activity.text, right, (), wrong))
+            right, wrong = ([key for key, held in fixes[cause].items() if held is kept] for kept in (True, False))
+            log.probe(activity.at - 1, activity.text, right, (), wrong)
         _activity(log, number, activity)
         if activity.kind == "fix" and cause:
             fixes[cause][number] = bool(activity.success)
-    log.probes += _changed_facts(log, activities)
+    _ask_changed_facts(log, activities)
     return log.log()
 
 
@@ -158,7 +154,7 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
         log.wrote(number, at, text, source="agent", kind=kind, agent=agent, session=session)
 
 
-def _changed_facts(log: Recorder, activities: list[Activity]) -> Iterator[Probe]:
+def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
     for sentence, values in facts():
         said = [
             (number, value)
@@ -168,9 +164,8 @@ def _changed_facts(log: Recorder, activities: list[Activity]) -> Iterator[Probe]
         ]
         if len({value for _, value in said}) > 1:
             now = said[-1][1]
-            right, outdated = (log.ids(key for key, value in said if (value == now) is kept) for kept in (True, False))
-            query = sentence.format("").strip()
-            yield Probe(activities[-1].at + 1, query, right, (now,), outdated)
+            right, outdated = ([key for key, value in said if (value == now) is kept] for kept in (True, False))
+            log.probe(activities[-1].at + 1, sentence.format("").strip(), right, (now,), outdated)
 
 
 def git(path: Path) -> Parts:

@@ -13,13 +13,12 @@ from typing import Annotated
 from pydantic import Field
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.design import Log, Probe
+from theorex_lab.design import Log
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.log_sets.conversations import content
-from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder
+from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, informative
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
-from theorex_lab.experiments.scores.session_scores import words
 
 _STATEMENT = re.compile(r"(?m)^(\d+)\. (.+?)\.?\s*$")
 _EVERY = 15 * MINUTE  # between two statements
@@ -59,9 +58,7 @@ def _facts(name: str, text: Content) -> Log:
         log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
     last = UNDATED + (len(facts) + 1) * _EVERY
     for asked in (row.probe for row in rows if row.probe):
-        log.probes.append(
-            Probe(last, asked.question, log.ids(asked.evidence), tuple(asked.answers), log.ids(asked.stale))
-        )
+        log.probe(last, asked.question, asked.evidence, tuple(asked.answers), asked.stale)
     return log.log()
 
 
@@ -122,7 +119,7 @@ def _beliefs(beliefs: Content, cases: Content) -> Log:
             wanted = {belief for part in parts for belief in [*part.must, *(part.only or ())]}
             never = {belief for part in parts for belief in part.never}
             never |= loose if case.expect.relevant.only is not None else set()
-            log.probes.append(Probe(last, case.query, log.ids(wanted), (), log.ids(never - wanted)))
+            log.probe(last, case.query, wanted, (), never - wanted)
     return log.log()
 
 
@@ -159,7 +156,7 @@ def _consolidation(name: str, row: _Context) -> Log:
     last = UNDATED + (stated[-1][0] + 1) * _EVERY
     for question, answers in zip(row.questions, row.answers, strict=True):
         right, stale = ([], []) if "_mh_" in name else _told(stated, question, answers)
-        log.probes.append(Probe(last, question, log.ids(right), tuple(answers[:1]), log.ids(stale)))
+        log.probe(last, question, right, tuple(answers[:1]), stale)
     return log.log()
 
 
@@ -169,9 +166,9 @@ def _told(stated: Sequence[tuple[int, str]], question: str, answers: Sequence[st
     for number, text in stated:
         if end := next((answer for answer in answers if text.endswith(f" {answer}")), ""):
             begun[text.removesuffix(end)].append(number)
-    asked = words(question)
-    best = max(begun, key=lambda start: (len(words(start) & asked), begun[start][-1]), default="")
-    if not words(best) & asked:
+    shared = {start: len({*informative(start)} - {*informative(start, question)}) for start in begun}
+    best = max(begun, key=lambda start: (shared[start], begun[start][-1]), default="")
+    if not shared.get(best):
         return [], []
     right = begun[best][-1:]
     return right, [number for number, text in stated if text.startswith(best) and number not in begun[best]]
