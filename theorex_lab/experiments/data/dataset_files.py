@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.data.sources import DATA_VARIABLE, data_folder
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.files import write_atomically, writing
 
 RAW_ADDRESS = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
@@ -183,11 +183,9 @@ def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
         place = info.address(file)
         data = _get(place, ways)
     _check(Content(place, data), file)
-    try:
+    with writing(kept, f"make room or allow it, or {ways}"):
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, data)
-    except OSError as error:
-        raise StorageError(f"{kept} cannot be written: {error}; make room or allow it, or {ways}") from error
     return Content(str(kept), data)
 
 
