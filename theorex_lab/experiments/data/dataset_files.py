@@ -13,6 +13,7 @@ import tarfile
 import warnings
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -106,17 +107,13 @@ def read_files(info: DatasetInfo) -> dict[str, Content]:
 
 
 def _read(info: DatasetInfo, file: DataFile) -> Content:
-    own = data_folder()
-    path = _present(own / info.name / file.name) if own else None
-    if path:
+    own, kept = data_folder(), cache_folder() / info.name / file.name
+    if own and (path := _present(own / info.name / file.name)):
         return _checked_content(path, file)
-    kept = cache_folder() / info.name / file.name
-    path = _present(kept)
-    if path:
-        try:
+    if path := _present(kept):
+        with suppress(InvalidInput):
             return _checked_content(path, file)
-        except InvalidInput:  # damaged, or of another release's commit: a cache may be renewed
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)  # damaged, or of another release's commit: a cache may be renewed
     return _downloaded(info, file, kept)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
@@ -26,35 +27,25 @@ SECOND, MINUTE = 1_000_000, 60_000_000
 UNDATED = to_microseconds("2024-01-01T00:00:00Z")
 _SETTINGS = Settings()
 _MONTHS = "January February March April May June July August September October November December".split()
-_TIMES = tuple(
-    re.compile(form + r"\Z", re.ASCII)
-    for form in (
-        r"(?P<hour>\d{1,2}):(?P<minute>\d\d) (?P<half>[ap]m) on (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]+), (?P<year>\d{4})",
-        r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)",
-        r"(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) \([A-Z][a-z]+\) (?P<hour>\d\d):(?P<minute>\d\d)",
-        r"(?P<month>[A-Z][a-z]+)-(?P<day>\d{1,2})-(?P<year>\d{4})",
-    )
-)
+# Of times in which the month is a number, and neither weekday nor half of the day stands.
+_TIMES = ("%I:%M on %d %m, %Y", "%d.%m.%Y, %H:%M:%S", "%Y/%m/%d %H:%M", "%m-%d-%Y")
 
 
 def moment(given: str) -> int:
-    """Microseconds of a time as the sets write it, taken as UTC. Not strptime, whose names of months follow the locale.
+    """Microseconds of a time as the sets write it, taken as UTC, whatever the machine's locale.
 
     >>> from theorex_lab.clock import to_iso
     >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "March-15-2024")]
     ['2023-05-08T13:56:00.000000Z', '2024-03-15T00:00:00.000000Z']
     """
-    found = next((match.groupdict() for form in _TIMES if (match := form.match(given.strip()))), {})
-    try:
-        month, hour = found["month"] or "", int(found.get("hour") or 0)
-        if found.get("half"):
-            hour = hour % 12 + (12 if found["half"] == "pm" else 0)
-        minute, second = (int(found.get(name) or 0) for name in ("minute", "second"))
-        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
-        day = datetime(int(found["year"]), number, int(found["day"]), hour, minute, second, tzinfo=UTC)
-        return to_microseconds(day)
-    except (KeyError, ValueError) as error:
-        raise InvalidInput(f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May, 2023'") from error
+    text = re.sub(r" \([A-Z][a-z]+\)", "", given.strip())
+    for number, month in enumerate(_MONTHS, start=1):
+        text = text.replace(month, str(number))
+    plain, later = text.replace(" am on ", " on ").replace(" pm on ", " on "), 720 * MINUTE * (" pm on " in text)
+    for form in _TIMES:
+        with suppress(ValueError):
+            return to_microseconds(datetime.strptime(plain, form).replace(tzinfo=UTC)) + later
+    raise InvalidInput(f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May, 2023'")
 
 
 def informative(answer: str, question: str = "") -> tuple[str, ...]:

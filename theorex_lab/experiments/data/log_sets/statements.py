@@ -82,16 +82,9 @@ class _Returned:
 
 
 @dataclass(frozen=True)
-class _Expected:
-    pinned: Annotated[_Returned, Field(alias="pinnedFacts", default=_Returned([], None, []))]
-    relevant: Annotated[_Returned, Field(alias="relevantBeliefs", default=_Returned([], None, []))]
-    open: Annotated[_Returned, Field(alias="openQuestions", default=_Returned([], None, []))]
-
-
-@dataclass(frozen=True)
 class _Case:
     query: str
-    expect: _Expected
+    expect: dict[str, _Returned]  # by part, such as pinnedFacts and relevantBeliefs
     user: Annotated[str, Field(alias="userId", default="")]
 
 
@@ -115,10 +108,10 @@ def _beliefs(beliefs: Content, cases: Content) -> Log:
     last, loose = max(event.at for event in log.events) + 1, {belief.id for belief in known if not belief.pinned}
     for case in read_json(cases, list[_Case]):
         if not case.user:
-            parts = case.expect.pinned, case.expect.relevant, case.expect.open
+            parts, relevant = case.expect.values(), case.expect.get("relevantBeliefs")
             wanted = {belief for part in parts for belief in [*part.must, *(part.only or ())]}
             never = {belief for part in parts for belief in part.never}
-            never |= loose if case.expect.relevant.only is not None else set()
+            never |= loose if relevant and relevant.only is not None else set()
             log.probe(last, case.query, wanted, (), never - wanted)
     return log.log()
 
