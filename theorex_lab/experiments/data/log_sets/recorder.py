@@ -151,3 +151,14 @@ class Recorder:
 
     def _add(self, key: object, event: Event) -> None:
         self.events.append(event._replace(id=self.id(key)))
+
+
+def part(name: str, fill: Callable[..., None], *given: Any) -> tuple[str, Callable[[], Log]]:
+    """The name of a log, and what makes it: `fill` records into it what is given."""
+
+    def make() -> Log:
+        log = Recorder(name)
+        fill(log, *given)
+        return log.log()
+
+    return name, make

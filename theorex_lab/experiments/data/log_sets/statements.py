@@ -6,18 +6,16 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.design import Log
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.log_sets.conversations import content
-from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, informative
+from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, informative, part
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
 
 _STATEMENT = re.compile(r"(?m)^(\d+)\. (.+?)\.?\s*$")
@@ -48,18 +46,17 @@ def fact_updates() -> Parts:
     """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and 1,200 questions at the end."""
     for file, text in read_files(DATASETS["fact_updates"]).items():
         name = f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}"
-        yield name, partial(_facts, name, text)
+        yield part(name, _facts, text)
 
 
-def _facts(name: str, text: Content) -> Log:
-    log, rows = Recorder(name), read_json_lines(text, _Row)
+def _facts(log: Recorder, text: Content) -> None:
+    rows = read_json_lines(text, _Row)
     facts = [row.fact for row in rows if row.fact]
     for fact in facts:
         log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
     last = UNDATED + (len(facts) + 1) * _EVERY
     for asked in (row.probe for row in rows if row.probe):
         log.probe(last, asked.question, asked.evidence, tuple(asked.answers), asked.stale)
-    return log.log()
 
 
 @dataclass(frozen=True)
@@ -95,11 +92,11 @@ def precisionmembench() -> Parts:
     there. The one case of a user without beliefs is left out: nobody tells a memory here who asks.
     """
     files = read_files(DATASETS["precisionmembench"])
-    yield "precisionmembench", partial(_beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"])
+    yield part("precisionmembench", _beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"])
 
 
-def _beliefs(beliefs: Content, cases: Content) -> Log:
-    log, known = Recorder("precisionmembench"), read_json(beliefs, list[_Belief])
+def _beliefs(log: Recorder, beliefs: Content, cases: Content) -> None:
+    known = read_json(beliefs, list[_Belief])
     for number, belief in enumerate(known):
         named = ", ".join([belief.canonical_name, *belief.aliases])
         text = f"{named}: {belief.content} {belief.why_it_matters}"
@@ -113,7 +110,6 @@ def _beliefs(beliefs: Content, cases: Content) -> Log:
             never = {belief for part in parts for belief in part.never}
             never |= loose if relevant and relevant.only is not None else set()
             log.probe(last, case.query, wanted, (), never - wanted)
-    return log.log()
 
 
 @dataclass(frozen=True)
@@ -137,20 +133,17 @@ def factconsolidation(path: Path) -> Parts:
     (`_mh_`) have words alone.
     """
     for number, row in enumerate(read_json(content(path), list[_Context])):
-        name = f"factconsolidation/{row.metadata.source or number}"
-        yield name, partial(_consolidation, name, row)
+        yield part(f"factconsolidation/{row.metadata.source or number}", _consolidation, row)
 
 
-def _consolidation(name: str, row: _Context) -> Log:
-    log = Recorder(name)
+def _consolidation(log: Recorder, row: _Context) -> None:
     stated = [(int(number), text) for number, text in _STATEMENT.findall(row.context)]
     for number, text in stated:
         log.wrote(number, UNDATED + number * _EVERY, f"{text}.")
     last = UNDATED + (stated[-1][0] + 1) * _EVERY
     for question, answers in zip(row.questions, row.answers, strict=True):
-        right, stale = ([], []) if "_mh_" in name else _told(stated, question, answers)
+        right, stale = ([], []) if "_mh_" in log.name else _told(stated, question, answers)
         log.probe(last, question, right, tuple(answers[:1]), stale)
-    return log.log()
 
 
 def _told(stated: Sequence[tuple[int, str]], question: str, answers: Sequence[str]) -> tuple[list[int], list[int]]:
