@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.console import command, emit, given_options
+from theorex_lab.console import command, emit, given_options, write_whole
 
 # Before numpy is imported: idle threads that wait for work would count as processor time.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -52,22 +52,11 @@ def bench(names: tuple[str, ...], rounds: int, scale: str, list_only: bool, outp
                 told["lines"].append(line.result())
                 shown.append(str(line))
                 click.echo(shown[-1], err=as_json)
-                _keep(output, json.dumps(told) if as_json else "\n".join([*shown, "", about]))
+                if output is not None:
+                    kept = json.dumps(told) if as_json else "\n".join([*shown, "", about])
+                    write_whole(Path(output), f"{kept}\n".encode(), "--output")
     except KeyboardInterrupt:
         told["error"] = "interrupted"
     emit(told, f"\n{about}")
     if "error" in told:
         sys.exit(1)
-
-
-def _keep(output: str | None, text: str) -> None:
-    """Write what is known by now into the file. Raises StorageError where it cannot be written."""
-    if output is None:
-        return
-    from theorex_lab.errors import StorageError
-    from theorex_lab.journal.files import write_atomically
-
-    try:
-        write_atomically(Path(output), f"{text}\n".encode())
-    except OSError as error:
-        raise StorageError(f"cannot write {output}: {error.strerror}; choose another with --output") from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from theorex_lab.console import command, emit, one_row
+from theorex_lab.console.options import SEED
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _LEADING = ("mean", "evidence_recall", "stale")
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=None, help="Seconds that one answer may take."
 )
 @click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the intervals.")
+@SEED
 @click.option(
     "--out",
     metavar="FILE",

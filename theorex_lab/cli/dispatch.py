@@ -75,18 +75,11 @@ def model(action: str, port: int | None) -> None:
     elif action == "stop":
         local_model.stop(home)
     running, installed = local_model.status(home), local_model.installed()
-    result: dict[str, Any] = {
-        "running": running is not None,
-        "url": None,
-        "pid": None,
-        "model": local_model.MODEL,
-        "installed": installed,
-    }
     text = f"{local_model.MODEL} does not run" if installed else local_model.INSTALL
     if running is not None:
-        result |= {"url": running.url, "pid": running.pid}
         text = f"{running.model} runs at {running.url}, process {running.pid}"
-    emit(result, text)
+    where = {name: getattr(running, name, None) for name in ("url", "pid")}
+    emit({"running": running is not None, **where, "model": local_model.MODEL, "installed": installed}, text)
 
 
 def _timeline(trace: dict[str, Any]) -> list[str]:

@@ -34,41 +34,31 @@ def eval(part: str, dataset: str | None, seed: int) -> None:
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too
     """
-    result, text = _PARTS[part](dataset, seed)
-    emit(result, text)
+    if part == "routing":
+        emit(*_routing(dataset or "llmrouter", seed))
+        return
+    from theorex_lab.cli.evaluate_failures import report
+
+    emit(*report(dataset or "whoandwhen"))
 
 
-def _routing(dataset: str | None, seed: int) -> tuple[dict[str, Any], str]:
+def _routing(dataset: str, seed: int) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import cost_quality, score_routing
 
-    found = load_routing_set(dataset or "llmrouter", seed=seed)
+    found = load_routing_set(dataset, seed=seed)
     score = score_routing(found, seed=seed)
     result, text = score.result(), _routing_text(score)
     if len(found.models) == 2:
-        curves = cost_quality(found, seed=seed)
-        table = curves.frame
+        table = cost_quality(found, seed=seed).frame
         result["cost_quality"] = table.to_dict(orient="records")
         text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
     return result, text
 
 
-def _failures(dataset: str | None, _seed: int) -> tuple[dict[str, Any], str]:
-    from theorex_lab.cli.evaluate_failures import report
-
-    return report(dataset or "whoandwhen")
-
-
-_PARTS = {"routing": _routing, "failures": _failures}
-
-
 def _routing_text(score: RoutingScore) -> str:
-    lines = [
-        f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training, {len(score.models)} models",
-        f"cost: {score.cost_unit}",
-        "",
-    ]
-    lines += _rows(score.policies)
+    head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training, {len(score.models)} models"
+    lines = [head, f"cost: {score.cost_unit}", "", *_rows(score.policies)]
     if score.n_repeated:
         seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
         lines += ["", seen, *_rows(score.without_repeats)]
@@ -116,11 +106,13 @@ def record_runs(output: str, repeat: int, limit: int | None, allow_unsafe: bool)
     finally:
         if not ran_before:
             local_model.stop(lab.folder)
-    rates = found.success_rates()
-    result = {"output": output, "tasks": found.header["tasks"], "runs": len(found.runs), "success": rates.to_dict(), "unsolved": found.unsolved()}  # fmt: skip
+    rates, unsolved = found.success_rates(), found.unsolved()
+    counts = {"tasks": found.header["tasks"], "runs": len(found.runs)}
     table = rates.to_string(float_format="{:.2f}".format)
-    unsolved = len(found.unsolved())
-    emit(result, f"{table}\n\n{found!r}, {unsolved} tasks solved by nobody: {output}")
+    emit(
+        {"output": output, **counts, "success": rates.to_dict(), "unsolved": unsolved},
+        f"{table}\n\n{found!r}, {len(unsolved)} tasks solved by nobody: {output}",
+    )
 
 
 def _tell_progress(done: int, total: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import InvalidInput
@@ -29,15 +29,13 @@ def _whoandwhen() -> Report:
     from theorex_lab.experiments.scores.failures import PUBLISHED, score_failures
 
     scores = score_failures()
-    table = scores.frame.set_index("method")
-    shown = _columns("agent_accuracy") + _columns("step_accuracy")
-    gains = shown + _columns("agent_gain") + _columns("step_gain")
-    baselines = {name: _row(table, name, gains) for name in table.index if name != "find_decisive"}
+    table, chosen = scores.frame.set_index("method"), "find_decisive"
+    shown, gains = _columns("agent_accuracy", "step_accuracy"), _columns("agent_gain", "step_gain")
     result = {
         "dataset": "whoandwhen",
         "n": scores.n,
-        "metrics": _row(table, "find_decisive", shown),
-        "baselines": baselines,
+        "metrics": _row(table, chosen, shown),
+        "baselines": {name: _row(table, name, shown + gains) for name in table.index if name != chosen},
         "published": {"best_language_model_given_ground_truth": PUBLISHED},
         "notes": [
             "questions of odd SHA-1; signs and weights were made on the even ones",
@@ -47,22 +45,21 @@ def _whoandwhen() -> Report:
         ],
     }
     table.loc["published, best model"] = PUBLISHED
-    return result, _text(result, table, ["agent_accuracy", "step_accuracy"])
+    return result, _text(result, table[shown])
 
 
 def _taubench_airline() -> Report:
     from theorex_lab.experiments.scores.failures import predict_trial
 
     forecast = predict_trial()
-    table = forecast.frame.set_index("design")
-    shown = _columns("brier")
-    baselines = {name: _row(table, name, shown + _columns("gain")) for name in table.index if name != forecast.chosen}
+    table, chosen = forecast.frame.set_index("design"), forecast.chosen
+    shown, gains = _columns("brier"), _columns("gain")
     result = {
         "dataset": "taubench_airline",
         "n": len(forecast.outcomes),
-        "metrics": _row(table, forecast.chosen, shown),
-        "chosen": forecast.chosen,
-        "baselines": baselines,
+        "metrics": _row(table, chosen, shown),
+        "chosen": chosen,
+        "baselines": {name: _row(table, name, shown + gains) for name in table.index if name != chosen},
         "published": {"gpt-4o": {"success_rate": 0.42}},
         "notes": [
             f"success of trial {forecast.trial} from the trials before it; Brier score, lower is better",
@@ -70,7 +67,7 @@ def _taubench_airline() -> Report:
             "gain: the baseline's score less the chosen design's, paired task by task",
         ],
     }
-    return result, _text(result, table, ["brier"])
+    return result, _text(result, table[shown])
 
 
 def _reflexion_alfworld() -> Report:
@@ -78,13 +75,14 @@ def _reflexion_alfworld() -> Report:
 
     effect = effect_of_fixes()
     table = effect.frame.set_index("trial")
-    last = table.index[-1]
     shown = ["solved_with", "solved_without", "only_with", "only_without", *_columns("difference"), "p_value"]
+    trials = {str(trial): _row(table, trial, shown) for trial in table.index}
+    last = str(table.index[-1])
     result = {
         "dataset": "reflexion_alfworld",
         "n": effect.with_fixes.shape[1],
-        "metrics": {"by_trial": int(last), **_row(table, last, shown)},
-        "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
+        "metrics": {"by_trial": int(last), **trials[last]},
+        "trials": trials,
         "baselines": {"without_fixes": {"share_solved": float(effect.without[-1].mean())}},
         "published": {"with_fixes": {"solved": 134, "of": 134}, "without_fixes": {"solved": 101, "of": 134}},
         "notes": [
@@ -92,7 +90,7 @@ def _reflexion_alfworld() -> Report:
             "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
         ],
     }
-    return result, _text(result, table, ["difference"], shown[:4])
+    return result, _text(result, table[shown])
 
 
 _REPORTS: dict[str, Callable[[], Report]] = {
@@ -102,21 +100,15 @@ _REPORTS: dict[str, Callable[[], Report]] = {
 }
 
 
-def _columns(name: str) -> list[str]:
-    return [name, f"{name}_low", f"{name}_high"]
+def _columns(*names: str) -> list[str]:
+    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
 def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> Metrics:
     return {column: float(table[column][name]) for column in columns}
 
 
-def _text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], counted: Sequence[str] = ()) -> str:
-    """The table for people: what was counted, then each measure with its interval."""
-    shown = table[[*counted]].astype(int)
-    for name in measured:
-        shown[name] = table[name].map("{:.3f}".format)
-        shown[f"{name}, 95 % interval"] = [
-            f"{low:.3f} – {high:.3f}" for low, high in table[_columns(name)[1:]].to_numpy()
-        ]
-    head = f"{result['dataset']}, n = {result['n']}"
-    return "\n".join([head, shown.to_string(), "", *result["notes"]])
+def _text(result: dict[str, Any], table: pd.DataFrame) -> str:
+    """The table for people, with the bounds of each 95 % interval behind its measure."""
+    shown = table.to_string(float_format="{:.3f}".format)
+    return "\n".join([f"{result['dataset']}, n = {result['n']}", shown, "", *result["notes"]])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from theorex_lab.cli import open_lab
-from theorex_lab.cli.outcomes import alone_or_number
+from theorex_lab.cli.outcomes import each_once
 from theorex_lab.console import command, emit, one_row
 from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.console.number import NumberType
@@ -95,10 +95,9 @@ def _told(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
         for review in reviews
         if review.written_to_axon
     ]
-    waiting: dict[tuple[str, str | None], list[str]] = {}
-    for review in reviews:
-        if not review.written_to_axon:
-            waiting.setdefault((review.model_used or "nobody", review.problem), []).append(review.outcome_id)
-    for (model, problem), ids in waiting.items():
-        lines.append(f"{alone_or_number(ids)}  by {model}: not written: {problem}")
+    lines += each_once(
+        (review.outcome_id, f"by {review.model_used or 'nobody'}: not written: {review.problem}")
+        for review in reviews
+        if not review.written_to_axon
+    )
     return lines if reviews else [*lines, "no failure waits for a review"]

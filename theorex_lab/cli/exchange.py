@@ -126,11 +126,18 @@ def import_(
     files = [asdict(report) for report in reports]
     result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}
     problems = [problem for report in reports for problem in report.problems]
-    # Without a new or a known event, every line of the files was refused.
-    if problems and (strict or not imported + skipped):
-        fail("; ".join(problems), **result)
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
-    emit(result, "\n".join([*lines, *problems]))
+    # Without a new or a known event, every line of the files was refused.
+    _tell(result, lines, problems, failed=strict or not imported + skipped)
+
+
+def _tell(
+    result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool, dry_run: bool = False
+) -> None:
+    """What came in and what did not; where problems mean that it `failed`, the command ends with them."""
+    if problems and failed:
+        fail("; ".join(problems), **result)
+    emit(result, "\n".join([*lines, *problems, *["(a dry run: nothing was kept)"] * dry_run]))
 
 
 def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
@@ -151,28 +158,23 @@ def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -
     lab, header = open_lab(), read_header(file.expanduser())
     with _bar("importing", header.events if header else 0) as tell:
         report = lab.import_events(file, **how, progress=tell)
-    result = asdict(report)
-    if report.problems and (strict or not report.imported + report.known):
-        fail("; ".join(report.problems), **result)
     left = ", ".join(f"{count} {kind}" for kind, count in sorted(report.left_out.items()))
     lines = [f"{report.imported:8d} new, {report.known} there already  {file}"] + [f"left out: {left}"] * bool(left)
-    emit(result, "\n".join([*lines, *report.problems, *["(a dry run: nothing was kept)"] * report.dry_run]))
+    failed = strict or not report.imported + report.known
+    _tell(asdict(report), lines, report.problems, failed=failed, dry_run=report.dry_run)
 
 
 def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
     if how["since"] is not None:
         how["since"] = _moment(how["since"])
     report = open_lab().import_transcripts(path, **how)
-    result = report.to_dict()
     if report.suggestion:
         note(report.suggestion)
-    if report.problems and strict:
-        fail("; ".join(report.problems), as_json=bool(click.get_current_context().obj.get("as_json")), **result)
     lines = [f"{report.events:8d} new of {report.files} transcripts, {report.already} there already"]
     lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
     for name, counts in sorted(report.projects.items()):
         lines.append(f"          {name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
-    emit(result, "\n".join([*lines, *report.problems, *["(a dry run: nothing was kept)"] * bool(how["dry_run"])]))
+    _tell(report.to_dict(), lines, report.problems, failed=strict, dry_run=how["dry_run"])
 
 
 @contextmanager

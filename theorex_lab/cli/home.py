@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,7 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
     from theorex_lab.journal.sqlite.store import in_file
 
     lab = open_lab()
-    if dry_run:
-        reached = select(in_file(lab.journal), ids=ids, agent=agent, match=match, project=lab.home.project or None)
-    else:
-        reached = lab.erase(ids=ids, agent=agent, match=match, project=lab.home.project or None)
+    erase_them = partial(select, in_file(lab.journal)) if dry_run else lab.erase
+    reached = erase_them(ids=ids, agent=agent, match=match, project=lab.home.project or None)
     text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"
     emit({"erased": [] if dry_run else reached, "selected": reached}, "\n".join([text, *reached]))

@@ -272,15 +272,12 @@ def _strip(settings: dict[str, Any], event: str) -> None:
     """Take our entries out from under an event; a group, an event and `hooks` that held nothing else go with them."""
     if not _ours(settings, event):
         return
-    kept = []
-    for group in settings["hooks"][event]:
-        others = [entry for entry in _entries(group) if not _shell(entry)]
-        if len(others) == len(_entries(group)):
-            kept.append(group)
-        elif others:
-            kept.append({**group, "hooks": others})
-    settings["hooks"][event] = kept
-    if not kept:
+    settings["hooks"][event] = [
+        {**group, "hooks": others} if len(others) < len(_entries(group)) else group
+        for group in settings["hooks"][event]
+        if (others := [entry for entry in _entries(group) if not _shell(entry)]) or not _entries(group)
+    ]
+    if not settings["hooks"][event]:
         del settings["hooks"][event]
     if not settings["hooks"]:
         del settings["hooks"]

@@ -126,9 +126,8 @@ def schedule(kind: str, at: str) -> None:
     if any(character in word for word in words for character in "\r\n"):
         raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
     files = {"crontab": _cron(words, *found.groups())} if kind == "cron" else _systemd(words, at)
-    lines = [] if kind == "cron" else [f"# in ~/.config/systemd/user, then: systemctl --user enable --now {UNIT}.timer"]
-    for name, text in files.items():
-        lines += [text] if kind == "cron" else [f"# {name}", text]
+    head = f"# in ~/.config/systemd/user, then: systemctl --user enable --now {UNIT}.timer"
+    lines = [head, *(f"# {name}\n{text}" for name, text in files.items())] if kind == "systemd" else files.values()
     emit({"kind": kind, "files": files}, "\n".join(lines).rstrip("\n"))
 
 

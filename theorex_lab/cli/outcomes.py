@@ -14,7 +14,7 @@ from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, SESSION
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from theorex_lab.evolution.judge import Judged
     from theorex_lab.evolution.outcomes import Outcome
@@ -109,10 +109,7 @@ def judge(agent: str | None, pending: bool) -> None:
     lines = [
         f"{outcome.outcome_id}  judge {outcome.judge_score:.2f}, score {outcome.score:.2f}" for outcome in found.judged
     ]
-    by_problem: dict[str, list[str]] = {}
-    for outcome_id, problem in found.problems.items():
-        by_problem.setdefault(problem, []).append(outcome_id)
-    lines += [f"{alone_or_number(ids)}  not judged: {problem}" for problem, ids in by_problem.items()]
+    lines += each_once((outcome_id, f"not judged: {problem}") for outcome_id, problem in found.problems.items())
     emit({"judged": judged, "pending": left, "problems": problems}, "\n".join([*lines, f"{left} pending"]))
 
 
@@ -164,14 +161,12 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     from theorex_lab.evolution.audit import audit as read
 
     start = None if since is None else to_microseconds(since)
-    lab = open_lab()
-    found = read(lab.home, since=start, kinds=kinds or None, limit=limit)
-    entries = [outcome.to_dict() for outcome in found]
+    found = read(open_lab().home, since=start, kinds=kinds or None, limit=limit)
+    entries = [entry.to_dict() for entry in found]
     lines = []
     for entry in entries:
-        told = ", ".join(
-            f"{key} {value}" for key, value in entry["detail"].items() if key not in ("event_id", "concept_id")
-        )
+        detail = {key: value for key, value in entry["detail"].items() if key not in ("event_id", "concept_id")}
+        told = ", ".join(f"{key} {value}" for key, value in detail.items())
         lines.append(one_row(f"{entry['at'][:19]}  {entry['agent']}  {entry['kind']}  {told}"))
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
 
@@ -190,6 +185,9 @@ def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
     return score(lab.outcomes, outcomes, Panel(with_local_model(lab.settings, lab.folder)))
 
 
-def alone_or_number(ids: Sequence[str]) -> str:
-    """The one id, or how many outcomes it is about."""
-    return ids[0] if len(ids) == 1 else f"{len(ids)} outcomes"
+def each_once(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, after the one outcome that has it, or after the number of them."""
+    found: dict[str, list[str]] = {}
+    for outcome_id, reason in reasons:
+        found.setdefault(reason, []).append(outcome_id)
+    return [f"{ids[0] if len(ids) == 1 else f'{len(ids)} outcomes'}  {reason}" for reason, ids in found.items()]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.cli import open_lab
-from theorex_lab.console import command, emit, given_options
+from theorex_lab.console import command, emit, given_options, write_whole
 from theorex_lab.console.options import SEED
-from theorex_lab.errors import InvalidInput, StorageError, TheorexError
+from theorex_lab.errors import InvalidInput, TheorexError
 
 if TYPE_CHECKING:
     from theorex_lab.memory.decay import Law
@@ -56,7 +57,7 @@ def tune(
     if picture is not None:
         from theorex_lab.experiments.draw.explorer import drawn
 
-        _write(Path(picture), drawn(tuning.plot), "--picture")
+        write_whole(Path(picture), drawn(tuning.plot), "--picture")
         lines.append(f"picture: {picture}")
     kept = {"costs": spent.by_name, "frontier": spent.frontier, "chosen_point": spent.chosen}
     shown = [
@@ -66,17 +67,6 @@ def tune(
     shown[-1] += f" ({', '.join(f'{name} {value:g}' for name, value in spent.chosen.items())})"
     text = [_table(tuning), "", "keeping and forgetting:", *shown, "", "for config.json:", *lines]
     emit({**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write}, "\n".join(text))
-
-
-def _write(file: Path, content: bytes, option: str) -> None:
-    """Write a whole file, its folder too. Raises StorageError naming the option that names another."""
-    from theorex_lab.journal.files import write_atomically
-
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, content)
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror}; choose another with {option}") from error
 
 
 def _law_at(place: str) -> Law:
@@ -105,7 +95,7 @@ def tour(repo: str, output: str, seed: int) -> None:
     now = given_options().get("now")
     found = run_tour(Path(repo), now=to_microseconds(now) if now else None, seed=seed)
     file = Path(output)
-    _write(file, found.html.encode(), "--output")
+    write_whole(file, found.html.encode(), "--output")
     tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
     head = (
         f"source    {found.source}\nmemory    {found.observations} observations, {found.concepts} concepts: {tiers}\n"
@@ -129,10 +119,12 @@ def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, mor
 
     JSON: {folder, command}
     """
-    if voila:
-        _require_voila()
+    if voila and find_spec("voila") is None:
+        raise TheorexError(
+            "Voila is not installed; install it with: pip install voila (in a checkout: uv pip install voila)"
+        )
     where = _notebooks(Path(folder) if folder else None)
-    arguments = _voila(where, port) if voila else _jupyterlab(where, port)
+    arguments = (_voila if voila else _jupyterlab)(where, port)
     arguments += [*(["--no-browser"] if no_browser else []), *more]
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
     from theorex_lab.cli.server_process import run_server
@@ -155,18 +147,11 @@ def _voila(where: Path, port: int | None) -> list[str]:
     return [sys.executable, "-m", "voila", str(where / EXPLORER_NOTEBOOK), "--token", *port_argument]
 
 
-def _require_voila() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("voila") is None:
-        raise TheorexError(
-            "Voila is not installed; install it with: pip install voila (in a checkout: uv pip install voila)"
-        )
-
-
 def _notebooks(folder: Path | None) -> Path:
     """The folder to open: a checkout's own notebooks, else copies of the packaged ones, never written over."""
     import shutil
+
+    from theorex_lab.journal.files import writing
 
     package = Path(__file__).parents[1]
     checkout = package.parent / "notebooks"
@@ -174,13 +159,11 @@ def _notebooks(folder: Path | None) -> Path:
         return checkout
     source = checkout if checkout.is_dir() else package / "_share" / "notebooks"
     target = folder or Path("theorex-notebooks")
-    try:
+    with writing(target, "choose another with --folder"):
         target.mkdir(parents=True, exist_ok=True)
         for notebook in source.glob("*.ipynb"):
             if not (target / notebook.name).exists():
                 shutil.copy(notebook, target)
-    except OSError as error:
-        raise StorageError(f"cannot write to {target}: {error.strerror}; choose another with --folder") from error
     return target
 
 

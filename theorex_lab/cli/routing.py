@@ -96,11 +96,8 @@ def trace_stats(agent: str | None) -> None:
     """
     found = open_lab().trace_stats(agent=agent)
     rows = found.to_dict()
-    table = [
-        "type|model|calls|success|95 % interval|median ms|p95 ms|prompt tokens|answer tokens|tokens|lost|unavailable".split(
-            "|"
-        )
-    ]
+    head = "type|model|calls|success|95 % interval|median ms|p95 ms|prompt tokens|answer tokens|tokens|lost|unavailable"
+    table = [head.split("|")]
     for row in rows:
         success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
         amounts = [_shown(row[name], "{:.0f}") for name in _AMOUNTS]

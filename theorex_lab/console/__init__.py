@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from theorex_lab.clock import Clock
 
 # What every command takes, before its name and after it; `given_options` has them by their names.
@@ -169,7 +171,7 @@ def named_clock() -> Clock:
 
 def named_preset() -> str | None:
     """The preset that the options name."""
-    preset: str | None = click.get_current_context().ensure_object(dict).get("preset")
+    preset: str | None = given_options().get("preset")
     return preset
 
 
@@ -190,6 +192,15 @@ def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
         text += f"\n({masked.masked} masked as secrets)" if masked.masked else "\n(secrets were kept)"
     shown = text if styled else printable(text)
     click.echo(json.dumps(result, ensure_ascii=False) if given.get("as_json") else shown)
+
+
+def write_whole(file: Path, content: bytes, option: str) -> None:
+    """Write a whole file, its folder too. Raises StorageError naming the option that names another."""
+    from theorex_lab.journal.files import write_atomically, writing
+
+    with writing(file, f"choose another with {option}"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, content)
 
 
 def printable(text: str) -> str:

@@ -41,17 +41,26 @@ class History:
 
 @dataclass(frozen=True)
 class Tour(Rows[dict[str, Any]]):
-    """What a tour found: a row a law with its scores, best first; `html` is a page that stands alone."""
+    """What a tour found: a row a law with its scores, best first."""
 
     source: str
     tuning: Tuning
-    concepts: int
     tiers: dict[str, int]
     context: Context
     observations: int
     now: int
     seconds: float
-    html: str
+    figures: dict[str, str]  # caption -> picture as base64 PNG
+
+    @property
+    def concepts(self) -> int:
+        """Concepts in the memory."""
+        return sum(self.tiers.values())
+
+    @property
+    def html(self) -> str:
+        """A page that stands alone."""
+        return _page(self)
 
     def _records(self) -> Sequence[dict[str, Any]]:
         return self.tuning[:]
@@ -94,21 +103,12 @@ def simulated_history(source: str) -> History:
     activities = load(packaged(SIMULATION))
     entries = [
         Entry(
-            activity.text,
-            activity.agent,
-            at=activity.at,
-            observation_type="trace_fix" if activity.kind == "fix" else activity.kind,
-            source="tool" if activity.kind == "tool" else "agent",
-            tags=activity.tags,
-            session=activity.session,
+            done.text, done.agent, done.at, "trace_fix" if done.kind == "fix" else done.kind,
+            "tool" if done.kind == "tool" else "agent", done.tags, done.session,
         )
-        for activity in activities
-    ]
-    commits = [
-        Commit(str(number), activity.at, activity.text, activity.files)
-        for number, activity in enumerate(activities)
-        if activity.files
-    ]
+        for done in activities
+    ]  # fmt: skip
+    commits = [Commit(str(n), done.at, done.text, done.files) for n, done in enumerate(activities) if done.files]
     return History(source, entries, log_of_commits(commits))
 
 
@@ -125,21 +125,9 @@ def run_tour(repository: Path, *, now: int | None = None, seed: int = 0) -> Tour
     with Lab.temporary(clock=FixedClock(present), **tuning.config_lines()) as lab:
         lab.write_all(history.entries, imported=True)
         tiers = lab.theorex.scan().tiers
-        context = lab.context()
-        figures = _figures(lab, history, tuning)
-        tour = Tour(
-            source=history.source,
-            tuning=tuning,
-            concepts=sum(tiers.values()),
-            tiers=tiers,
-            context=context,
-            observations=len(history.entries),
-            now=present,
-            seconds=time.perf_counter() - started,
-            html="",
-        )
-    page = _page(tour, figures)
-    return Tour(**{**vars(tour), "html": page, "seconds": time.perf_counter() - started})
+        context, figures = lab.context(), _figures(lab, history, tuning)
+    seconds = time.perf_counter() - started
+    return Tour(history.source, tuning, tiers, context, len(history.entries), present, seconds, figures)
 
 
 def _texts(commits: list[Commit]) -> list[Entry]:
@@ -174,12 +162,12 @@ def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
     return {caption: lambda ax: plots.plot_calibration(table, ax=ax)}
 
 
-def _page(tour: Tour, figures: dict[str, str]) -> str:
+def _page(tour: Tour) -> str:
     """A page without scripts or links to anything outside; every text from the history is escaped."""
     pictures = "".join(
         f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}"><figcaption>{escape(caption)}'
         "</figcaption></figure>"
-        for caption, data in figures.items()
+        for caption, data in tour.figures.items()
     )
     tiers = "".join(f"<tr><td>{tier}</td><td>{count}</td></tr>" for tier, count in tour.tiers.items())
     settings = "\n".join(f"{key}: {value}" for key, value in tour.tuning.config_lines().items())

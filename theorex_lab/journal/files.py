@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
+from theorex_lab.errors import StorageError
 from theorex_lab.journal.private import make_folder, open_private
 
 TYPE_CHECKING = False  # what type checkers take for true; agents start a process for every event
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+@contextmanager
+def writing(place: object, advice: str) -> Iterator[None]:
+    """Within, what the system refuses is told as a StorageError that names the place and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{place} cannot be written: {error.strerror}; {advice}") from error
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +15,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.made import NOW, axon_of
-from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round, alternately, processor_seconds
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, alternately, processor_seconds, row
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -29,6 +28,7 @@ _SAMPLE = 100  # every hundredth half-life is folded in plain Python, and counte
 _DEFAULTS = Settings()
 _ACTIVE, _MILD, _SLEEP_DAYS = _DEFAULTS.active_threshold, _DEFAULTS.mild_threshold, _DEFAULTS.sleep_after_days
 _RATES = (0.30, 0.53, 0.56, 0.62, 0.58, 0.19, 0.17, 0.37, 0.52)  # of nine models on a public set, rounded
+_SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
 Columns = dict[str, Any]
 
 
@@ -89,7 +89,7 @@ def ten_lines(recorded: EventLog, at: int) -> list[list[int]]:
     return found
 
 
-@contextmanager
+@row("sweep-fold", _SWEEP, "one fold and a loop over items in plain Python", at_most=0.02)
 def _sweep_fold(ground: Ground) -> Iterator[Round]:
     recorded = access_log(ground)
     events, at = list(zip(recorded.time.tolist(), recorded.item.tolist(), strict=True)), int(recorded.time[-1])
@@ -102,7 +102,7 @@ def _sweep_fold(ground: Ground) -> Iterator[Round]:
     yield one_round
 
 
-@contextmanager
+@row("sweep-numpy", _SWEEP, "ten lines of numpy", at_most=1)
 def _sweep_numpy(ground: Ground) -> Iterator[Round]:
     recorded = access_log(ground)
     yield alternately(lambda: swept(recorded), lambda: ten_lines(recorded, int(recorded.time[-1])))
@@ -112,8 +112,8 @@ def graph_of(axon: Axon) -> Any:
     """The axon as a networkx graph that holds what a scan reads."""
     graph = import_module("networkx").Graph()
     columns = (axon.concepts[name].tolist() for name in ("count", "last_seen"))
-    for row, (times, last_seen) in enumerate(zip(*columns, strict=True)):
-        graph.add_node(row, count=times, last_seen=last_seen)
+    for node, (times, last_seen) in enumerate(zip(*columns, strict=True)):
+        graph.add_node(node, count=times, last_seen=last_seen)
     for a, b, times, last_seen in zip(*(axon.links[n].tolist() for n in ("a", "b", "count", "last_seen")), strict=True):
         if times:
             graph.add_edge(a, b, count=times, last_seen=last_seen)
@@ -138,14 +138,14 @@ def scan_graph(graph: Any, now: int) -> list[float]:
     return found
 
 
-@contextmanager
+@row("scan", "a scan of concepts and links", "a loop over networkx", at_most=0.02)
 def _scan(ground: Ground) -> Iterator[Round]:
     axon = axon_of(ground.folder, ground.rows)
     graph = graph_of(axon)
     yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
 
 
-@contextmanager
+@row("matrix", "the confidence matrix", "pandas groupby on codes", at_most=0.5)
 def _matrix(ground: Ground) -> Iterator[Round]:
     generator, records = np.random.default_rng(0), ground.events
     keys, models = [f"query_type/{name}" for name in QUERY_TYPES], ["small", "medium", "large", "larger", "largest"]
@@ -178,10 +178,10 @@ def earned_by_ours(bandit: Bandit, rewards: np.ndarray[Any, Any]) -> float:
     bandit.start(1, len(_RATES))
     for model, reward in enumerate(rewards[0]):
         bandit.update(one, np.array([model]), np.array([reward]))
-    for row in rewards[1:]:
+    for reward_of in rewards[1:]:
         models = bandit.pick(one)
-        earned += row[models[0]]
-        bandit.update(one, models, row[models])
+        earned += reward_of[models[0]]
+        bandit.update(one, models, reward_of[models])
     return earned
 
 
@@ -190,27 +190,17 @@ def earned_by_mabwiser(rewards: np.ndarray[Any, Any]) -> float:
     mab, earned = import_module("mabwiser.mab"), 0.0
     learner = mab.MAB(arms=list(range(len(_RATES))), learning_policy=mab.LearningPolicy.ThompsonSampling(), seed=0)
     learner.fit(decisions=list(range(len(_RATES))), rewards=rewards[0].tolist())
-    for row in rewards[1:]:
+    for reward_of in rewards[1:]:
         model = learner.predict()
-        earned += row[model]
-        learner.partial_fit([model], [row[model]])
+        earned += reward_of[model]
+        learner.partial_fit([model], [reward_of[model]])
     return earned
 
 
-@contextmanager
+@row("thompson", "Thompson sampling, query by query", "mabwiser", at_most=1, needs=("mabwiser",))
 def _thompson(ground: Ground) -> Iterator[Round]:
     queries = min(ground.rows, 1_000)
     rewards = (np.random.default_rng(1).random((queries, len(_RATES))) < _RATES).astype(np.float64)
     yield alternately(
         lambda: earned_by_ours(ThompsonSampling(per_task=False, seed=0), rewards), lambda: earned_by_mabwiser(rewards)
     )
-
-
-_SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
-ROWS = [
-    BenchRow("sweep-fold", _SWEEP, "one fold and a loop over items in plain Python", _sweep_fold, at_most=0.02),
-    BenchRow("sweep-numpy", _SWEEP, "ten lines of numpy", _sweep_numpy, at_most=1),
-    BenchRow("scan", "a scan of concepts and links", "a loop over networkx", _scan, at_most=0.02),
-    BenchRow("matrix", "the confidence matrix", "pandas groupby on codes", _matrix, at_most=0.5),
-    BenchRow("thompson", "Thompson sampling, query by query", "mabwiser", _thompson, at_most=1, needs=("mabwiser",)),
-]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import count
 
 import networkx as nx
@@ -14,7 +14,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.computing import graph_of
 from theorex_lab.experiments.bench.made import NOW, axon_of, lay_home, observations
-from theorex_lab.experiments.bench.measure import BenchRow, Ground, Round, alternately
+from theorex_lab.experiments.bench.measure import Ground, Round, alternately, row
 from theorex_lab.journal.event import encode
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import fold_into
@@ -25,7 +25,9 @@ _TEXT = (
 )
 
 
-@contextmanager
+@row(
+    "durable-write", "a durable write in a process, extraction included", "a one-row transaction of SQLite, synced, WAL"
+)
 def _durable_write(ground: Ground) -> Iterator[Round]:
     numbers = count()
     with (
@@ -46,7 +48,7 @@ def _durable_write(ground: Ground) -> Iterator[Round]:
         yield alternately(lambda: main.write(_TEXT), one_row, calls=50)
 
 
-@contextmanager
+@row("fold", "the fold of search index and designs from nothing", "the json module on the same events", at_most=8)
 def _fold(ground: Ground) -> Iterator[Round]:
     made = [encode(event.body) for event in observations(ground.rows)]
     with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
@@ -58,7 +60,7 @@ def _fold(ground: Ground) -> Iterator[Round]:
         )
 
 
-@contextmanager
+@row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", at_most=0.1, target_from=100_000)
 def _snapshot(ground: Ground) -> Iterator[Round]:
     axon = axon_of(ground.folder, ground.rows)
     text = json.dumps(nx.node_link_data(graph_of(axon), edges="edges"))
@@ -68,10 +70,3 @@ def _snapshot(ground: Ground) -> Iterator[Round]:
         Axon().load(next(open_snapshots(ground.folder, Axon.code)).columns)
 
     yield alternately(ours, lambda: nx.node_link_graph(json.loads(text), edges="edges"))
-
-
-ROWS = [
-    BenchRow("durable-write", "a durable write in a process, extraction included", "a one-row transaction of SQLite, synced, WAL", _durable_write),
-    BenchRow("fold", "the fold of search index and designs from nothing", "the json module on the same events", _fold, at_most=8),
-    BenchRow("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", _snapshot, at_most=0.1, target_from=100_000),
-]  # fmt: skip

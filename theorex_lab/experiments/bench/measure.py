@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -64,6 +64,18 @@ class BenchRow:
     needs: Sequence[str] = field(default=())
     extra: str = "bench"
     most_rounds: int | None = None
+
+
+ROWS: dict[str, BenchRow] = {}  # by name, as the modules of FAMILIES are imported
+
+
+def row(name: str, about: str, peer: str, **more: Any) -> Callable[[Callable[[Ground], Iterator[Round]]], None]:
+    """Enter the function below, which lays the data, yields the round and cleans up, as a row; the rest as in `BenchRow`."""
+
+    def enter(prepare: Callable[[Ground], Iterator[Round]]) -> None:
+        ROWS[name] = BenchRow(name, about, peer, contextmanager(prepare), **more)
+
+    return enter
 
 
 def processor_seconds(call: Timed) -> float:

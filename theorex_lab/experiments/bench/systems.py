@@ -36,6 +36,7 @@ class System(Protocol):
 
     def close(self) -> None:
         """End; all is on disk then."""
+        return
 
 
 class TheorexSystem:
@@ -90,7 +91,7 @@ class Fts5:
         self.connection.close()
 
 
-class Chroma:
+class Chroma(System):
     """Chroma's persistent client."""
 
     def __init__(self, folder: Path) -> None:
@@ -110,11 +111,8 @@ class Chroma:
         found: list[str] = self.collection.query(query_embeddings=[vector], n_results=10)["documents"][0]
         return found
 
-    def close(self) -> None:
-        """Nothing: every call is on disk."""
 
-
-class LanceDb:
+class LanceDb(System):
     """LanceDB's table, without an index, as it is unless one is asked for."""
 
     def __init__(self, folder: Path) -> None:
@@ -130,9 +128,6 @@ class LanceDb:
     def search(self, text: str, vector: Matrix) -> Sequence[str]:  # noqa: ARG002 - vectors alone
         """By the vector."""
         return [row["text"] for row in self.table.search(vector).limit(10).to_list()]
-
-    def close(self) -> None:
-        """Nothing: every call is on disk."""
 
 
 class Mem0:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import gc
-import os
-import platform
 import sqlite3
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module, metadata
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.bench.measure import BenchRow, Ground
+from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
+from theorex_lab.experiments.data import local_runs
 
 FAMILIES = ("computing", "processes", "journals", "searches", "server", "stores")
 SCALES = {"10k": 10_000, "100k": 100_000}
@@ -67,8 +66,9 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    modules = (import_module(f"theorex_lab.experiments.bench.{family}") for family in FAMILIES)
-    return {row.name: row for module in modules for row in module.ROWS}
+    for family in FAMILIES:
+        import_module(f"theorex_lab.experiments.bench.{family}")
+    return ROWS
 
 
 def chosen(names: Sequence[str]) -> list[BenchRow]:
@@ -104,14 +104,9 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> Iterator[BenchLine]:
 
 def machine(scale: int, rounds: int) -> str:
     """One line: what was measured with, and on what."""
-    found = []
-    for name in _PACKAGES:
-        try:
-            found.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    here, load = local_runs.machine(_PACKAGES), local_runs.load_average()
+    packages = ", ".join(f"{name} {version}" for name, version in here["packages"].items())
     return (
-        f"{scale:,} rows, {rounds} rounds; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
-        f"{', '.join(found)}; {platform.system()} {platform.machine()}, {os.cpu_count()} processors{load}"
+        f"{scale:,} rows, {rounds} rounds; Python {here['python']}, SQLite {sqlite3.sqlite_version}, {packages}; "
+        f"{here['system']}, {here['cores']} processors" + ("" if load is None else f", load {load:.1f}")
     )

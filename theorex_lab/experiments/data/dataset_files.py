@@ -13,13 +13,14 @@ import tarfile
 import warnings
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.data.sources import DATA_VARIABLE, data_folder
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.files import write_atomically, writing
 
 RAW_ADDRESS = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
@@ -106,17 +107,13 @@ def read_files(info: DatasetInfo) -> dict[str, Content]:
 
 
 def _read(info: DatasetInfo, file: DataFile) -> Content:
-    own = data_folder()
-    path = _present(own / info.name / file.name) if own else None
-    if path:
+    own, kept = data_folder(), cache_folder() / info.name / file.name
+    if own and (path := _present(own / info.name / file.name)):
         return _checked_content(path, file)
-    kept = cache_folder() / info.name / file.name
-    path = _present(kept)
-    if path:
-        try:
+    if path := _present(kept):
+        with suppress(InvalidInput):
             return _checked_content(path, file)
-        except InvalidInput:  # damaged, or of another release's commit: a cache may be renewed
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)  # damaged, or of another release's commit: a cache may be renewed
     return _downloaded(info, file, kept)
 
 
@@ -183,11 +180,9 @@ def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
         place = info.address(file)
         data = _get(place, ways)
     _check(Content(place, data), file)
-    try:
+    with writing(kept, f"make room or allow it, or {ways}"):
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, data)
-    except OSError as error:
-        raise StorageError(f"{kept} cannot be written: {error}; make room or allow it, or {ways}") from error
     return Content(str(kept), data)
 
 

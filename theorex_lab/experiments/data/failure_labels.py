@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.clock import to_iso
-from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.memory.observation import check_text
 
 if TYPE_CHECKING:
@@ -122,10 +122,8 @@ class FailureQueue:
         labels = self.labels()
         rows = [self._row(failure, labels[failure]) for failure in self.ids if failure in labels]
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        try:
+        with writing(file, "name a file in a folder that exists"):
             write_atomically(Path(file).expanduser(), text.encode())
-        except OSError as error:
-            raise StorageError(f"{file} cannot be written: {error}; name a file in a folder that exists") from error
         return len(rows)
 
     def _case(self, outcome_id: str) -> Case:

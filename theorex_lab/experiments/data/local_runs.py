@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,7 +118,8 @@ def record_runs(
     for number, task in enumerate(tasks):
         if progress:
             progress(number, len(tasks))
-        fresh = _missing(task, solvers, repeat, runs)
+        missing = [pair for pair in product(range(repeat), solvers) if (task.id, pair[1].name, pair[0]) not in runs]
+        fresh = [_solved(task, solver, seed) for seed, solver in missing]
         silent = silent + 1 if _is_silent(fresh, solvers) else 0
         if silent == _MAX_SILENT_TASKS:
             raise ModelUnavailable(
@@ -128,7 +129,7 @@ def record_runs(
         if fresh and not silent:
             save_runs(LocalRuns(header, tuple(runs.values())), part)
     wanted = product([task.id for task in tasks], range(repeat), [solver.name for solver in solvers])
-    counts = {"tasks": len(tasks), "load_average": [*header["load_average"], _load_average()]}
+    counts = {"tasks": len(tasks), "load_average": [*header["load_average"], load_average()]}
     found = LocalRuns({**header, **counts}, tuple(runs[task, model, seed] for task, seed, model in wanted))
     save_runs(found, file)
     part.unlink(missing_ok=True)
@@ -150,14 +151,6 @@ def load_runs(path: str | Path) -> LocalRuns:
     """
     header, runs = recorded_lines.read_lines(path, TaskRun, _MARK, _FILE_VERSION)
     return LocalRuns(header, tuple(runs))
-
-
-def _missing(
-    task: BenchmarkTask, solvers: Sequence[Solver], repeat: int, runs: dict[tuple[str, str, int], TaskRun]
-) -> list[TaskRun]:
-    """The runs of this task that are not among `runs`, made now."""
-    wanted = [(seed, solver) for seed in range(repeat) for solver in solvers]
-    return [_solved(task, solver, seed) for seed, solver in wanted if (task.id, solver.name, seed) not in runs]
 
 
 def _solved(task: BenchmarkTask, solver: Solver, seed: int) -> TaskRun:
@@ -214,7 +207,7 @@ def _header(output: str, solvers: Sequence[Solver], *, now: int, repeat: int) ->
         "machine": machine(),
         "command": _COMMAND.format(output=output, repeat=repeat),
         "licence": LICENCE,
-        "load_average": [_load_average()],
+        "load_average": [load_average()],
         "tasks_sha256": tasks_sha256(),
         "solvers": {solver.name: solver.configuration for solver in solvers},
     }
@@ -226,22 +219,23 @@ def tasks_sha256() -> str:
     return hashlib.sha256("\x1e".join(described).encode()).hexdigest()
 
 
-def machine() -> dict[str, Any]:
-    """What answers and latencies depend on: processor, cores, system, Python and packages; neither host nor path.
+def machine(packages: Iterable[str] = _PACKAGES) -> dict[str, Any]:
+    """What answers and latencies depend on: processor, cores, system, Python and `packages`; neither host nor path.
 
     >>> sorted(machine())
     ['cores', 'packages', 'processor', 'python', 'system']
     """
+    installed = {package.name: package.version for package in distributions()}
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "packages": {name: found for name in _PACKAGES if (found := _version(name))},
+        "packages": {name: installed[name] for name in packages if name in installed},
     }
 
 
-def _load_average() -> float | None:
+def load_average() -> float | None:
     """Processes that ran or waited over the last minute: past the number of cores, latencies grow."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
@@ -253,10 +247,3 @@ def _processor() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or "unknown"
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.journal.files import write_atomically, writing
 
 _SHOWN_DAMAGES = 5
 T = TypeVar("T")
@@ -27,10 +27,8 @@ def write_lines(path: str | Path, header: dict[str, Any], records: Iterable[Any]
     """
     lines = [header, *(asdict(record) for record in records)]
     text = "".join(json.dumps(line, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n" for line in lines)
-    try:
+    with writing(path, "allowed is a file in a folder that exists"):
         write_atomically(Path(path), _stored_gzip(text.encode("ascii")))
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error}; allowed is a file in a folder that exists") from error
 
 
 def read_header(path: str | Path, mark: dict[str, Any], version: int) -> dict[str, Any]:

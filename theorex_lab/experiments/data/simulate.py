@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -70,12 +72,7 @@ class _Dice:
 
     def weighted(self, weights: Sequence[int]) -> int:
         """A position, in proportion to its weight."""
-        rest = self.below(sum(weights))
-        for position, weight in enumerate(weights):
-            rest -= weight
-            if rest < 0:
-                return position
-        raise AssertionError("a draw below the sum of the weights always falls on one of them")
+        return bisect_right(list(accumulate(weights)), self.below(sum(weights)))
 
     def several(self, choices: Sequence[_T], n: int) -> list[_T]:
         """Up to n different ones, in the order drawn."""
@@ -85,9 +82,7 @@ class _Dice:
     def heavy_tail(self, base: int, doublings: int) -> int:
         """From `base` up to base · 2^(doublings + 1); the chance halves as the size doubles, a power law cut off."""
         scale = base
-        for _ in range(doublings):
-            if not self.chance(500):
-                break
+        while scale < base << doublings and self.chance(500):
             scale *= 2
         return scale + self.below(scale)
 

@@ -55,6 +55,11 @@ def shape_of(number: int) -> str:
     return SHAPES[number % len(SHAPES)]
 
 
+def look_of(number: int, **more: Any) -> dict[str, Any]:
+    """Colour and marker of the line of this number, and what else is given, as `Axes.plot` takes them."""
+    return {"color": colour_of(number), "marker": shape_of(number), **more}
+
+
 def finish_axes(ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any) -> Axes:
     """Set limits, labels and title, as `Axes.set` does, and hide these edges of the frame; returns `ax`."""
     ax.set(**settings)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.draw.axes import (
-    colour_of,
-    draw_interval,
-    finish_axes,
-    legend_beside,
-    new_axes,
-    say,
-    shape_of,
-)
+from theorex_lab.experiments.draw import axes
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.compare import Comparison
@@ -36,7 +28,7 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
     score: '' is the first of mean, evidence_recall, answer_words that was scored.  mode: inject or retrieve. Raises
     InvalidInput for another mode, or a score that no design has.
     """
-    ax = new_axes(ax, width=9.0)
+    ax = axes.new_axes(ax, width=9.0)
     scored = {found for _, at, _, found in compared.cells if at == mode}
     score = score or next((name for name in _FIRST if name in scored), "")
     if score not in scored:
@@ -44,7 +36,7 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
             raise InvalidInput(
                 f"got the score {score!r} in mode {mode!r}; allowed are {', '.join(sorted(scored)) or 'inject, retrieve'}"
             )
-        return say(ax, "nothing was scored: the logs hold neither probes nor more than five sessions")
+        return axes.say(ax, "nothing was scored: the logs hold neither probes nor more than five sessions")
     for number, design in enumerate(compared.designs):
         points = [
             (compared.value(design, mode, budget, "tokens").value, compared.value(design, mode, budget, score))
@@ -52,20 +44,15 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
         ]
         tokens, found = zip(*points, strict=True)
         value, low, high = ([getattr(point, name) for point in found] for name in ("value", "low", "high"))
-        look: dict[str, Any] = {
-            "color": colour_of(number),
-            "marker": shape_of(number),
-            "markersize": 5,
-            "linewidth": 1.2,
-        }
-        draw_interval(ax, tokens, value, low, high, label=design, **look)
-    legend_beside(ax)
+        look = axes.look_of(number, markersize=5, linewidth=1.2)
+        axes.draw_interval(ax, tokens, value, low, high, label=design, **look)
+    axes.legend_beside(ax)
     first, *_ = budgets = sorted(compared.plan.budgets)
     ax.set_xscale("symlog", linthresh=first)
     ax.set_xticks([0, *budgets], [str(tokens) for tokens in (0, *budgets)])
     ax.set_xlim(left=-first / 10)
     unasked = "a session's start" if mode == "inject" else "the question"
-    return finish_axes(
+    return axes.finish_axes(
         ax, xlabel=f"tokens given at {unasked} (mean)", ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1.05),
         title=f"{', '.join(compared.logs[:3])}: what a context was worth",
     )  # fmt: skip
@@ -73,16 +60,14 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
 
 def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
     """Draw how many probes are still answered after nights in which nothing happened, a line for each design."""
-    ax, found = new_axes(ax, width=9.0), compared.survivors
+    ax, found = axes.new_axes(ax, width=9.0), compared.survivors
     if found.empty:
-        return say(ax, "nothing can be forgotten: the logs hold no probes")
+        return axes.say(ax, "nothing can be forgotten: the logs hold no probes")
     for number, (design, shares) in enumerate(found.iterrows()):
-        ax.plot(
-            shares.index, shares, label=str(design), color=colour_of(number), marker=shape_of(number), linewidth=1.2
-        )
-    legend_beside(ax)
+        ax.plot(shares.index, shares, label=str(design), **axes.look_of(number, linewidth=1.2))
+    axes.legend_beside(ax)
     days = compared.plan.every_days
-    return finish_axes(
+    return axes.finish_axes(
         ax, xlabel="nights without events" + ("" if days == 1 else f", {days:g} days apart"),
         ylabel="share of probes with some evidence", ylim=(0, 1.05),
         title=f"{', '.join(compared.logs[:3])}: what is still found",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,19 +81,18 @@ def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in plot_funnel({"kept": 40, "graduated": 10}).texts]
     ['40', '10 (25.0%)']
     """
-    before = zip(counts.items(), [None, *counts.values()], strict=False)
-    steps = [(name, number, above) for (name, number), above in before]
+    steps = list(zip(counts, counts.values(), [math.inf, *counts.values()], strict=False))
     wrong = [
-        f"{name!r}: {number} (allowed: 0 to {'any' if above is None else above})"
+        f"{name!r}: {number} (allowed: 0 to {'any' if above == math.inf else above})"
         for name, number, above in steps
-        if number < 0 or (above is not None and number > above)
+        if not 0 <= number <= above
     ]
     if wrong:
         raise InvalidInput(f"got a funnel with the steps {', '.join(wrong)}; count parts of the step before")
     ax = axes.new_axes(ax, height=1.0 + 0.45 * max(len(counts), 2))
     if not sum(counts.values()):
         return axes.say(ax, "Nothing has gone this way yet")
-    texts = [f"{number:,} ({number / above:.1%})" if above else f"{number:,}" for _, number, above in steps]
+    texts = [f"{number:,}" + (f" ({number / above:.1%})" if 0 < above < math.inf else "") for _, number, above in steps]
     axes.bars(ax, list(counts), list(counts.values()), texts, LINE_COLOURS[0])
     label = "Number (in brackets: share of the step before)"
     return axes.finish_axes(ax, xlabel=label, xlim=(0, 1.25 * steps[0][1]), title="How many go on at each step")

@@ -83,10 +83,8 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
         rows = frame[(frame["model"] == model) & frame["usable"]]
         # Above each other, so that equal scores show.
         aside = 0.2 * (number - (len(models) - 1) / 2) / max(len(models) - 1, 1)
-        ax.plot(
-            rows["score"], [kinds.index(kind) + aside for kind in rows["query_type"]], axes.shape_of(number),
-            color=axes.colour_of(number), markersize=7, markeredgecolor="white", label=model,
-        )  # fmt: skip
+        look = axes.look_of(number, ls="", markersize=7, markeredgecolor="white", label=model)
+        ax.plot(rows["score"], [kinds.index(kind) + aside for kind in rows["query_type"]], **look)
     for row, kind in enumerate(kinds):
         was, now = before[kind] or HEURISTIC, after[kind] or HEURISTIC
         text, colour, weight = (now, "black", "normal") if was == now else (f"{was} → {now}", CHOSEN_COLOUR, "bold")
@@ -118,12 +116,9 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
         width = ((rows["end_days"] - rows["start_days"]) * factor).replace(0.0, 1.0)
         # Side by side, so that no interval hides another.
         middle = rows["start_days"] * factor + width * (0.5 + 0.12 * (number - (len(models) - 1) / 2))
-        axes.draw_interval(
-            ax, middle, rows["success_rate"], rows["low"], rows["high"], fmt=axes.shape_of(number) + "-", markersize=6,
-            color=axes.colour_of(number), linewidth=1.4, label=f"{model} ({_range(rows['n'])} runs a window)",
-        )  # fmt: skip
-    edges = np.unique(frame[["start_days", "end_days"]].to_numpy().round(9)) * factor
-    for edge in edges:
+        look = axes.look_of(number, markersize=6, linewidth=1.4, label=f"{model} ({_range(rows['n'])} runs a window)")
+        axes.draw_interval(ax, middle, rows["success_rate"], rows["low"], rows["high"], **look)
+    for edge in np.unique(frame[["start_days", "end_days"]].to_numpy().round(9)) * factor:
         ax.axvline(edge, color="#EEEEEE", linewidth=0.8, zorder=0)
     ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
     ax.set_title("Success over time (bars: 95 % intervals)")
@@ -216,9 +211,8 @@ def _in_words(policies: Sequence[str]) -> str:
 
 def _unit_of_time(days: float) -> tuple[str, float]:
     """The unit in which a span reads best, and how many of it make a day."""
-    if days >= 2:
-        return "Days", 1.0
-    return ("Hours", _HOURS_PER_DAY) if days * _HOURS_PER_DAY >= 2 else ("Minutes", _MINUTES_PER_DAY)
+    units = (("Days", 1.0), ("Hours", _HOURS_PER_DAY), ("Minutes", _MINUTES_PER_DAY))
+    return next((unit for unit in units if days * unit[1] >= 2), units[-1])
 
 
 def _range(numbers: Any) -> str:

@@ -124,17 +124,17 @@ def route_explorer(sources: Sources) -> Any:
     return explorer.box((task, urgent, context), redraw)
 
 
-def _matrix_controls() -> tuple[Any, Any, Any, Any]:
+def _matrix_controls() -> list[Any]:
     """Sliders for the weight of success, that of latency, the runs a cell needs, and the half-life of evidence."""
-    success, speed = (
-        control("FloatSlider", f"Weight of {name}", min=0.0, max=1.0, step=0.05) for name in ("success", "latency")
-    )
-    samples = control("IntSlider", "Runs a cell needs", min=1, max=MOST_SAMPLES)
-    half_life = control("SelectionSlider", "Half-life (days)", options=[_NEVER])
-    return success, speed, samples, half_life
+    weights = ("Weight of success", "Weight of latency")
+    return [
+        *(control("FloatSlider", name, min=0.0, max=1.0, step=0.05) for name in weights),
+        control("IntSlider", "Runs a cell needs", min=1, max=MOST_SAMPLES),
+        control("SelectionSlider", "Half-life (days)", options=[_NEVER]),
+    ]
 
 
-def _set_controls(controls: tuple[Any, Any, Any, Any], own: MatrixSettings) -> None:
+def _set_controls(controls: list[Any], own: MatrixSettings) -> None:
     """Let the controls stand at these settings, and offer their half-life among the others."""
     success, speed, samples, half_life = controls
     success.value, speed.value = own.success_weight, round(1.0 - own.success_weight, 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -134,13 +135,9 @@ def plot_frontier(
     ax = axes.new_axes(ax, width=7.0, height=4.6)
     ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
     ax.step(best[cost], best[loss], "o-", where="post", color=LINE_COLOURS[0], markersize=4, label="frontier")
-    for number, (name, mark) in enumerate((marks or {}).items()):
-        look: dict[str, Any] = {
-            "color": LINE_COLOURS[(4, 1, 2, 3)[number % 4]],
-            "markersize": 9,
-            "markeredgecolor": "white",
-        }
-        ax.plot(mark[cost], mark[loss], "D^sP"[number % 4], **look, label=name)
+    for (name, mark), marker, colour in zip((marks or {}).items(), cycle("D^sP"), cycle((4, 1, 2, 3)), strict=False):
+        look: dict[str, Any] = {"color": LINE_COLOURS[colour], "markersize": 9, "markeredgecolor": "white"}
+        ax.plot(mark[cost], mark[loss], marker, **look, label=name)
     ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
     ax.legend(frameon=False)
     return axes.finish_axes(ax, title="What keeping costs against what forgetting costs")

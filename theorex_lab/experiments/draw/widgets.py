@@ -152,22 +152,15 @@ def _has_history(folder: Path) -> bool:
         return False
 
 
-def _controls() -> tuple[Any, Any, Any]:
+def _controls() -> list[Any]:
     """The sliders for the half-life, the ACTIVE and the MILD threshold."""
     low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
-    days: dict[str, Any] = {
-        "value": DEFAULT_HALF_LIFE_DAYS,
-        "min": low,
-        "max": high,
-        "step": 0.02,
-        "readout_format": ".1f",
-    }
-    share: dict[str, Any] = {"min": 0.0, "max": 1.0, "step": 0.01}
-    return (
-        control("FloatLogSlider", "Half-life (days)", **days),
-        control("FloatSlider", "ACTIVE from importance", value=ACTIVE_THRESHOLD, **share),
-        control("FloatSlider", "MILD from importance", value=MILD_THRESHOLD, **share),
-    )
+    days: dict[str, Any] = {"value": DEFAULT_HALF_LIFE_DAYS, "min": low, "max": high, "step": 0.02}
+    thresholds = {"ACTIVE": ACTIVE_THRESHOLD, "MILD": MILD_THRESHOLD}
+    return [control("FloatLogSlider", "Half-life (days)", readout_format=".1f", **days)] + [
+        control("FloatSlider", f"{name} from importance", value=value, min=0.0, max=1.0, step=0.01)
+        for name, value in thresholds.items()
+    ]
 
 
 def _law(name: str, half_life_days: float) -> Law:

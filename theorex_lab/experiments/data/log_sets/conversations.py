@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Log, Probe
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
@@ -28,6 +26,7 @@ from theorex_lab.experiments.data.log_sets.recorder import (
     Recorder,
     informative,
     moment,
+    part,
 )  # fmt: skip
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
 
@@ -76,28 +75,25 @@ _NumberedTalk = Annotated[_Talk, BeforeValidator(_numbered_sessions)]
 def locomo() -> Parts:
     """LoCoMo: ten conversations of two people over months; questions about what was never said are left out."""
     talks: list[_Talk] = read_json(read_files(DATASETS["locomo"])["locomo10.json"], list[_NumberedTalk])
-    return [(f"locomo/{talk.sample_id}", partial(_talk, f"locomo/{talk.sample_id}", talk)) for talk in talks]
+    return [part(f"locomo/{talk.sample_id}", _talk, talk) for talk in talks]
 
 
 def realtalk(path: Path) -> Parts:
     """REALTALK: a file `Chat_….json` of real messages of two people, or a folder of such files."""
     for file in _files(path, "Chat_*.json"):
-        talk = read_json(content(file), _NumberedTalk)
-        yield f"realtalk/{file.stem}", partial(_talk, f"realtalk/{file.stem}", talk)
+        yield part(f"realtalk/{file.stem}", _talk, read_json(content(file), _NumberedTalk))
 
 
-def _talk(name: str, talk: _Talk) -> Log:
-    log = Recorder(name)
+def _talk(log: Recorder, talk: _Talk) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
             at = moment(turn.date_time) if turn.date_time else moment(began) + place * SECOND
             log.wrote(turn.dia_id, at, f"{turn.speaker}: {turn.text}", session=f"s{number}")
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
-        evidence = log.ids(turn for given in asked.evidence for turn in _TURN.findall(given))
-        if evidence and asked.category != _ADVERSARIAL:
-            log.probes.append(Probe(last, asked.question, evidence, informative(asked.answer, asked.question)))
-    return log.log()
+        turns = [turn for given in asked.evidence for turn in _TURN.findall(given)]
+        if log.ids(turns) and asked.category != _ADVERSARIAL:
+            log.probe(last, asked.question, turns, informative(asked.answer, asked.question))
 
 
 @dataclass(frozen=True)
@@ -124,17 +120,15 @@ def qmsum() -> Parts:
     The answers are summaries in words of their own, so that no words are asked for.
     """
     meetings = read_json_lines(read_files(DATASETS["qmsum"])["val.jsonl"], _Meeting)
-    return [(f"qmsum/{number}", partial(_meeting, f"qmsum/{number}", talk)) for number, talk in enumerate(meetings)]
+    return [part(f"qmsum/{number}", _meeting, meeting) for number, meeting in enumerate(meetings)]
 
 
-def _meeting(name: str, meeting: _Meeting) -> Log:
-    log = Recorder(name)
+def _meeting(log: Recorder, meeting: _Meeting) -> None:
     for number, turn in enumerate(meeting.meeting_transcripts):
         log.wrote(number, UNDATED + number * 5 * SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
     for asked in meeting.specific_query_list:
-        spoken = log.ids(turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
-        log.probes.append(Probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken))
-    return log.log()
+        spoken = (turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
+        log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
 
 
 @dataclass(frozen=True)
@@ -159,20 +153,18 @@ def longmemeval(path: Path) -> Parts:
     """LongMemEval: a file longmemeval_….json; a log for each question. Those without an answer (`_abs`) are left out."""
     for asked in read_json(content(path), list[_Instance]):
         if not asked.question_id.endswith("_abs"):
-            yield f"longmemeval/{asked.question_id}", partial(_haystack, asked)
+            yield part(f"longmemeval/{asked.question_id}", _haystack, asked)
 
 
-def _haystack(asked: _Instance) -> Log:
-    log, evidence = Recorder(f"longmemeval/{asked.question_id}"), []
+def _haystack(log: Recorder, asked: _Instance) -> None:
+    evidence: list[str] = []
     sessions = zip(asked.haystack_dates, asked.haystack_session_ids, asked.haystack_sessions, strict=True)
     for place, (date, _, turns) in enumerate(sessions):
         for number, turn in enumerate(turns):
             key = f"{place}:{number}"
             _chat(log, key, moment(date) + number * SECOND, turn.role, turn.content, f"s{place}")
             evidence += [key] if turn.has_answer else []
-    words = informative(asked.answer, asked.question)
-    log.probes.append(Probe(moment(asked.question_date), asked.question, log.ids(evidence), words))
-    return log.log()
+    log.probe(moment(asked.question_date), asked.question, evidence, informative(asked.answer, asked.question))
 
 
 def _chat(log: Recorder, key: object, at: int, role: str, text: str, session: str) -> None:
@@ -197,11 +189,11 @@ def beam(path: Path) -> Parts:
     for file in _files(path, "**/chat.json"):
         name = f"beam/{file.parent.relative_to(folder).as_posix() or file.parent.name}".removesuffix("/.")
         questions = file.parent / "probing_questions" / "probing_questions.json"
-        yield name, partial(_beam, name, file, questions)
+        yield part(name, _beam, file, questions)
 
 
-def _beam(name: str, file: Path, questions: Path) -> Log:
-    log, at, session = Recorder(name), UNDATED, 0
+def _beam(log: Recorder, file: Path, questions: Path) -> None:
+    at, session = UNDATED, 0
     for message in _messages(read_json(content(file), list[Any])):
         anchor = message.get("time_anchor")
         if anchor:
@@ -211,12 +203,10 @@ def _beam(name: str, file: Path, questions: Path) -> Log:
         _chat(log, message.get("id"), at, str(message["role"]), text, f"s{session}")
     for asked in (asked for kind in read_json(content(questions), dict[str, list[_Asked]]).values() for asked in kind):
         sources = asked.source_chat_ids
-        first = sources.get("original_info", []) if isinstance(sources, dict) else []
-        evidence = log.ids(_numbers(sources)) - (stale := log.ids(_numbers(first)))
-        if evidence:
-            words = informative(asked.answer, asked.question)
-            log.probes.append(Probe(at + MINUTE, asked.question, evidence, words, stale))
-    return log.log()
+        stale = {*_numbers(sources.get("original_info", []) if isinstance(sources, dict) else [])}
+        evidence = {*_numbers(sources)} - stale
+        if log.ids(evidence):
+            log.probe(at + MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
 
 
 def _messages(given: Any) -> Iterator[dict[str, Any]]:

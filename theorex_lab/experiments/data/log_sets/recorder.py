@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from theorex_lab.clock import to_microseconds
@@ -25,35 +27,25 @@ SECOND, MINUTE = 1_000_000, 60_000_000
 UNDATED = to_microseconds("2024-01-01T00:00:00Z")
 _SETTINGS = Settings()
 _MONTHS = "January February March April May June July August September October November December".split()
-_TIMES = tuple(
-    re.compile(form + r"\Z", re.ASCII)
-    for form in (
-        r"(?P<hour>\d{1,2}):(?P<minute>\d\d) (?P<half>[ap]m) on (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]+), (?P<year>\d{4})",
-        r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)",
-        r"(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) \([A-Z][a-z]+\) (?P<hour>\d\d):(?P<minute>\d\d)",
-        r"(?P<month>[A-Z][a-z]+)-(?P<day>\d{1,2})-(?P<year>\d{4})",
-    )
-)
+# Of times in which the month is a number, and neither weekday nor half of the day stands.
+_TIMES = ("%I:%M on %d %m, %Y", "%d.%m.%Y, %H:%M:%S", "%Y/%m/%d %H:%M", "%m-%d-%Y")
 
 
 def moment(given: str) -> int:
-    """Microseconds of a time as the sets write it, taken as UTC. Not strptime, whose names of months follow the locale.
+    """Microseconds of a time as the sets write it, taken as UTC, whatever the machine's locale.
 
     >>> from theorex_lab.clock import to_iso
     >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "March-15-2024")]
     ['2023-05-08T13:56:00.000000Z', '2024-03-15T00:00:00.000000Z']
     """
-    found = next((match.groupdict() for form in _TIMES if (match := form.match(given.strip()))), {})
-    try:
-        month, hour = found["month"] or "", int(found.get("hour") or 0)
-        if found.get("half"):
-            hour = hour % 12 + (12 if found["half"] == "pm" else 0)
-        minute, second = (int(found.get(name) or 0) for name in ("minute", "second"))
-        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
-        day = datetime(int(found["year"]), number, int(found["day"]), hour, minute, second, tzinfo=UTC)
-        return to_microseconds(day)
-    except (KeyError, ValueError) as error:
-        raise InvalidInput(f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May, 2023'") from error
+    text = re.sub(r" \([A-Z][a-z]+\)", "", given.strip())
+    for number, month in enumerate(_MONTHS, start=1):
+        text = text.replace(month, str(number))
+    plain, later = text.replace(" am on ", " on ").replace(" pm on ", " on "), 720 * MINUTE * (" pm on " in text)
+    for form in _TIMES:
+        with suppress(ValueError):
+            return to_microseconds(datetime.strptime(plain, form).replace(tzinfo=UTC)) + later
+    raise InvalidInput(f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May, 2023'")
 
 
 def informative(answer: str, question: str = "") -> tuple[str, ...]:
@@ -66,6 +58,20 @@ def informative(answer: str, question: str = "") -> tuple[str, ...]:
     words = dict.fromkeys(re.findall(r"\w+(?:[-'.:/]\w+)*", answer))
     long = (word for word in words if len(word) > 3 or (len(word) > 1 and any(sign.isdigit() for sign in word)))
     return tuple(word for word in long if word.casefold() not in said)
+
+
+def session_line(
+    at: int, session: str, hook: Mapping[str, Any], reads: Iterable[str] = (), edits: Iterable[str] = ()
+) -> SessionLine:
+    """What a hook was given, as a line of a session."""
+    given = hook.get("tool_input")
+    inputs = " ".join(filter(None, map(_text, given.values() if isinstance(given, dict) else [given])))
+    said, answered = (_text(hook.get(name)) for name in ("prompt", "last_assistant_message"))
+    return SessionLine(at, session, said, answered, inputs, tuple(reads), tuple(edits))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 class Recorder:
@@ -86,6 +92,11 @@ class Recorder:
         known = {event.id for event in self.events}
         return frozenset(known & {self.id(key) for key in keys})
 
+    def probe(self, at: int, query: str, answers: Iterable[object], words: tuple[str, ...] = (),
+              stale: Iterable[object] = ()) -> None:  # fmt: skip
+        """Something is asked that the events of the keys `answers` answer, and those of `stale` no longer."""
+        self.probes.append(Probe(at, query, self.ids(answers), words, self.ids(stale)))
+
     def wrote(self, key: object, at: int, text: str, *, agent: str = "main", source: str = "user", session: str = "",
               kind: str = DEFAULT_TYPE, tags: tuple[str, ...] = ()) -> None:  # fmt: skip
         """A text was written into the memory; nothing where it is blank."""
@@ -96,23 +107,18 @@ class Recorder:
 
     def asked(self, key: object, at: int, text: str, *, agent: str = "main", session: str) -> None:
         """A person asked something of an agent."""
-        self._hook("UserPromptSubmit", key, at, agent, session, prompt=text)
-        self.lines.append(SessionLine(at, session, prompt=text))
+        self.hook("UserPromptSubmit", key, at, {"prompt": text}, agent=agent, session=session)
 
     def answered(self, key: object, at: int, text: str, *, agent: str = "main", session: str) -> None:
         """An agent ended its turn with a message."""
-        self._hook("Stop", key, at, agent, session, last_assistant_message=text)
-        self.lines.append(SessionLine(at, session, message=text))
+        self.hook("Stop", key, at, {"last_assistant_message": text}, agent=agent, session=session)
 
     def used(self, key: object, at: int, tool: str, given: dict[str, Any], response: str | None, *, session: str,
              agent: str = "main", ok: bool = True, edits: Iterable[str] = ()) -> None:  # fmt: skip
         """An agent used a tool, which did its work or failed; edits: paths from the project's root that it wrote to."""
-        answer = {"tool_response": response} if ok else {"error": response}
-        hook = "PostToolUse" if ok else "PostToolUseFailure"
-        edited = tuple(edits)
-        self._hook(hook, key, at, agent, session, edited=edited, tool_name=tool, tool_input=given, **answer)
-        inputs = " ".join(value for value in given.values() if isinstance(value, str))
-        self.lines.append(SessionLine(at, session, inputs=inputs, edits=edited))
+        said = {"tool_name": tool, "tool_input": given, "tool_response" if ok else "error": response}
+        name = "PostToolUse" if ok else "PostToolUseFailure"
+        self.hook(name, key, at, said, agent=agent, session=session, edits=tuple(edits))
 
     def came_out(self, key: object, at: int, decision: str, result: str, *, success: bool, session: str,
                  agent: str = "main") -> None:  # fmt: skip
@@ -126,22 +132,33 @@ class Recorder:
 
     def log(self) -> Log:
         """What was captured, in the order of time."""
-        return Log(
-            self.name,
-            sorted(self.events, key=lambda event: event.at),
-            sorted(self.probes, key=lambda probe: probe.at),
-            self.lines,
-        )
+        in_time = attrgetter("at")
+        return Log(self.name, sorted(self.events, key=in_time), sorted(self.probes, key=in_time), self.lines)
 
-    def _hook(self, hook: str, key: object, at: int, agent: str, session: str, edited: tuple[str, ...] = (),
-              **given: Any) -> None:  # fmt: skip
-        kind, body_of = BODIES[hook]
+    def hook(self, name: str, key: object, at: int, given: Mapping[str, Any], *, agent: str = "main", session: str,
+             reads: tuple[str, ...] = (), edits: tuple[str, ...] = ()) -> None:  # fmt: skip
+        """What a coding agent's hook of this name was given; reads, edits: paths from the project's root."""
+        self.lines.append(session_line(at, session, given, reads, edits))
+        if name not in BODIES:
+            return
+        kind, body_of = BODIES[name]
         with door():
-            body = {**body_of({"hook_event_name": hook, **given}), "project": self.project}
+            body = {**body_of({"hook_event_name": name, **given}), "project": self.project}
         body.pop("trace_id", None)  # of the process that reads the set
-        if edited:
-            body["paths"] = {"read": [], "edited": list(edited)}
+        if reads or edits:
+            body["paths"] = {"read": list(reads), "edited": list(edits)}
         self._add(key, new_event(kind, body, agent=agent, session=session, at=at))
 
     def _add(self, key: object, event: Event) -> None:
         self.events.append(event._replace(id=self.id(key)))
+
+
+def part(name: str, fill: Callable[..., None], *given: Any) -> tuple[str, Callable[[], Log]]:
+    """The name of a log, and what makes it: `fill` records into it what is given."""
+
+    def make() -> Log:
+        log = Recorder(name)
+        fill(log, *given)
+        return log.log()
+
+    return name, make

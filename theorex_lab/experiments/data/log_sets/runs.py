@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.design import Log, Probe
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder
+from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder, part
 from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauRun
 from theorex_lab.experiments.data.simulation_words import facts
 from theorex_lab.experiments.data.sources import Activity
@@ -28,14 +25,12 @@ _STARTED = to_microseconds("2024-05-15T15:00:00Z")  # the time that tau-bench's 
 
 def taubench_airline() -> Parts:
     """tau-bench airline: 200 runs of an agent, trial by trial, an hour apart; the person is played by a model."""
-    yield "taubench_airline", _taubench
+    yield part("taubench_airline", _taubench)
 
 
-def _taubench() -> Log:
-    log = Recorder("taubench_airline")
+def _taubench(log: Recorder) -> None:
     for number, run in enumerate(sorted(datasets.fetch_taubench_airline().runs, key=lambda run: (run.trial, run.task))):
         _tau_run(log, run, _STARTED + number * _HOUR)
-    return log.log()
 
 
 def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
@@ -58,20 +53,19 @@ def reflexion_alfworld() -> Parts:
 
     Before the next trial of a task that failed, its lessons are asked for. A task has no text here but its number.
     """
-    yield "reflexion_alfworld", _reflexion
+    yield part("reflexion_alfworld", _reflexion)
 
 
-def _reflexion() -> Log:
-    log, found = Recorder("reflexion_alfworld"), datasets.fetch_reflexion_alfworld()
+def _reflexion(log: Recorder) -> None:
+    found = datasets.fetch_reflexion_alfworld()
     lessons: dict[int, list[str]] = defaultdict(list)
     for trial in range(len(found.success)):
         at = UNDATED + trial * 24 * _HOUR
         for task, keys in lessons.items():
             if keys and not found.success[trial - 1][task]:
                 query = f"{found.environments[task]}: what was learnt when it failed?"
-                log.probes.append(Probe(at, query, log.ids(keys)))
+                log.probe(at, query, keys)
         _trial(log, found, trial, at, lessons)
-    return log.log()
 
 
 def _trial(log: Recorder, found: Reflexion, trial: int, at: int, lessons: dict[int, list[str]]) -> None:
@@ -90,17 +84,15 @@ def _trial(log: Recorder, found: Reflexion, trial: int, at: int, lessons: dict[i
 
 def whoandwhen() -> Parts:
     """Who&When: 126 failed runs of several agents, an hour apart; at the end each question asks for the decisive step."""
-    yield "whoandwhen", _whoandwhen
+    yield part("whoandwhen", _whoandwhen)
 
 
-def _whoandwhen() -> Log:
-    log, runs = Recorder("whoandwhen"), datasets.fetch_whoandwhen().runs
+def _whoandwhen(log: Recorder) -> None:
+    runs = datasets.fetch_whoandwhen().runs
     for number, run in enumerate(runs):
         _failed_run(log, run, UNDATED + number * _HOUR)
     for run in runs:
-        decisive = log.ids([f"{run.id}:{run.mistake_step}"])
-        log.probes.append(Probe(UNDATED + len(runs) * _HOUR, run.question, decisive))
-    return log.log()
+        log.probe(UNDATED + len(runs) * _HOUR, run.question, [f"{run.id}:{run.mistake_step}"])
 
 
 def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
@@ -123,24 +115,21 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
 def simulated_team() -> Parts:
     """The packaged simulation: made up, not recorded. When a failure comes back, the fixes that held are asked for, and at
     the end every fact that changed; the fixes that did not hold and the outdated facts are stale."""
-    yield "simulated_team", _simulated_team
+    yield part("simulated_team", _simulated_team)
 
 
-def _simulated_team() -> Log:
-    log, activities = Recorder("simulated_team"), datasets.load_simulated_team()
+def _simulated_team(log: Recorder) -> None:
+    activities = datasets.load_simulated_team()
     fixes: dict[str, dict[int, bool]] = defaultdict(dict)  # by cause: number of the activity -> whether it held
     for number, activity in enumerate(activities):
         cause = next((tag for tag in activity.tags if tag.startswith("cause:")), "")
         if activity.kind == "failure" and any(fixes[cause].values()):
-            right, wrong = (
-                log.ids(key for key, held in fixes[cause].items() if held is kept) for kept in (True, False)
-            )
-            log.probes.append(Probe(activity.at - 1, activity.text, right, (), wrong))
+            right, wrong = ([key for key, held in fixes[cause].items() if held is kept] for kept in (True, False))
+            log.probe(activity.at - 1, activity.text, right, (), wrong)
         _activity(log, number, activity)
         if activity.kind == "fix" and cause:
             fixes[cause][number] = bool(activity.success)
-    log.probes += _changed_facts(log, activities)
-    return log.log()
+    _ask_changed_facts(log, activities)
 
 
 def _activity(log: Recorder, number: int, activity: Activity) -> None:
@@ -158,7 +147,7 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
         log.wrote(number, at, text, source="agent", kind=kind, agent=agent, session=session)
 
 
-def _changed_facts(log: Recorder, activities: list[Activity]) -> Iterator[Probe]:
+def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
     for sentence, values in facts():
         said = [
             (number, value)
@@ -168,23 +157,19 @@ def _changed_facts(log: Recorder, activities: list[Activity]) -> Iterator[Probe]
         ]
         if len({value for _, value in said}) > 1:
             now = said[-1][1]
-            right, outdated = (log.ids(key for key, value in said if (value == now) is kept) for kept in (True, False))
-            query = sentence.format("").strip()
-            yield Probe(activities[-1].at + 1, query, right, (now,), outdated)
+            right, outdated = ([key for key, value in said if (value == now) is kept] for kept in (True, False))
+            log.probe(activities[-1].at + 1, sentence.format("").strip(), right, (now,), outdated)
 
 
 def git(path: Path) -> Parts:
     """A git repository: each commit as an edit of its files, its subject as the last message; a day is a session."""
-    name = f"git/{path.resolve().name}"
-    yield name, partial(_git, name, git_commits(path))
+    yield part(f"git/{path.resolve().name}", _git, git_commits(path))
 
 
-def _git(name: str, commits: list[Commit]) -> Log:
-    log = Recorder(name)
+def _git(log: Recorder, commits: list[Commit]) -> None:
     ordered = sorted(commits, key=lambda commit: commit.at)
     for day, own in groupby(ordered, key=lambda commit: datetime.fromtimestamp(commit.at / SECOND, UTC).date()):
         for commit in own:
             edits = [path for _, path in commit.files]
             log.used(commit.sha, commit.at, "git commit", {}, None, edits=edits, session=f"{day}")
             log.answered(f"{commit.sha}:message", commit.at + 1, commit.subject, session=f"{day}")
-    return log.log()

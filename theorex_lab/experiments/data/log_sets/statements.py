@@ -6,20 +6,17 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.design import Log, Probe
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.log_sets.conversations import content
-from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder
+from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, informative, part
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
-from theorex_lab.experiments.scores.session_scores import words
 
 _STATEMENT = re.compile(r"(?m)^(\d+)\. (.+?)\.?\s*$")
 _EVERY = 15 * MINUTE  # between two statements
@@ -49,20 +46,17 @@ def fact_updates() -> Parts:
     """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and 1,200 questions at the end."""
     for file, text in read_files(DATASETS["fact_updates"]).items():
         name = f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}"
-        yield name, partial(_facts, name, text)
+        yield part(name, _facts, text)
 
 
-def _facts(name: str, text: Content) -> Log:
-    log, rows = Recorder(name), read_json_lines(text, _Row)
+def _facts(log: Recorder, text: Content) -> None:
+    rows = read_json_lines(text, _Row)
     facts = [row.fact for row in rows if row.fact]
     for fact in facts:
         log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
     last = UNDATED + (len(facts) + 1) * _EVERY
     for asked in (row.probe for row in rows if row.probe):
-        log.probes.append(
-            Probe(last, asked.question, log.ids(asked.evidence), tuple(asked.answers), log.ids(asked.stale))
-        )
-    return log.log()
+        log.probe(last, asked.question, asked.evidence, tuple(asked.answers), asked.stale)
 
 
 @dataclass(frozen=True)
@@ -85,16 +79,9 @@ class _Returned:
 
 
 @dataclass(frozen=True)
-class _Expected:
-    pinned: Annotated[_Returned, Field(alias="pinnedFacts", default=_Returned([], None, []))]
-    relevant: Annotated[_Returned, Field(alias="relevantBeliefs", default=_Returned([], None, []))]
-    open: Annotated[_Returned, Field(alias="openQuestions", default=_Returned([], None, []))]
-
-
-@dataclass(frozen=True)
 class _Case:
     query: str
-    expect: _Expected
+    expect: dict[str, _Returned]  # by part, such as pinnedFacts and relevantBeliefs
     user: Annotated[str, Field(alias="userId", default="")]
 
 
@@ -105,11 +92,11 @@ def precisionmembench() -> Parts:
     there. The one case of a user without beliefs is left out: nobody tells a memory here who asks.
     """
     files = read_files(DATASETS["precisionmembench"])
-    yield "precisionmembench", partial(_beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"])
+    yield part("precisionmembench", _beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"])
 
 
-def _beliefs(beliefs: Content, cases: Content) -> Log:
-    log, known = Recorder("precisionmembench"), read_json(beliefs, list[_Belief])
+def _beliefs(log: Recorder, beliefs: Content, cases: Content) -> None:
+    known = read_json(beliefs, list[_Belief])
     for number, belief in enumerate(known):
         named = ", ".join([belief.canonical_name, *belief.aliases])
         text = f"{named}: {belief.content} {belief.why_it_matters}"
@@ -118,12 +105,11 @@ def _beliefs(beliefs: Content, cases: Content) -> Log:
     last, loose = max(event.at for event in log.events) + 1, {belief.id for belief in known if not belief.pinned}
     for case in read_json(cases, list[_Case]):
         if not case.user:
-            parts = case.expect.pinned, case.expect.relevant, case.expect.open
+            parts, relevant = case.expect.values(), case.expect.get("relevantBeliefs")
             wanted = {belief for part in parts for belief in [*part.must, *(part.only or ())]}
             never = {belief for part in parts for belief in part.never}
-            never |= loose if case.expect.relevant.only is not None else set()
-            log.probes.append(Probe(last, case.query, log.ids(wanted), (), log.ids(never - wanted)))
-    return log.log()
+            never |= loose if relevant and relevant.only is not None else set()
+            log.probe(last, case.query, wanted, (), never - wanted)
 
 
 @dataclass(frozen=True)
@@ -147,20 +133,17 @@ def factconsolidation(path: Path) -> Parts:
     (`_mh_`) have words alone.
     """
     for number, row in enumerate(read_json(content(path), list[_Context])):
-        name = f"factconsolidation/{row.metadata.source or number}"
-        yield name, partial(_consolidation, name, row)
+        yield part(f"factconsolidation/{row.metadata.source or number}", _consolidation, row)
 
 
-def _consolidation(name: str, row: _Context) -> Log:
-    log = Recorder(name)
+def _consolidation(log: Recorder, row: _Context) -> None:
     stated = [(int(number), text) for number, text in _STATEMENT.findall(row.context)]
     for number, text in stated:
         log.wrote(number, UNDATED + number * _EVERY, f"{text}.")
     last = UNDATED + (stated[-1][0] + 1) * _EVERY
     for question, answers in zip(row.questions, row.answers, strict=True):
-        right, stale = ([], []) if "_mh_" in name else _told(stated, question, answers)
-        log.probes.append(Probe(last, question, log.ids(right), tuple(answers[:1]), log.ids(stale)))
-    return log.log()
+        right, stale = ([], []) if "_mh_" in log.name else _told(stated, question, answers)
+        log.probe(last, question, right, tuple(answers[:1]), stale)
 
 
 def _told(stated: Sequence[tuple[int, str]], question: str, answers: Sequence[str]) -> tuple[list[int], list[int]]:
@@ -169,9 +152,9 @@ def _told(stated: Sequence[tuple[int, str]], question: str, answers: Sequence[st
     for number, text in stated:
         if end := next((answer for answer in answers if text.endswith(f" {answer}")), ""):
             begun[text.removesuffix(end)].append(number)
-    asked = words(question)
-    best = max(begun, key=lambda start: (len(words(start) & asked), begun[start][-1]), default="")
-    if not words(best) & asked:
+    shared = {start: len({*informative(start)} - {*informative(start, question)}) for start in begun}
+    best = max(begun, key=lambda start: (shared[start], begun[start][-1]), default="")
+    if not shared.get(best):
         return [], []
     right = begun[best][-1:]
     return right, [number for number, text in stated if text.startswith(best) and number not in begun[best]]

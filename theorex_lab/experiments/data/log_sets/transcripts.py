@@ -8,11 +8,10 @@ from pathlib import Path
 
 from theorex_lab.design import Log, SessionLine
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.log_sets.recorder import Parts
+from theorex_lab.experiments.data.log_sets.recorder import Parts, session_line
 from theorex_lab.ids import session_of
 from theorex_lab.ingest.captures import Timed
 from theorex_lab.ingest.importing import FORMS, read_transcripts
-from theorex_lab.ingest.said import Row
 from theorex_lab.journal.event import Event
 
 
@@ -33,19 +32,6 @@ def log_of(name: str, rows: list[tuple[Timed, Event | None]]) -> Log:
 
 
 def _line(told: Timed, event: Event | None) -> SessionLine:
-    hook, paths = told.said.hook, event.body.get("paths", {}) if event else {}
-    given = hook.get("tool_input")
-    texts = given.values() if isinstance(given, dict) else [given]
-    return SessionLine(
-        told.at,
-        session_of(told.said.session),
-        _text(hook, "prompt"),
-        _text(hook, "last_assistant_message"),
-        " ".join(text for text in texts if isinstance(text, str)),
-        tuple(paths.get("read", ())),
-        tuple(paths.get("edited", ())),
-    )
-
-
-def _text(hook: Row, name: str) -> str:
-    return text if isinstance(text := hook.get(name), str) else ""
+    paths = event.body.get("paths", {}) if event else {}
+    session = session_of(told.said.session)
+    return session_line(told.at, session, told.said.hook, paths.get("read", ()), paths.get("edited", ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -32,13 +32,13 @@ def read_json(content: Content, kind: type[T]) -> T:
     >>> read_json(Content("a.json", b'{"reward": 1}'), dict[str, float])
     {'reward': 1.0}
     """
-    return _read(content.place, content.data, TypeAdapter(kind))
+    return _checked(content.place, TypeAdapter(kind).validate_json, content.data)
 
 
 def read_json_lines(content: Content, kind: type[T]) -> list[T]:
     """The content as JSON Lines of this type each; blank lines are passed over. Raises as `read_json`."""
-    adapter, lines = TypeAdapter(kind), enumerate(content.data.split(b"\n"), start=1)
-    return [_read(f"{content.place}, line {number}", line, adapter) for number, line in lines if line.strip()]
+    read, lines = TypeAdapter(kind).validate_json, enumerate(content.data.split(b"\n"), start=1)
+    return [_checked(f"{content.place}, line {number}", read, line) for number, line in lines if line.strip()]
 
 
 def read_yaml(content: Content, kind: type[T]) -> T:
@@ -49,16 +49,12 @@ def read_yaml(content: Content, kind: type[T]) -> T:
         value = yaml.load(content.data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise refused(content.place, content.data[:40], "allowed is YAML") from error
-    return _checked(content.place, lambda: TypeAdapter(kind).validate_python(value))
+    return _checked(content.place, TypeAdapter(kind).validate_python, value)
 
 
-def _read(place: str, data: bytes, adapter: TypeAdapter[T]) -> T:
-    return _checked(place, lambda: adapter.validate_json(data))
-
-
-def _checked(place: str, validate: Callable[[], T]) -> T:
+def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
     try:
-        return validate()
+        return validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise refused(": ".join(map(str, (place, *first["loc"]))), first["input"], first["msg"]) from error

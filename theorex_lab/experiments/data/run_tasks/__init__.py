@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from theorex_lab.experiments.data.run_tasks import checks
 from theorex_lab.experiments.data.run_tasks.task import BenchmarkTask
 
@@ -20,18 +22,14 @@ def all_tasks() -> tuple[BenchmarkTask, ...]:
     """
     by_type = json.loads((Path(__file__).parent / "tasks.json").read_text(encoding="utf-8"))
     tasks = (
-        BenchmarkTask(f"{query_type}-{number:02}", query_type, **{**row, "check": _check(**row["check"])})
+        BenchmarkTask(f"{query_type}-{number:02}", query_type, **{**row, "check": _check(row["check"])})
         for query_type, rows in by_type.items()
         for number, row in enumerate(rows, start=1)
     )
     return tuple(sorted(tasks, key=lambda task: task.id[-2:]))
 
 
-def _check(kind: str, **fields: Any) -> checks.Check:
-    """The check of the class `kind`; what JSON holds as lists are tuples in all but a wanted JSON value."""
-    if kind == "PythonFunction":
-        fields["cases"] = tuple((tuple(arguments), result) for arguments, result in fields["cases"])
-    elif kind != "JsonValue":
-        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-    check: checks.Check = getattr(checks, kind)(**fields)
+def _check(row: dict[str, Any]) -> checks.Check:
+    """The check of the class that its kind names, with the lists of JSON as tuples where the class has tuples."""
+    check: checks.Check = TypeAdapter(getattr(checks, row.pop("kind"))).validate_python(row)
     return check

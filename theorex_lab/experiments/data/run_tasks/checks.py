@@ -42,8 +42,8 @@ class Number:
     (True, False)
     """
 
-    value: float
-    tolerance: float = 1e-9
+    value: int | float
+    tolerance: int | float = 1e-9
 
     def accepts(self, answer: str) -> bool:
         """Whether `answer` is right."""
