@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.clock import EARLIEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.confirm import short_id
 from theorex_lab.designs.theorex.sentences import dedup_key, is_heard
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
+from theorex_lab.experiments.scores.access_log import AccessLog, together
 from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
@@ -156,7 +156,8 @@ class _Reader:
         self.mentions_of_log = np.array(
             [log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one, log.event[kept]]
         )
-        self.together_of_log, self.links_of_log = _together(log, kept)
+        rows, link, self.links_of_log = together(log, kept)
+        self.together_of_log = np.array([log.time[rows], link])
 
     def _observation(self, event: Event) -> None:
         body, agent = event.body, self.agents.number(event.agent)
@@ -227,31 +228,6 @@ def _sorted_columns(columns: Integers) -> list[Integers]:
     return [column[order] for column in columns]
 
 
-def _together(log: AccessLog, kept: Integers) -> tuple[Integers, Integers]:
-    """Time and link of each pair of items in an event of up to 20, shape (2, n); and the links' ends, shape (links, 2).
-
-    `kept`: the rows of the log that count. Links are numbered in the order in which they are first seen.
-    """
-    bounds = np.append(np.flatnonzero(np.diff(log.event[kept], prepend=-1)), len(kept))
-    sizes, starts = np.diff(bounds), bounds[:-1]
-    keys = [np.zeros(0, np.int64)]
-    rows = [np.zeros(0, np.int64)]
-    for size in range(2, MAX_EVENT_ITEMS + 1):
-        first = starts[sizes == size]
-        items = np.sort(log.item[kept[first[:, None] + np.arange(size)]], axis=1)
-        one, other = np.triu_indices(size, 1)  # in the order of `combinations`
-        keys.append((items[:, one] * len(log.items) + items[:, other]).ravel())
-        rows.append(np.repeat(first, len(one)))
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    key, row = np.concatenate(keys)[order], np.concatenate(rows)[order]
-    known, seen_first, link = np.unique(key, return_index=True, return_inverse=True)
-    by_sight = np.argsort(seen_first)
-    number = np.empty_like(by_sight)
-    number[by_sight] = np.arange(len(by_sight))
-    ends = np.stack(np.divmod(known[by_sight], max(len(log.items), 1)), axis=1)
-    return np.array([log.time[kept[row]], number[link]]), ends
-
-
 class Memory:
     """What is known of every item after some mentions, under any settings."""
 
@@ -267,12 +243,6 @@ class Memory:
             self.counts.take_in(item, mentions["count"], mentions["time"], fade=fade)
             np.add.at(self.fix_count, item, mentions["fix_count"])
             np.maximum.at(self.trust, item, mentions["trust"])
-
-
-def no_links(recorded: EventLog) -> Links:
-    """The links of a memory before anything was mentioned."""
-    first, second = recorded.link_ends.T
-    return Links(first, second, np.zeros(len(first), np.int64), np.full(len(first), -LATEST))
 
 
 class KnownItems:
@@ -314,7 +284,7 @@ def memory_at(recorded: EventLog, at: int | None = None, *, fade: bool = True) -
     Without `fade` there are no decayed counts, which take most of the time.
     """
     now = last_mention(recorded) if at is None else at
-    memory, links = Memory(recorded), no_links(recorded)
+    memory, links = Memory(recorded), Links.none(recorded.link_ends)
     memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))), fade=fade)
     upto = int(np.searchsorted(recorded.together_time, now, "right"))
     links.take_in(recorded.together_link[:upto], recorded.together_time[:upto])

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of, needed_scores
-from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, Memory, mentions_in, no_links
-from theorex_lab.experiments.scores.access_log import split_questions
+from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, Memory, mentions_in
+from theorex_lab.experiments.scores.access_log import questions, split_questions
 from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import Floats
-from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, Standing, line_tokens, needed_next
+from theorex_lab.memory.needed_next import Candidates, Standing, line_tokens, needed_next
 
 
 def needed_scores_of_log(recorded: EventLog, settings: Sequence[Settings]) -> list[dict[str, float]]:
@@ -29,7 +29,7 @@ def needed_scores_of_log(recorded: EventLog, settings: Sequence[Settings]) -> li
     >>> needed_scores_of_log(EventLog.of(log), [Settings(mild_threshold=0.5), Settings(mild_threshold=1.0)])
     [{'needed_next': 0.3333333333333333, 'questions': 9}, {'needed_next': 0.3333333333333333, 'questions': 9}]
     """
-    memory, links = Memory(recorded), no_links(recorded)
+    memory, links = Memory(recorded), Links.none(recorded.link_ends)
     starts, asked = _asked(recorded)
     bounds, done, linked = np.append(starts, len(recorded.time)), 0, 0
     scores = []
@@ -50,15 +50,10 @@ def needed_scores_of_log(recorded: EventLog, settings: Sequence[Settings]) -> li
 def _asked(recorded: EventLog) -> tuple[Integers, Integers]:
     """Where each event's mentions begin, and the events that are asked, by their place among these."""
     starts = np.flatnonzero(np.diff(recorded.event, prepend=-2))
-    event = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(recorded.time))))
-    _, first, place = np.unique(recorded.item_id[recorded.item], return_index=True, return_inverse=True)
-    known = np.bincount(event[first[place] < starts[event]], minlength=len(starts)) > 0
-    named = np.bincount(
-        np.unique(event * len(recorded.names) + recorded.item) // max(len(recorded.names), 1), minlength=len(starts)
-    )
-    asked = np.flatnonzero(known & (named <= MOST_AT_ONCE) & (recorded.event[starts] >= 0))
-    sizes = np.searchsorted(np.sort(np.unique(recorded.item, return_index=True)[1]), starts[asked])
-    return starts, split_questions(asked, sizes)[1]
+    mentioned = recorded.item_id[recorded.item]
+    known, sizes = questions(starts, mentioned, np.zeros(len(mentioned), np.bool_))
+    said = recorded.event[starts[known]] >= 0
+    return starts, split_questions(known[said], sizes[said])[1]
 
 
 def _ranked(moment: KnownItems, links: Links, rows: NDArray[np.intp], settings: Settings) -> tuple[Standing, Floats]:
