@@ -30,11 +30,11 @@ from theorex_lab import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.frontier import frontier
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sweep import (
     Sweep,
     final_tiers,
+    frontier,
     settings_of,
     summaries,
     sweep,

@@ -1,15 +1,18 @@
-"""The file of work that is done in part: a sweep, a comparison."""
+"""Work of many tasks, such as a sweep or a comparison: in process or on an executor, kept in a file while it is done."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.files import write_atomically
+from theorex_lab.progress import bar
 
 Row = dict[str, Any]
 
@@ -95,3 +98,45 @@ class ResumeFile:
 
 def _lines(rows: Mapping[str, Row]) -> bytes:
     return "".join(json.dumps({"key": key, "metrics": metrics}) + "\n" for key, metrics in rows.items()).encode()
+
+
+def run_all(
+    work: Callable[..., Sequence[Row]],
+    tasks: Sequence[tuple[Sequence[str], tuple[Any, ...]]],
+    done: dict[str, Row],
+    *,
+    kept: ResumeFile | None,
+    executor: Executor | None,
+    progress: bool | None,
+    unit: str,
+    what: str,
+) -> None:
+    """Add to `done` what `work` gives for each task, and to the file that is kept, as soon as a task is done.
+
+    tasks: of each the keys of its rows, and what `work` is called with.  executor: None for this process; what has not
+    begun there is cancelled where one fails or this is interrupted.  progress: a bar (None: in a terminal or notebook).
+    """
+    total = len(done) + sum(len(keys) for keys, _ in tasks)
+    results = _results(work, [given for _, given in tasks], executor)
+    with closing(bar(total, len(done), progress, unit, what)) as shown, closing(results):
+        for number, rows in results:
+            new = dict(zip(tasks[number][0], rows, strict=True))
+            if kept is not None:
+                kept.add(new)
+            done.update(new)
+            shown.update(len(new))
+
+
+def _results(
+    work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Any, ...]], executor: Executor | None
+) -> Generator[tuple[int, Sequence[Row]], None, None]:
+    """Each task's number and rows, as they are done."""
+    if executor is None:
+        yield from ((number, work(*given)) for number, given in enumerate(tasks))
+        return
+    futures = {executor.submit(work, *given): number for number, given in enumerate(tasks)}
+    try:
+        yield from ((futures[future], future.result()) for future in as_completed(futures))
+    finally:
+        for future in futures:
+            future.cancel()
