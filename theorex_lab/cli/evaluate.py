@@ -40,16 +40,16 @@ def eval(part: str, dataset: str | None, seed: int) -> None:
 
 def _routing(dataset: str | None, seed: int) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
-    from theorex_lab.experiments.scores.routing import cost_quality, score_routing
+    from theorex_lab.experiments.scores.routing import score_routing
+    from theorex_lab.experiments.scores.routing_curves import cost_quality
 
     found = load_routing_set(dataset or "llmrouter", seed=seed)
     score = score_routing(found, seed=seed)
     result, text = score.result(), _routing_text(score)
     if len(found.models) == 2:
         curves = cost_quality(found, seed=seed)
-        table = curves.frame
-        result["cost_quality"] = table.to_dict(orient="records")
-        text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
+        result["cost_quality"] = curves.to_dict()
+        text += f"\n\nquality against the share sent to the strong model:\n{curves.frame.to_string(index=False, float_format='{:.4f}'.format)}"
     return result, text
 
 
