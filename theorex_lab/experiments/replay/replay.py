@@ -188,11 +188,9 @@ class Replay(Rows[dict[str, Any]]):
     absent: Mapping[str, NDArray[Any]]
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        days, figures = self.times - self.times[0], np.column_stack([self.steps, self.asked])
-        return [
-            {"at": to_iso(at), "at_days": since / MICROSECONDS_PER_DAY, **dict(zip(_SCAN_COLUMNS, row, strict=True))}
-            for at, since, row in zip(self.times.tolist(), days.tolist(), figures.tolist(), strict=True)
-        ]
+        table = self.frame.assign(at=[to_iso(at) for at in self.times.tolist()])
+        names = "at", "at_days", *_SCAN_COLUMNS
+        return [dict(zip(names, row, strict=True)) for row in table.itertuples(index=False, name=None)]
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class ResumeFile:
 
     def read(self) -> dict[str, Row]:
         """What was done before; makes the file where there is none, and cuts off a torn last line."""
-        try:
+        with self._file():
             data = self.path.read_bytes() if self.path.exists() else b""
             if not data:
                 self.write({})
@@ -40,34 +40,35 @@ class ResumeFile:
                 )
             if torn:
                 os.truncate(self.path, len(data) - torn)
-        except OSError as error:
-            raise self._storage(error) from error
         return rows
 
     def load(self) -> tuple[Row, dict[str, Row]]:
         """The header and the rows, whatever they were made from; changes nothing."""
-        try:
+        with self._file():
             header, rows, _ = self._parse(self.path.read_bytes())
-        except OSError as error:
-            raise self._storage(error) from error
         return header, rows
 
     def write(self, rows: Mapping[str, Row]) -> None:
         """Put the header and these rows in the place of what the file held."""
-        try:
+        with self._file():
             write_atomically(self.path, json.dumps(self.header).encode() + b"\n" + _lines(rows))
-        except OSError as error:
-            raise self._storage(error) from error
 
     def add(self, rows: Mapping[str, Row]) -> None:
         """Append rows, each a line; on disk when this returns."""
+        with self._file(), self.path.open("ab") as file:
+            file.write(_lines(rows))
+            file.flush()
+            os.fsync(file.fileno())
+
+    @contextmanager
+    def _file(self) -> Iterator[None]:
+        """Says of a file that cannot be used what to do."""
         try:
-            with self.path.open("ab") as file:
-                file.write(_lines(rows))
-                file.flush()
-                os.fsync(file.fileno())
+            yield
         except OSError as error:
-            raise self._storage(error) from error
+            raise StorageError(
+                f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file"
+            ) from error
 
     def _parse(self, data: bytes) -> tuple[Row, dict[str, Row], int]:
         """Header, rows, and the bytes of a torn last line."""
@@ -91,9 +92,6 @@ class ResumeFile:
 
     def _remedy(self) -> str:
         return "give another file, or remove this one to begin again"
-
-    def _storage(self, error: OSError) -> StorageError:
-        return StorageError(f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file")
 
 
 def _lines(rows: Mapping[str, Row]) -> bytes:

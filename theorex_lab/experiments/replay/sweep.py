@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -25,9 +26,9 @@ from theorex_lab.config_record import to_camel
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.measures import tier_counts
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.resume import ResumeFile, run_all
-from theorex_lab.experiments.replay.tier_counts import tier_counts
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
 
@@ -64,8 +65,7 @@ def final_tiers(recorded: EventLog, settings: Sequence[Settings], *, at: int | N
 def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> list[Settings]:
     """The base (default: the defaults) with each of these changes. Raises ConfigError naming all that is wrong in any."""
     kept = {} if base is None else {name: getattr(base, name) for name in base.model_fields_set}
-    found: list[Settings] = []
-    complaints: dict[str, int] = {}
+    found, complaints = list[Settings](), Counter[str]()
     for each in changes:
         try:
             given = {_field(name): value for name, value in each.items()}
@@ -73,12 +73,12 @@ def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> lis
             law_of(settings)
             found.append(settings)
         except ConfigError as error:
-            complaints[str(error)] = complaints.get(str(error), 0) + 1
+            complaints[str(error)] += 1
     if complaints:
         shown = [f"{text} ({times} of the settings)" for text, times in list(complaints.items())[:_SHOWN_COMPLAINTS]]
         more = f"; and {len(complaints) - len(shown)} more" if len(complaints) > len(shown) else ""
         raise ConfigError(
-            f"{sum(complaints.values())} of {len(changes)} settings are refused: {'; '.join(shown)}{more}. Mend the grid, "
+            f"{complaints.total()} of {len(changes)} settings are refused: {'; '.join(shown)}{more}. Mend the grid, "
             "or give a list of the settings that are meant"
         )
     return found

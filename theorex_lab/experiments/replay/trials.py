@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -87,17 +87,22 @@ def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -
         memory = Guarded(make, plan.timeout)
     except Failed as error:
         trial.problems[f"opening: {error}"] = 1
-        return _unanswered(trial, log, plan)
+        trial.given = [answer for _, target in _targets(log) for answer in _answers(target, 0, plan, lambda *_: [])]
+        return trial
     return _Course(log, memory, plan, trial).run()
 
 
-def _unanswered(trial: Trial, log: Log, plan: Plan) -> Trial:
-    targets: list[Scene | Probe] = [*scenes(log), *log.probes]
-    for target in targets:
-        for budget in plan.budgets:
-            for mode in _asked(target, 0, budget):
-                trial.given.append(ScoredAnswer(_unit(target), mode, budget, _score(target, [], budget, mode)))
-    return trial
+def _targets(log: Log) -> list[tuple[int, Scene | Probe]]:
+    """What is asked of a memory, each at its time."""
+    return [*((scene.at - 1, scene) for scene in scenes(log)), *((probe.at, probe) for probe in log.probes)]
+
+
+def _answers(
+    target: Scene | Probe, at: int, plan: Plan, ask: Callable[[str, tuple[Any, ...], int], Sequence[Item]]
+) -> Iterator[ScoredAnswer]:
+    for budget in plan.budgets:
+        for mode, given in _asked(target, at, budget).items():
+            yield ScoredAnswer(_unit(target), mode, budget, _score(target, ask(mode, given, budget), budget, mode))
 
 
 def _asked(target: Scene | Probe, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
@@ -127,12 +132,8 @@ class _Course:
         self.unbounded = bool(getattr(memory.memory, "unbounded", False))
 
     def run(self) -> Trial:
-        asks: list[tuple[int, Scene | Probe]] = [
-            *((scene.at - 1, scene) for scene in scenes(self.log)),
-            *((probe.at, probe) for probe in self.log.probes),
-        ]
         night = self.log.events[0].at if self.log.events else 0
-        for at, target in sorted(asks, key=lambda ask: ask[0]):
+        for at, target in sorted(_targets(self.log), key=lambda asked: asked[0]):
             night = self._live(at, night)
             self._ask(at, target)
         self._survive(night)
@@ -166,10 +167,7 @@ class _Course:
     def _ask(self, at: int, target: Scene | Probe) -> None:
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
-        for budget in self.plan.budgets:
-            for mode, given in _asked(target, at, budget).items():
-                items = self._items(mode, given, budget)
-                self.trial.given.append(ScoredAnswer(_unit(target), mode, budget, _score(target, items, budget, mode)))
+        self.trial.given += _answers(target, at, self.plan, self._items)
         if size := self._try("size", lambda: self.memory.call("size")):
             self.trial.sizes.append((at, int(size)))
 

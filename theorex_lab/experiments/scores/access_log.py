@@ -155,25 +155,27 @@ class AccessLog:
         return f"AccessLog({self.n_events} events, {len(self.time)} accesses, {len(self.items)} items)"
 
 
-def together(log: AccessLog, kept: Integers) -> tuple[Integers, Integers, Integers]:
-    """Each pair of items in an event of up to 20: a row of its event and its link, shape (n,); the links' ends, (links, 2).
+def together(
+    event: Integers, item: Integers, kept: Integers, most: int | None = MAX_EVENT_ITEMS
+) -> tuple[Integers, Integers, Integers]:
+    """Each pair of items in an event of up to `most`: a row of its event and its link, (n,); the links' ends, (links, 2).
 
-    `kept`: the rows of the log that count. Links are numbered in the order in which they are first seen.
+    `kept`: the rows that count. Links are numbered in the order in which they are first seen.
     """
-    bounds = np.append(np.flatnonzero(np.diff(log.event[kept], prepend=-1)), len(kept))
-    sizes, starts = np.diff(bounds), bounds[:-1]
+    bounds = np.append(np.flatnonzero(np.diff(event[kept], prepend=-1)), len(kept))
+    sizes, starts, n = np.diff(bounds), bounds[:-1], int(item.max(initial=0)) + 1
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for size in range(2, MAX_EVENT_ITEMS + 1):
+    for size in (size for size in np.unique(sizes).tolist() if 1 < size <= (most or size)):
         first = starts[sizes == size]
-        items = np.sort(log.item[kept[first[:, None] + np.arange(size)]], axis=1)
+        items = np.sort(item[kept[first[:, None] + np.arange(size)]], axis=1)
         one, other = np.triu_indices(size, 1)  # in the order of `combinations`
-        keys.append((items[:, one] * len(log.items) + items[:, other]).ravel())
+        keys.append((items[:, one] * n + items[:, other]).ravel())
         rows.append(np.repeat(first, len(one)))
     order = np.argsort(np.concatenate(rows), kind="stable")
     known, seen_first, link = np.unique(np.concatenate(keys)[order], return_index=True, return_inverse=True)
     by_sight = np.argsort(seen_first)
     number = np.argsort(by_sight)
-    ends = np.stack(np.divmod(known[by_sight], max(len(log.items), 1)), axis=1)
+    ends = np.stack(np.divmod(known[by_sight], n), axis=1)
     return kept[np.concatenate(rows)[order]], number[link], ends
 
 
@@ -271,7 +273,7 @@ class LogReplay:
         self.log, self._next, self._bounds = log, 0, np.append(log.starts, len(log.time))
         self._live, self._counts, self._next_use = np.zeros(n, np.bool_), Counts.empty(n), np.full(n, LATEST)
         self._following = pd.Series(log.time).groupby(log.item).shift(-1, fill_value=LATEST).to_numpy()
-        rows, self._link, ends = together(log, np.arange(len(log.time)))
+        rows, self._link, ends = together(log.event, log.item, np.arange(len(log.time)))
         self._links, self._link_bounds = Links.none(ends), np.searchsorted(rows, self._bounds)
         self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
 
