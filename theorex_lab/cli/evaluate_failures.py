@@ -29,25 +29,18 @@ def _whoandwhen() -> Report:
     from theorex_lab.experiments.scores.failures import PUBLISHED, score_failures
 
     scores = score_failures()
+    shown, gains = ["agent_accuracy", "step_accuracy"], ["agent_gain", "step_gain"]
     table = scores.frame.set_index("method")
-    shown = _columns("agent_accuracy") + _columns("step_accuracy")
-    gains = shown + _columns("agent_gain") + _columns("step_gain")
-    baselines = {name: _row(table, name, gains) for name in table.index if name != "find_decisive"}
-    result = {
-        "dataset": "whoandwhen",
-        "n": scores.n,
-        "metrics": _row(table, "find_decisive", shown),
-        "baselines": baselines,
-        "published": {"best_language_model_given_ground_truth": PUBLISHED},
-        "notes": [
-            "questions of odd SHA-1; signs and weights were made on the even ones",
-            "the algorithm-generated part; the hand-crafted part is not in the set",
-            "gain: find_decisive less the baseline, paired run by run",
-            "published: over all runs of that part, so not paired",
-        ],
-    }
+    result = {"dataset": "whoandwhen", "n": scores.n} | _beside(table, "find_decisive", shown, gains)
+    result["published"] = {"best_language_model_given_ground_truth": PUBLISHED}
+    result["notes"] = [
+        "questions of odd SHA-1; signs and weights were made on the even ones",
+        "the algorithm-generated part; the hand-crafted part is not in the set",
+        "gain: find_decisive less the baseline, paired run by run",
+        "published: over all runs of that part, so not paired",
+    ]
     table.loc["published, best model"] = PUBLISHED
-    return result, _text(result, table, ["agent_accuracy", "step_accuracy"])
+    return result, _text(result, table, shown)
 
 
 def _taubench_airline() -> Report:
@@ -55,21 +48,14 @@ def _taubench_airline() -> Report:
 
     forecast = predict_trial()
     table = forecast.frame.set_index("design")
-    shown = _columns("brier")
-    baselines = {name: _row(table, name, shown + _columns("gain")) for name in table.index if name != forecast.chosen}
-    result = {
-        "dataset": "taubench_airline",
-        "n": len(forecast.outcomes),
-        "metrics": _row(table, forecast.chosen, shown),
-        "chosen": forecast.chosen,
-        "baselines": baselines,
-        "published": {"gpt-4o": {"success_rate": 0.42}},
-        "notes": [
-            f"success of trial {forecast.trial} from the trials before it; Brier score, lower is better",
-            "design and weights chosen by cross-validation over tasks on the earlier trials alone",
-            "gain: the baseline's score less the chosen design's, paired task by task",
-        ],
-    }
+    result = {"dataset": "taubench_airline", "n": len(forecast.outcomes), "chosen": forecast.chosen}
+    result |= _beside(table, forecast.chosen, ["brier"], ["gain"])
+    result["published"] = {"gpt-4o": {"success_rate": 0.42}}
+    result["notes"] = [
+        f"success of trial {forecast.trial} from the trials before it; Brier score, lower is better",
+        "design and weights chosen by cross-validation over tasks on the earlier trials alone",
+        "gain: the baseline's score less the chosen design's, paired task by task",
+    ]
     return result, _text(result, table, ["brier"])
 
 
@@ -78,8 +64,8 @@ def _reflexion_alfworld() -> Report:
 
     effect = effect_of_fixes()
     table = effect.frame.set_index("trial")
-    last = table.index[-1]
-    shown = ["solved_with", "solved_without", "only_with", "only_without", *_columns("difference"), "p_value"]
+    last, counted = table.index[-1], ["solved_with", "solved_without", "only_with", "only_without"]
+    shown = [*counted, *_columns("difference"), "p_value"]
     result = {
         "dataset": "reflexion_alfworld",
         "n": effect.with_fixes.shape[1],
@@ -92,7 +78,7 @@ def _reflexion_alfworld() -> Report:
             "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
         ],
     }
-    return result, _text(result, table, ["difference"], shown[:4])
+    return result, _text(result, table, ["difference"], counted)
 
 
 _REPORTS: dict[str, Callable[[], Report]] = {
@@ -102,8 +88,15 @@ _REPORTS: dict[str, Callable[[], Report]] = {
 }
 
 
-def _columns(name: str) -> list[str]:
-    return [name, f"{name}_low", f"{name}_high"]
+def _beside(table: pd.DataFrame, chosen: str, shown: Sequence[str], gains: Sequence[str]) -> dict[str, Any]:
+    """The metrics of what was chosen, and the other rows with its gains over them."""
+    others = [name for name in table.index if name != chosen]
+    baselines = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
+    return {"metrics": _row(table, chosen, _columns(*shown)), "baselines": baselines}
+
+
+def _columns(*names: str) -> list[str]:
+    return [column for name in names for column in (name, f"{name}_low", f"{name}_high")]
 
 
 def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> Metrics:

@@ -5,16 +5,16 @@ Each is driven through the four methods of a `MemoryDesign`: observe, consolidat
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import Settings
-from theorex_lab.design import Design, Item, MemoryDesign
+from theorex_lab.design import Design, Item, MemoryDesign, object_at
 from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.what_failed import WHAT_FAILED
@@ -118,16 +118,8 @@ class Maker:
 
     def __call__(self) -> MemoryDesign:
         """A memory that has seen nothing. Raises InvalidInput for an unknown name."""
-        if isinstance(self.memory, Design):
-            return Housed([self.memory])
-        if callable(self.memory):
-            return self.memory()
-        if self.memory in BASELINES:
-            return make(self.memory, self.other)
-        found = next((design for design in installed() if design.name == self.memory), None)
-        if found is not None:
-            return Housed([found])
-        return Maker(_imported(self.memory))()
+        found = memory_named(self.memory, self.other) if isinstance(self.memory, str) else self.memory
+        return Housed([found]) if isinstance(found, Design) else found()
 
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
@@ -138,7 +130,7 @@ def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Mem
         if name in named:
             raise InvalidInput(f"got {name} twice; allowed is each memory once")
         if isinstance(memory, str):
-            check_name(memory)
+            memory_named(memory)
         named[name] = memory
     return named
 
@@ -147,28 +139,19 @@ def _name_of(memory: Memory) -> str:
     return memory if isinstance(memory, str) else str(getattr(memory, "name", getattr(memory, "__name__", memory)))
 
 
-def check_name(name: str) -> None:
-    """Raise InvalidInput where no baseline, no design and no class `module:Name` is called so."""
-    designs = [design.name for design in installed()]
-    if name in BASELINES or name in designs:
-        return
-    if ":" not in name:
+def memory_named(name: str, other: tuple[Event, ...] = ()) -> Design | Callable[[], MemoryDesign]:
+    """The baseline, design or class `module:Name` of this name. Raises InvalidInput where there is none."""
+    if name in BASELINES:
+        return partial(make, name, other)
+    designs = {design.name: design for design in installed()}
+    if name not in designs and ":" not in name:
         allowed = ", ".join([*designs, *BASELINES])
         raise InvalidInput(f"got the memory {name!r}; allowed are {allowed}, or a class of yours as module:Name")
-    _imported(name)
-
-
-def _imported(name: str) -> Any:
-    module, _, member = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), member)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInput(
-            f"got the memory {name!r}; {error}; give module:Name of something that can be imported"
-        ) from error
-    if isinstance(found, Design) or callable(found):
-        return found
-    raise InvalidInput(f"got the memory {name!r}; allowed is a class of the four methods, or a Design")
+    found: Any = designs.get(name) or object_at(name)
+    if not (isinstance(found, Design) or callable(found)):
+        raise InvalidInput(f"got the memory {name!r}; allowed is a class of the four methods, or a Design")
+    memory: Design | Callable[[], MemoryDesign] = found
+    return memory
 
 
 def _within(items: Iterator[Item], tokens: int) -> Iterator[Item]:

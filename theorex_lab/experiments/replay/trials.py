@@ -1,8 +1,12 @@
-"""One memory lives through one log and is asked at every session's start and every probe: a trial."""
+"""One memory lives through one log and is asked at every session's start and every probe: a trial.
+
+What it gives for a probe is scored without a judge: evidence, words of the answer, stale items, tokens.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -13,10 +17,14 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
 from theorex_lab.experiments.replay.timed import Failed, Guarded, checked
-from theorex_lab.experiments.scores.probe_scores import score_probe, text_of
-from theorex_lab.experiments.scores.session_scores import Scene, scenes
+from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
+from theorex_lab.memory.filling import count_tokens
 
 INJECT, RETRIEVE = "inject", "retrieve"
+PROBE_SCORES = ("evidence_recall", "answer_words", "stale", "tokens")
+# What is better where it is lower, and what is neither.
+LOWER_IS_BETTER = frozenset({"stale", "waste"})
+NEITHER = frozenset({"tokens"})
 NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
@@ -119,6 +127,32 @@ def _score(target: Scene | Probe, items: Sequence[Item], budget: int, mode: str)
     if isinstance(target, Scene):
         return target.score(text_of(items), budget, asked=mode == RETRIEVE)
     return score_probe(target, items)
+
+
+def text_of(items: Sequence[Item]) -> str:
+    """The items as they would be read, a line each."""
+    return "\n".join(item.text for item in items)
+
+
+def score_probe(probe: Probe, items: Sequence[Item]) -> dict[str, float]:
+    """The scores of items for a probe; NaN where it asks for nothing of the kind.
+
+    evidence_recall: share of the events that answer it which some item rests on.  answer_words: share of its words that
+    stand in the text as whole words, whatever their case.  stale: share of its stale events which some item rests on.
+
+    >>> score_probe(Probe(0, "where?", frozenset({"a", "b"}), ("Rome",)), [Item("in rome", ("a",))])
+    {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
+    """
+    given = {event for item in items for event in item.events}
+    text = text_of(items)
+    readable = text.casefold()
+    found = sum(re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", readable) is not None for word in probe.words)
+    return {
+        "evidence_recall": share(len(given & probe.answers), len(probe.answers)),
+        "answer_words": share(found, len(probe.words)),
+        "stale": share(len(given & probe.stale), len(probe.stale)),
+        "tokens": float(count_tokens(text)),
+    }
 
 
 class _Course:

@@ -67,15 +67,12 @@ class AccessLog:
     unreadable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        n, n_items = len(self.time), len(self.items)
-        wrong = [
-            f"{name} of length {len(getattr(self, name))} (allowed: {n}, as time)"
-            for name in ("item", "event", "deleted")
-            if len(getattr(self, name)) != n
-        ]
-        if self.group is not None and len(self.group) != n_items:
-            wrong.append(f"group of length {len(self.group)} (allowed: {n_items}, as items)")
-        if not wrong and n:
+        lengths = {"item": len(self.time), "event": len(self.time), "deleted": len(self.time)}
+        if self.group is not None:
+            lengths["group"] = len(self.items)
+        found = {name: len(getattr(self, name)) for name in lengths}
+        wrong = [f"{name} of length {found[name]} (allowed: {n})" for name, n in lengths.items() if found[name] != n]
+        if not wrong and len(self.time):
             wrong = self._broken_rules()
         if wrong:
             raise InvalidInput("access log got " + "; ".join(wrong))

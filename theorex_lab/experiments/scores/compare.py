@@ -28,8 +28,7 @@ from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
 from theorex_lab.experiments.replay.resume import ResumeFile, run_all
-from theorex_lab.experiments.replay.trials import Plan, Trial, try_out
-from theorex_lab.experiments.scores.probe_scores import LOWER_IS_BETTER, NEITHER, PROBE_SCORES
+from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROBE_SCORES, Plan, Trial, try_out
 from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
 
 if TYPE_CHECKING:

@@ -117,6 +117,7 @@ def score_routing(
     calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
     own = {name: _choices_of(name, choose, found) for name, choose in (policies or {}).items()}
     scored = _scored(found, found.train, calls, own, seed)
+    without = scored
     if len(kept) < len(calls):
         without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], own, seed)
     return RoutingScore(
@@ -127,7 +128,7 @@ def score_routing(
         models=found.models,
         cost_unit=found.cost_unit,
         policies=scored,
-        without_repeats=without if len(kept) < len(calls) else scored,
+        without_repeats=without,
         published=dict(found.published),
     )
 
