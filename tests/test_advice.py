@@ -7,15 +7,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from theorex_lab.experiments.scores.advice import (
+from theorex_lab.experiments.scores.routing_policies import (
+    UCB1,
+    Bandit,
     BestSingle,
     Heuristic,
     Queries,
     RoutingPolicy,
     TaskMatrix,
+    ThompsonSampling,
     Training,
+    rewards_over_orders,
 )
-from theorex_lab.experiments.scores.bandits import UCB1, Bandit, ThompsonSampling, rewards_over_orders
 
 BANDITS: list[Callable[[], Bandit]] = [
     lambda: ThompsonSampling(seed=4),

@@ -15,15 +15,15 @@ from theorex_lab import Settings
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival
-from theorex_lab.experiments.replay.frontier import frontier
+from theorex_lab.experiments.replay.measures import tier_counts
 from theorex_lab.experiments.replay.replay import compare_settings, replay
 from theorex_lab.experiments.replay.sweep import (
     final_tiers,
+    frontier,
     settings_of,
     summaries,
     sweep,
 )
-from theorex_lab.experiments.replay.tier_counts import tier_counts
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.journal.sqlite.store import SqliteJournal
 

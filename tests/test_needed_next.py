@@ -16,7 +16,7 @@ from theorex_lab.designs.theorex.memory_policy import MemoryReplay, needs, weigh
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.needed import needed_scores_of_log
+from theorex_lab.experiments.replay.measures import needed_scores_of_log
 from theorex_lab.experiments.replay.sweep import sweep
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, score_snapshots, split
 from theorex_lab.ids import concept_id

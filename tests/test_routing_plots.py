@@ -32,7 +32,7 @@ from theorex_lab.experiments.draw.routing_widgets import (
     route_explorer,
 )
 from theorex_lab.experiments.draw.widgets import to_png
-from theorex_lab.experiments.scores.routing import regret_curves
+from theorex_lab.experiments.scores.routing_curves import regret_curves
 from theorex_lab.experiments.scores.routing_runs import (
     COLUMNS,
     MatrixSettings,

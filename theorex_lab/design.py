@@ -62,9 +62,7 @@ def object_at(place: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidInput(
-            f"got {place!r} ({error}); allowed is module:Name of something that can be imported"
-        ) from error
+        raise InvalidInput(f"got {place!r} ({error}); give module:Name of something that can be imported") from error
 
 
 class Line(NamedTuple):

@@ -44,7 +44,8 @@ def eval(part: str, dataset: str | None, seed: int) -> None:
 
 def _routing(dataset: str, seed: int) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
-    from theorex_lab.experiments.scores.routing import cost_quality, score_routing
+    from theorex_lab.experiments.scores.routing import score_routing
+    from theorex_lab.experiments.scores.routing_curves import cost_quality
 
     found = load_routing_set(dataset, seed=seed)
     score = score_routing(found, seed=seed)

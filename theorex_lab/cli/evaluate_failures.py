@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import InvalidInput
@@ -29,45 +29,34 @@ def _whoandwhen() -> Report:
     from theorex_lab.experiments.scores.failures import PUBLISHED, score_failures
 
     scores = score_failures()
-    table, chosen = scores.frame.set_index("method"), "find_decisive"
-    shown, gains = _columns("agent_accuracy", "step_accuracy"), _columns("agent_gain", "step_gain")
-    result = {
-        "dataset": "whoandwhen",
-        "n": scores.n,
-        "metrics": _row(table, chosen, shown),
-        "baselines": {name: _row(table, name, shown + gains) for name in table.index if name != chosen},
-        "published": {"best_language_model_given_ground_truth": PUBLISHED},
-        "notes": [
-            "questions of odd SHA-1; signs and weights were made on the even ones",
-            "the algorithm-generated part; the hand-crafted part is not in the set",
-            "gain: find_decisive less the baseline, paired run by run",
-            "published: over all runs of that part, so not paired",
-        ],
-    }
+    shown, gains = ["agent_accuracy", "step_accuracy"], ["agent_gain", "step_gain"]
+    table = scores.frame.set_index("method")
+    result = {"dataset": "whoandwhen", "n": scores.n} | _beside(table, "find_decisive", shown, gains)
+    result["published"] = {"best_language_model_given_ground_truth": PUBLISHED}
+    result["notes"] = [
+        "questions of odd SHA-1; signs and weights were made on the even ones",
+        "the algorithm-generated part; the hand-crafted part is not in the set",
+        "gain: find_decisive less the baseline, paired run by run",
+        "published: over all runs of that part, so not paired",
+    ]
     table.loc["published, best model"] = PUBLISHED
-    return result, _text(result, table[shown])
+    return result, _text(result, table, shown)
 
 
 def _taubench_airline() -> Report:
     from theorex_lab.experiments.scores.failures import predict_trial
 
     forecast = predict_trial()
-    table, chosen = forecast.frame.set_index("design"), forecast.chosen
-    shown, gains = _columns("brier"), _columns("gain")
-    result = {
-        "dataset": "taubench_airline",
-        "n": len(forecast.outcomes),
-        "metrics": _row(table, chosen, shown),
-        "chosen": chosen,
-        "baselines": {name: _row(table, name, shown + gains) for name in table.index if name != chosen},
-        "published": {"gpt-4o": {"success_rate": 0.42}},
-        "notes": [
-            f"success of trial {forecast.trial} from the trials before it; Brier score, lower is better",
-            "design and weights chosen by cross-validation over tasks on the earlier trials alone",
-            "gain: the baseline's score less the chosen design's, paired task by task",
-        ],
-    }
-    return result, _text(result, table[shown])
+    table = forecast.frame.set_index("design")
+    result = {"dataset": "taubench_airline", "n": len(forecast.outcomes), "chosen": forecast.chosen}
+    result |= _beside(table, forecast.chosen, ["brier"], ["gain"])
+    result["published"] = {"gpt-4o": {"success_rate": 0.42}}
+    result["notes"] = [
+        f"success of trial {forecast.trial} from the trials before it; Brier score, lower is better",
+        "design and weights chosen by cross-validation over tasks on the earlier trials alone",
+        "gain: the baseline's score less the chosen design's, paired task by task",
+    ]
+    return result, _text(result, table, ["brier"])
 
 
 def _reflexion_alfworld() -> Report:
@@ -75,14 +64,13 @@ def _reflexion_alfworld() -> Report:
 
     effect = effect_of_fixes()
     table = effect.frame.set_index("trial")
-    shown = ["solved_with", "solved_without", "only_with", "only_without", *_columns("difference"), "p_value"]
-    trials = {str(trial): _row(table, trial, shown) for trial in table.index}
-    last = str(table.index[-1])
+    last, counted = table.index[-1], ["solved_with", "solved_without", "only_with", "only_without"]
+    shown = [*counted, *_columns("difference"), "p_value"]
     result = {
         "dataset": "reflexion_alfworld",
         "n": effect.with_fixes.shape[1],
-        "metrics": {"by_trial": int(last), **trials[last]},
-        "trials": trials,
+        "metrics": {"by_trial": int(last), **_row(table, last, shown)},
+        "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
         "baselines": {"without_fixes": {"share_solved": float(effect.without[-1].mean())}},
         "published": {"with_fixes": {"solved": 134, "of": 134}, "without_fixes": {"solved": 101, "of": 134}},
         "notes": [
@@ -90,7 +78,7 @@ def _reflexion_alfworld() -> Report:
             "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
         ],
     }
-    return result, _text(result, table[shown])
+    return result, _text(result, table, ["difference"], counted)
 
 
 _REPORTS: dict[str, Callable[[], Report]] = {
@@ -100,15 +88,28 @@ _REPORTS: dict[str, Callable[[], Report]] = {
 }
 
 
+def _beside(table: pd.DataFrame, chosen: str, shown: Sequence[str], gains: Sequence[str]) -> dict[str, Any]:
+    """The metrics of what was chosen, and the other rows with its gains over them."""
+    others = [name for name in table.index if name != chosen]
+    baselines = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
+    return {"metrics": _row(table, chosen, _columns(*shown)), "baselines": baselines}
+
+
 def _columns(*names: str) -> list[str]:
-    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    return [column for name in names for column in (name, f"{name}_low", f"{name}_high")]
 
 
 def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> Metrics:
     return {column: float(table[column][name]) for column in columns}
 
 
-def _text(result: dict[str, Any], table: pd.DataFrame) -> str:
-    """The table for people, with the bounds of each 95 % interval behind its measure."""
-    shown = table.to_string(float_format="{:.3f}".format)
-    return "\n".join([f"{result['dataset']}, n = {result['n']}", shown, "", *result["notes"]])
+def _text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], counted: Sequence[str] = ()) -> str:
+    """The table for people: what was counted, then each measure with its interval."""
+    shown = table[[*counted]].astype(int)
+    for name in measured:
+        shown[name] = table[name].map("{:.3f}".format)
+        shown[f"{name}, 95 % interval"] = [
+            f"{low:.3f} – {high:.3f}" for low, high in table[_columns(name)[1:]].to_numpy()
+        ]
+    head = f"{result['dataset']}, n = {result['n']}"
+    return "\n".join([head, shown.to_string(), "", *result["notes"]])

@@ -115,6 +115,12 @@ class Links:
     count: Integers
     last: Integers
 
+    @classmethod
+    def none(cls, ends: Integers) -> Links:
+        """Links between the rows `ends`, shape (n, 2), before any was used."""
+        first, second = ends.T
+        return cls(first, second, np.zeros(len(ends), np.int64), np.full(len(ends), -LATEST))
+
     def take_in(self, rows: Integers, at: Integers) -> None:
         """Count a use of both ends at each time, µs."""
         np.add.at(self.count, rows, 1)

@@ -68,40 +68,51 @@ class Room:
     def __init__(self, tokens: int, *, used: int) -> None:
         self.left = tokens - used
         self._for_hearsay = tokens // HEARSAY_PART
-        self._heard_from: list[tuple[str, int] | None] = []
+        self._sources: dict[object, int] = {}
+        self._heard_from = np.zeros(0, np.int64)
 
     def take(
         self, lines: Sequence[Line], *, at_most: int | None = None, headings: bool = True, most: int | None = None
     ) -> list[Line]:
         """The trusted of the lines that fit, first come, first served, in `at_most` tokens; of the first `most` of them."""
-        trusted = [line for line in lines if line.trusted]
-        return self._take(trusted[:most], self.left if at_most is None else at_most, headings)
+        trusted = [line for line in lines if line.trusted][:most]
+        return _chosen(trusted, self.fill(*_priced(trusted, headings), self.left if at_most is None else at_most))
 
     def take_hearsay(self, lines: Sequence[Line], *, headings: bool = True, most: int | None = None) -> list[Line]:
         """The others that fit into the part that is theirs, five of an agent and a kind of source at most, all told."""
         heard = [line for line in lines if not line.trusted]
-        sources = [*self._heard_from, *(line.heard_from for line in heard)]
-        few = first_of_each(_numbered(sources), HEARSAY_LINES)[len(self._heard_from) :].tolist()
-        chosen = [line for line, kept in zip(heard, few, strict=True) if kept]
-        self._heard_from += [line.heard_from for line in chosen]
-        before = self.left
-        taken = self._take(chosen[:most], self._for_hearsay, headings)
+        source = _numbered([line.heard_from for line in heard], self._sources)
+        return _chosen(heard, self.hear(source, *_priced(heard, headings), most))
+
+    def fill(self, price: Ints, section: Ints, section_price: Ints, at_most: int) -> Mask:
+        """Which lines find room in `at_most` tokens; columns as of `fill`."""
+        budget = min(self.left, at_most)
+        taken, left = fill(price, section, section_price, budget)
+        self.left -= budget - left
+        return taken
+
+    def hear(self, source: Ints, price: Ints, section: Ints, section_price: Ints, most: int | None = None) -> Mask:
+        """Which lines of hearsay find room, of each `source` five at most, all told; of these the first `most`."""
+        told = len(self._heard_from)
+        few = np.flatnonzero(first_of_each(np.append(self._heard_from, source), HEARSAY_LINES)[told:])
+        self._heard_from = np.append(self._heard_from, source[few])
+        few, before, taken = few[:most], self.left, np.zeros(len(source), np.bool_)
+        taken[few] = self.fill(price[few], section[few], section_price, self._for_hearsay)
         self._for_hearsay -= before - self.left
         return taken
 
-    def _take(self, lines: Sequence[Line], at_most: int, headings: bool) -> list[Line]:
-        if not lines:
-            return []
-        budget = min(self.left, at_most)
-        sections = [(line.kind if line.trusted else line.kind == CONCEPT, line.owner) for line in lines]
-        section = _numbered(sections)
-        section_price = np.zeros(len(lines), np.int64)
-        for number, line in zip(section.tolist(), lines, strict=True):
-            section_price[number] = (_heading_tokens(line) if headings else 0) + count_tokens(line.owner)
-        price = price_of(np.array([len(line.text.encode()) for line in lines], np.int64))
-        taken, left = fill(price, section, section_price, budget)
-        self.left -= budget - left
-        return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]
+
+def _priced(lines: Sequence[Line], headings: bool) -> tuple[Ints, Ints, Ints]:
+    """Price and section of each line, and what each section's first line pays more."""
+    section = _numbered([(line.kind if line.trusted else line.kind == CONCEPT, line.owner) for line in lines], {})
+    section_price = np.zeros(len(lines), np.int64)
+    for number, line in zip(section.tolist(), lines, strict=True):
+        section_price[number] = (_heading_tokens(line) if headings else 0) + count_tokens(line.owner)
+    return price_of(np.array([len(line.text.encode()) for line in lines], np.int64)), section, section_price
+
+
+def _chosen(lines: Sequence[Line], taken: Mask) -> list[Line]:
+    return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]
 
 
 def fill(price: Ints, section: Ints, section_price: Ints, budget: int) -> tuple[Mask, int]:
@@ -146,9 +157,8 @@ def first_of_each(key: Ints, most: int) -> Mask:
     return kept
 
 
-def _numbered(keys: Sequence[object]) -> Ints:
-    """Equal keys as equal numbers from 0 on."""
-    numbers: dict[object, int] = {}
+def _numbered(keys: Sequence[object], numbers: dict[object, int]) -> Ints:
+    """Equal keys as equal numbers from 0 on; `numbers` holds those that are known."""
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 

@@ -19,7 +19,7 @@ from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, altern
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.bandits import Bandit, ThompsonSampling
+from theorex_lab.experiments.scores.routing_policies import Bandit, ThompsonSampling
 from theorex_lab.memory.evidence import Coded, EvidenceTable
 from theorex_lab.routing.confidence import QUERY_TYPES, matrix
 

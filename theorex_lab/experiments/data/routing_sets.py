@@ -10,8 +10,7 @@ import numpy as np
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.scores.advice import Queries, Training
-from theorex_lab.experiments.scores.routing_scores import Floats, Ints
+from theorex_lab.experiments.scores.routing_policies import Floats, Ints, Queries, Training
 
 ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
 TEST_SHARE = 0.5

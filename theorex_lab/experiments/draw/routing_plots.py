@@ -12,7 +12,7 @@ from matplotlib.patches import Patch, Rectangle
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import LINE_COLOURS
-from theorex_lab.experiments.replay.frontier import frontier
+from theorex_lab.experiments.replay.sweep import frontier
 from theorex_lab.experiments.scores.routing_runs import query_types
 
 # Its brightness rises evenly, so that it is read with any of the common colour blindnesses.

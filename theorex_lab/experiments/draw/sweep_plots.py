@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import LINE_COLOURS
-from theorex_lab.experiments.replay.frontier import frontier
+from theorex_lab.experiments.replay.sweep import frontier
 
 _ANNOTATED_CELLS = 120
 _TICKS = 12

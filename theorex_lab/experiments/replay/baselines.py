@@ -9,6 +9,7 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -94,14 +95,11 @@ class Everything(Baseline):
 
     unbounded = True
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        return [Item(text, (event.id,)) for event in self.events if (text := text_of(event))]
-
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
-        return list(self.items(now, "", tokens))
+        return self.retrieve("", now, tokens)
 
     def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
-        return list(self.items(now, query, tokens))
+        return [Item(text, (event.id,)) for event in self.events if (text := text_of(event))]
 
 
 class LastPrompts(Baseline):
@@ -119,13 +117,39 @@ class Touch(NamedTuple):
     event: str
 
 
+def last_touch(touches: Sequence[Touch], _now: int) -> float:
+    """When the file was touched last."""
+    return float(touches[-1].at)
+
+
+def most_touches(touches: Sequence[Touch], _now: int) -> float:
+    """How often it was touched."""
+    return float(len(touches))
+
+
+def half_life(touches: Sequence[Touch], now: int) -> float:
+    """Its touches, which lose half of their weight in two days."""
+    return math.fsum(touch.weight * 0.5 ** (_days(now, touch) / HALF_LIFE_DAYS) for touch in touches)
+
+
+def power(touches: Sequence[Touch], now: int) -> float:
+    """Its touches, whose weight falls with a power of their age."""
+    return math.fsum(touch.weight * (_days(now, touch) + POWER_OFFSET_DAYS) ** -POWER for touch in touches)
+
+
+def _days(now: int, touch: Touch) -> float:
+    return (now - touch.at) / MICROSECONDS_PER_DAY
+
+
 class Files(Baseline):
-    """Gives known files, best first by `rank`; short: as the shortest end that stands for each alone."""
+    """Gives known files, best first by the worth of their touches, which come oldest first.
 
-    short = False
+    short: as the shortest end that stands for each alone.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, worth: Callable[[Sequence[Touch], int], float] = last_touch, *, short: bool = False) -> None:
         super().__init__()
+        self.worth, self.short = worth, short
         self.touched: dict[str, list[Touch]] = defaultdict(list)
         self._ends = Ends()
 
@@ -136,46 +160,11 @@ class Files(Baseline):
                 self.touched[path].append(Touch(event.at, weight, event.id))
                 self._ends.add(path)
 
-    def rank(self, touches: list[Touch], now: int) -> float:
-        """The worth of a file that was touched so, oldest first."""
-        return float(touches[-1].at)
-
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        worth = {path: self.rank(touches, now) for path, touches in self.touched.items()}
+        worth = {path: self.worth(touches, now) for path, touches in self.touched.items()}
         for path in sorted(worth, key=lambda path: -worth[path]):
             ids = dict.fromkeys(touch.event for touch in self.touched[path])
             yield Item(shortest_end(path, self._ends) if self.short else path, tuple(ids))
-
-
-class ShortFiles(Files):
-    """The files touched last, as short as they can be named."""
-
-    short = True
-
-
-class FrequentFiles(Files):
-    """The files touched most often."""
-
-    def rank(self, touches: list[Touch], now: int) -> float:
-        return float(len(touches))
-
-
-class HalfLifeFiles(Files):
-    """Files by touches that lose half of their weight in two days."""
-
-    def rank(self, touches: list[Touch], now: int) -> float:
-        return math.fsum(touch.weight * 0.5 ** (_days(now, touch) / HALF_LIFE_DAYS) for touch in touches)
-
-
-class PowerFiles(ShortFiles):
-    """Files by touches whose weight falls with a power of their age."""
-
-    def rank(self, touches: list[Touch], now: int) -> float:
-        return math.fsum(touch.weight * (_days(now, touch) + POWER_OFFSET_DAYS) ** -POWER for touch in touches)
-
-
-def _days(now: int, touch: Touch) -> float:
-    return (now - touch.at) / MICROSECONDS_PER_DAY
 
 
 def paths_of(event: Event) -> list[tuple[str, float]]:
@@ -290,7 +279,7 @@ class Shuffled(Baseline):
         self._taken += len(events)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        files, texts = ShortFiles(), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
+        files, texts = Files(short=True), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
         files.observe(self.events)
         given = [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
         return [Item(item.text) for item in given]
@@ -350,10 +339,10 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
     "last_session": LastSession,
     "last_prompts": LastPrompts,
     "recent_files": Files,
-    "short_files": ShortFiles,
-    "frequent_files": FrequentFiles,
-    "half_life_files": HalfLifeFiles,
-    "power_files": PowerFiles,
+    "short_files": partial(Files, short=True),
+    "frequent_files": partial(Files, most_touches),
+    "half_life_files": partial(Files, half_life),
+    "power_files": partial(Files, power, short=True),
     "bm25": Bm25,
     "vectors": Vectors,
     "shuffled": Shuffled,

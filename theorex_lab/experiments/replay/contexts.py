@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
@@ -17,18 +17,13 @@ from theorex_lab.memory.decay import Floats, Items, Law, Tier, rank_order, tiers
 from theorex_lab.memory.filling import (
     CONCEPT_HEADING_TOKENS,
     HEADING_TOKENS,
-    HEARSAY_LINES,
-    HEARSAY_PART,
     SENTENCE_HEADING_TOKENS,
+    Room,
     age_in_words,
     count_tokens,
-    fill,
-    first_of_each,
     price_of,
 )
 from theorex_lab.memory.observation import TRUST
-
-Booleans = NDArray[np.bool_]
 
 TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 # What surrounds the age of a line of one's own words, ` _(age)_`, and of one that was heard, ` (age)`.
@@ -86,56 +81,6 @@ class LinePrices:
         return rows, price_of(recorded.sentence_bytes[rows] + self._age_bytes(age) + _HEARD_NOTE_BYTES)
 
 
-class _Filled:
-    """A context while it is filled, as `memory.filling.Room` fills one."""
-
-    def __init__(self, lines: LinePrices, tokens: int) -> None:
-        self.lines, self.recorded = lines, lines.recorded
-        self.left, self.for_hearsay, self.heard_from = (
-            tokens - HEADING_TOKENS,
-            tokens // HEARSAY_PART,
-            np.zeros(0, np.int64),
-        )
-
-    def sentences(self, rows: Integers, price: Integers) -> Integers:
-        """Those that are taken: the owner's own in half of the room at most, then what was heard."""
-        recorded, n = self.recorded, len(self.lines.of_sentences)
-        own = recorded.sentence_heard[rows] < 0
-        section, section_price = recorded.sentence_owner[rows], np.tile(self.lines.of_sentences, 2)
-        by_kind = recorded.sentence_avoid[rows] * n + section
-        told = rows[own][self._fill(price[own], by_kind[own], section_price, self.left // 2)]
-        few = np.flatnonzero(~own)[self._few(recorded.sentence_heard[rows][~own])]
-        return np.append(told, rows[few][self._hear(price[few], section[few], section_price)])
-
-    def concepts(self, agent: Integers, price: Integers) -> Booleans:
-        """Which of these lines of an agent's own words are taken."""
-        return self._fill(price, agent, self.lines.of_concepts, self.left)
-
-    def hearsay(self, agent: Integers, price: Integers, source: Integers) -> Booleans:
-        """Which of these lines of concepts that were only heard are taken."""
-        few = np.flatnonzero(self._few(source))
-        taken = np.zeros(len(source), np.bool_)
-        taken[few] = self._hear(price[few], agent[few], self.lines.of_concepts)
-        return taken
-
-    def _few(self, source: Integers) -> Booleans:
-        """Which lines are looked at: of each source so many in all."""
-        few = first_of_each(np.append(self.heard_from, source), HEARSAY_LINES)[len(self.heard_from) :]
-        self.heard_from = np.append(self.heard_from, source[few])
-        return few
-
-    def _hear(self, price: Integers, section: Integers, section_price: Integers) -> Booleans:
-        before = self.left
-        taken = self._fill(price, section, section_price, min(self.left, self.for_hearsay))
-        self.for_hearsay -= before - self.left
-        return taken
-
-    def _fill(self, price: Integers, section: Integers, section_price: Integers, budget: int) -> Booleans:
-        taken, left = fill(price, section, section_price, budget)
-        self.left -= budget - left
-        return taken
-
-
 class ContextReplay:
     """One setting's memory while the steps pass: what sleeps, what the context shows, what was asked for again."""
 
@@ -146,7 +91,7 @@ class ContextReplay:
         self.steps: list[list[int]] = []
         self.injected: list[tuple[Integers, Integers]] = []
         self.asked: list[list[int]] = []
-        self.reasks: list[tuple[Integers, Integers, Floats, Booleans]] = []
+        self.reasks: list[tuple[Any, ...]] = []
 
     def ask(self, time: Integers, item: Integers, days_unseen: Floats) -> None:
         """Known items are mentioned again, each for the first time since the last scan."""
@@ -175,31 +120,39 @@ class ContextReplay:
         self, moment: KnownItems, lines: LinePrices, prices: tuple[Integers, Integers], raw: Floats, awake: Integers
     ) -> tuple[Integers, Integers, int]:
         """(items, sentences, tokens) of the context; `awake` are positions among the known items."""
-        recorded, (price, source) = moment.recorded, prices
-        rows, sentence_price = lines.sentences(moment.now, self.settings, self.law)
-        filled = _Filled(lines, self.settings.context_tokens)
-        told = filled.sentences(rows, sentence_price)
-        agent = recorded.item_agent[moment.rows]
-        own = self._own(moment, raw, awake[source[awake] < 0], agent, price, filled)
+        (price, source), agent = prices, moment.recorded.item_agent[moment.rows]
+        room = Room(self.settings.context_tokens, used=HEADING_TOKENS)
+        told = self._told(lines, *lines.sentences(moment.now, self.settings, self.law), room)
+        own = self._own(moment, raw, awake[source[awake] < 0], price, lines.of_concepts, room)
         known = self._ordered(moment, raw, awake[source[awake] >= 0])
-        items = np.append(own, known[filled.hearsay(agent[known], price[known], source[known])])
-        return moment.rows[items], told, self.settings.context_tokens - filled.left
+        items = np.append(own, known[room.hear(source[known], price[known], agent[known], lines.of_concepts)])
+        return moment.rows[items], told, self.settings.context_tokens - room.left
+
+    def _told(self, lines: LinePrices, rows: Integers, price: Integers, room: Room) -> Integers:
+        """The sentences that are taken: the owner's own in half of the room at most, then what was heard."""
+        recorded, section_price = lines.recorded, np.tile(lines.of_sentences, 2)
+        source, section = recorded.sentence_heard[rows], recorded.sentence_owner[rows]
+        own, heard = np.flatnonzero(source < 0), np.flatnonzero(source >= 0)
+        by_kind = recorded.sentence_avoid[rows] * len(lines.of_sentences) + section
+        told = own[room.fill(price[own], by_kind[own], section_price, room.left // 2)]
+        heard = heard[room.hear(source[heard], price[heard], section[heard], section_price)]
+        return rows[np.append(told, heard)]
 
     def _own(
-        self, moment: KnownItems, raw: Floats, awake: Integers, agent: Integers, price: Integers, filled: _Filled
+        self, moment: KnownItems, raw: Floats, awake: Integers, price: Integers, section_price: Integers, room: Room
     ) -> Integers:
         """The concepts of agents' own words that find room, hottest first."""
-        cheapest = int(price.min())
-        most = max(filled.left, 0) // cheapest + 1
+        cheapest, agent = int(price.min()), moment.recorded.item_agent[moment.rows]
+        most = max(room.left, 0) // cheapest + 1
         hottest = awake
         if len(awake) > 2 * most:
             hottest = awake[raw[awake] >= np.partition(raw[awake], -most)[-most]]
         for chosen in (hottest, awake):
-            before, order = filled.left, self._ordered(moment, raw, chosen)
-            taken = filled.concepts(agent[order], price[order])
-            if len(chosen) == len(awake) or filled.left < cheapest:  # else a cooler one may find room
+            before, order = room.left, self._ordered(moment, raw, chosen)
+            taken = room.fill(price[order], agent[order], section_price, room.left)
+            if len(chosen) == len(awake) or room.left < cheapest:  # else a cooler one may find room
                 break
-            filled.left = before
+            room.left = before
         return order[taken]
 
     def _ordered(self, moment: KnownItems, raw: Floats, chosen: Integers) -> Integers:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, fields
-from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.clock import EARLIEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.confirm import short_id
 from theorex_lab.designs.theorex.sentences import dedup_key, is_heard
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
+from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog, together
 from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns, Names
@@ -123,15 +122,11 @@ class _Reader:
         self.agents, self.owners, self.texts, self.short_term = Names(), Names(), Names(), ShortTerm()
         self.items: dict[tuple[int, int], int] = {}
         self.names: list[str] = []
-        self.links: dict[tuple[int, int], int] = {}
-        self.mentions: list[tuple[int, int, int, int, int, int]] = []  # time, item, count, fix_count, trust, event
-        self.together: list[tuple[int, int]] = []  # time, link
+        self.mentions: Any = []  # time, item, count, fix_count, trust, event
+        self.most_at_once: int | None = None  # items of an event that are linked
         self.sentences: list[tuple[int, ...]] = []  # time, owner, text, bytes, avoid, same, heard
         self.confirmed: set[str] = set()
         self.same: dict[Hashable, int] = {}
-        # Of a log, which may be long, as columns at once.
-        self.mentions_of_log, self.together_of_log = np.zeros((6, 0), np.int64), np.zeros((2, 0), np.int64)
-        self.links_of_log = np.zeros((0, 2), np.int64)
 
     def read_journal(self, journal: Journal) -> None:
         said = journal.tail(0, kinds=("confirmed",))
@@ -148,15 +143,10 @@ class _Reader:
             self._item(self.agents.number(self.short_term.agents[agent]), concept, self.short_term.labels[surface])
 
     def read_log(self, log: AccessLog) -> None:
-        agent = self.agents.number(_LOG_AGENT)
-        for number, name in enumerate(log.items):
-            self._item(agent, number, name)
-        kept = np.flatnonzero(~log.deleted)
-        one = np.ones(len(kept), np.int64)
-        self.mentions_of_log = np.array(
-            [log.time[kept], log.item[kept], one, 0 * one, TRUST["agent"] * one, log.event[kept]]
-        )
-        self.together_of_log, self.links_of_log = _together(log, kept)
+        agent, one = self.agents.number(_LOG_AGENT), np.ones_like(log.time)
+        self.items, self.names = {(agent, number): number for number in range(len(log.items))}, list(log.items)
+        columns = [log.time, log.item, one, 0 * one, TRUST["agent"] * one, log.event]
+        self.mentions, self.most_at_once = np.column_stack(columns)[~log.deleted], MAX_EVENT_ITEMS
 
     def _observation(self, event: Event) -> None:
         body, agent = event.body, self.agents.number(event.agent)
@@ -171,10 +161,9 @@ class _Reader:
             self.sentences.append((event.at, *numbers, source_number(agent, trust) if heard else -1))
         if not body.get("counted", True):
             return
-        found = [self._item(agent, concept[0], concept[2]) for concept in body["concepts"]]
-        for item, concept in zip(found, body["concepts"], strict=True):
-            self.mentions.append((event.at, item, concept[3], concept[3] * is_fix, trust, event.seq))
-        self._link(found, event.at)
+        for concept, _, surface, count in body["concepts"]:
+            item = self._item(agent, concept, surface)
+            self.mentions.append((event.at, item, count, count * is_fix, trust, event.seq))
 
     def _imported(self, event: Event) -> None:
         body = event.body
@@ -189,21 +178,16 @@ class _Reader:
             self.names.append(name)
         return item
 
-    def _link(self, items: Sequence[int], time: int) -> None:
-        for ends in combinations(sorted(items), 2):
-            self.together.append((time, self.links.setdefault(ends, len(self.links))))
-
     def recorded(self) -> EventLog:
         agents, ids = np.array(list(self.items), np.int64).reshape(-1, 2).T
         sizes = [(name_bytes(name), len(one_line(name).encode())) for name in self.names]
-        mentions = np.concatenate([_columns(self.mentions, 6), self.mentions_of_log], axis=1)
-        links = np.array(list(self.links), np.int64).reshape(-1, 2)
-        together = np.concatenate([_columns(self.together, 2), self.together_of_log], axis=1)
+        time, item, *counted, event = _by_time(self.mentions, 6)
+        rows, link, ends = together(event, item, np.flatnonzero(event >= 0), self.most_at_once)
         columns = (  # as `_COLUMN_NAMES` has them
             ids, agents, np.array(sizes, np.int64).reshape(-1, 2),
-            *_sorted_columns(mentions),
-            np.concatenate([links, self.links_of_log]), *_sorted_columns(together),
-            *_sorted_columns(_columns(self.sentences, 7)),
+            time, item, *counted, event,
+            ends, time[rows], link,
+            *_by_time(self.sentences, 7),
         )  # fmt: skip
         return EventLog(
             tuple(self.names), tuple(self.agents), tuple(self.owners), tuple(self.texts),
@@ -217,39 +201,10 @@ def source_number(agent: N, trust: N) -> N:
     return TRUST["agent"] * agent + trust
 
 
-def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Integers:
-    return np.array(rows, np.int64).reshape(-1, width).T
-
-
-def _sorted_columns(columns: Integers) -> list[Integers]:
-    """The columns by time, which the first holds."""
-    order = np.argsort(columns[0], kind="stable")
-    return [column[order] for column in columns]
-
-
-def _together(log: AccessLog, kept: Integers) -> tuple[Integers, Integers]:
-    """Time and link of each pair of items in an event of up to 20, shape (2, n); and the links' ends, shape (links, 2).
-
-    `kept`: the rows of the log that count. Links are numbered in the order in which they are first seen.
-    """
-    bounds = np.append(np.flatnonzero(np.diff(log.event[kept], prepend=-1)), len(kept))
-    sizes, starts = np.diff(bounds), bounds[:-1]
-    keys = [np.zeros(0, np.int64)]
-    rows = [np.zeros(0, np.int64)]
-    for size in range(2, MAX_EVENT_ITEMS + 1):
-        first = starts[sizes == size]
-        items = np.sort(log.item[kept[first[:, None] + np.arange(size)]], axis=1)
-        one, other = np.triu_indices(size, 1)  # in the order of `combinations`
-        keys.append((items[:, one] * len(log.items) + items[:, other]).ravel())
-        rows.append(np.repeat(first, len(one)))
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    key, row = np.concatenate(keys)[order], np.concatenate(rows)[order]
-    known, seen_first, link = np.unique(key, return_index=True, return_inverse=True)
-    by_sight = np.argsort(seen_first)
-    number = np.empty_like(by_sight)
-    number[by_sight] = np.arange(len(by_sight))
-    ends = np.stack(np.divmod(known[by_sight], max(len(log.items), 1)), axis=1)
-    return np.array([log.time[kept[row]], number[link]]), ends
+def _by_time(rows: Any, width: int) -> Integers:
+    """The rows as columns, by time, which the first holds."""
+    columns = np.array(rows, np.int64).reshape(-1, width).T
+    return columns[:, np.argsort(columns[0], kind="stable")]
 
 
 class Memory:
@@ -267,12 +222,6 @@ class Memory:
             self.counts.take_in(item, mentions["count"], mentions["time"], fade=fade)
             np.add.at(self.fix_count, item, mentions["fix_count"])
             np.maximum.at(self.trust, item, mentions["trust"])
-
-
-def no_links(recorded: EventLog) -> Links:
-    """The links of a memory before anything was mentioned."""
-    first, second = recorded.link_ends.T
-    return Links(first, second, np.zeros(len(first), np.int64), np.full(len(first), -LATEST))
 
 
 class KnownItems:
@@ -314,7 +263,7 @@ def memory_at(recorded: EventLog, at: int | None = None, *, fade: bool = True) -
     Without `fade` there are no decayed counts, which take most of the time.
     """
     now = last_mention(recorded) if at is None else at
-    memory, links = Memory(recorded), no_links(recorded)
+    memory, links = Memory(recorded), Links.none(recorded.link_ends)
     memory.take_in(mentions_in(recorded, slice(0, int(np.searchsorted(recorded.time, now, "right")))), fade=fade)
     upto = int(np.searchsorted(recorded.together_time, now, "right"))
     links.take_in(recorded.together_link[:upto], recorded.together_time[:upto])

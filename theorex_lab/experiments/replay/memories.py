@@ -1,22 +1,95 @@
-"""Which memories can be compared: baselines, designs, and one's own, by name."""
+"""Which memories can be compared: baselines, designs, and one's own, by name.
+
+Each is driven through the four methods of a `MemoryDesign`: observe, consolidate, inject, retrieve.
+"""
 
 from __future__ import annotations
 
-import importlib
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from theorex_lab.design import Design, MemoryDesign
+from theorex_lab.clock import FixedClock
+from theorex_lab.config import Settings
+from theorex_lab.design import Design, Item, MemoryDesign, object_at
 from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.experiments.replay.baselines import BASELINES, make
-from theorex_lab.experiments.replay.drive import Driven
 from theorex_lab.journal.event import Event
+from theorex_lab.lab import Lab
+from theorex_lab.memory.context import choose
+from theorex_lab.memory.filling import BYTES_PER_TOKEN
+from theorex_lab.search.embed import Embedder
 
 Memory = str | Design | Callable[[], MemoryDesign]
+
+_MOST_HITS = 100
+
+
+class Driven:
+    """Designs in a home of their own, on a clock that stands where the log does; a `MemoryDesign`.
+
+    It remembers what it observes as a home does: the night is the steps of the designs, what it injects are the lines of
+    the context, what it retrieves are the finds of a search.
+    """
+
+    def __init__(
+        self,
+        designs: Sequence[Design],
+        folder: str | Path,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Opens the home at `folder`, an empty folder. Raises as `Lab` does."""
+        self._clock, self._shown = FixedClock(0), set[str]()
+        self.lab = Lab(folder, clock=self._clock, settings=settings, embedder=embedder, designs=designs)
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Append what happened, in journal order. Raises InvalidInput for an event that cannot be stored."""
+        self.lab.journal.append(events, allow_future=True)
+        self._shown.update(event.id for event in events)
+
+    def consolidate(self, now: int) -> None:
+        """Run the steps of the designs for all agents; `now` in µs UTC."""
+        self._clock.microseconds = now
+        for design in self.lab.home.designs:
+            for step in design.steps:
+                step.run(self.lab.home, None)
+
+    def inject(self, now: int, tokens: int) -> list[Item]:
+        """The lines of the context at `now` (µs UTC) within `tokens`."""
+        self._clock.microseconds = now
+        chosen = choose(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens)
+        return [*_within((Item(line.text, self._observed(line.items)) for line in chosen.lines), tokens)]
+
+    def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
+        """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
+        self._clock.microseconds = now
+        hits = self.lab.search(query, limit=_MOST_HITS)
+        found = (Item(hit.text, self._observed([event])) for hit, event in zip(hits, hits.events, strict=True))
+        return [*_within(found, tokens)]
+
+    def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The events that it was shown which these events rest on; ids of anything else rest on none."""
+        found: dict[str, None] = {}
+        asked, seen = set(ids), set[str]()
+        while asked:
+            events = list(self.lab.journal.read(ids=sorted(asked)))
+            seen |= asked
+            found.update(dict.fromkeys(event.id for event in events if event.id in self._shown))
+            asked = {parent for event in events if event.id not in self._shown for parent in event.lineage} - seen
+        return tuple(found)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lab.close()
 
 
 class Housed(Driven):
@@ -45,16 +118,8 @@ class Maker:
 
     def __call__(self) -> MemoryDesign:
         """A memory that has seen nothing. Raises InvalidInput for an unknown name."""
-        if isinstance(self.memory, Design):
-            return Housed([self.memory])
-        if callable(self.memory):
-            return self.memory()
-        if self.memory in BASELINES:
-            return make(self.memory, self.other)
-        found = next((design for design in installed() if design.name == self.memory), None)
-        if found is not None:
-            return Housed([found])
-        return Maker(_imported(self.memory))()
+        found = memory_named(self.memory, self.other) if isinstance(self.memory, str) else self.memory
+        return Housed([found]) if isinstance(found, Design) else found()
 
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
@@ -65,7 +130,7 @@ def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Mem
         if name in named:
             raise InvalidInput(f"got {name} twice; allowed is each memory once")
         if isinstance(memory, str):
-            check_name(memory)
+            memory_named(memory)
         named[name] = memory
     return named
 
@@ -74,25 +139,26 @@ def _name_of(memory: Memory) -> str:
     return memory if isinstance(memory, str) else str(getattr(memory, "name", getattr(memory, "__name__", memory)))
 
 
-def check_name(name: str) -> None:
-    """Raise InvalidInput where no baseline, no design and no class `module:Name` is called so."""
-    designs = [design.name for design in installed()]
-    if name in BASELINES or name in designs:
-        return
-    if ":" not in name:
+def memory_named(name: str, other: tuple[Event, ...] = ()) -> Design | Callable[[], MemoryDesign]:
+    """The baseline, design or class `module:Name` of this name. Raises InvalidInput where there is none."""
+    if name in BASELINES:
+        return partial(make, name, other)
+    designs = {design.name: design for design in installed()}
+    if name not in designs and ":" not in name:
         allowed = ", ".join([*designs, *BASELINES])
         raise InvalidInput(f"got the memory {name!r}; allowed are {allowed}, or a class of yours as module:Name")
-    _imported(name)
+    found: Any = designs.get(name) or object_at(name)
+    if not (isinstance(found, Design) or callable(found)):
+        raise InvalidInput(f"got the memory {name!r}; allowed is a class of the four methods, or a Design")
+    memory: Design | Callable[[], MemoryDesign] = found
+    return memory
 
 
-def _imported(name: str) -> Any:
-    module, _, member = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), member)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInput(
-            f"got the memory {name!r}; {error}; give module:Name of something that can be imported"
-        ) from error
-    if isinstance(found, Design) or callable(found):
-        return found
-    raise InvalidInput(f"got the memory {name!r}; allowed is a class of the four methods, or a Design")
+def _within(items: Iterator[Item], tokens: int) -> Iterator[Item]:
+    """Items, a line each, as far as the tokens reach."""
+    left = BYTES_PER_TOKEN * tokens + 1  # no line break after the last
+    for item in items:
+        left -= len(item.text.encode()) + 1
+        if left < 0:
+            return
+        yield item

@@ -25,11 +25,10 @@ from theorex_lab.experiments.replay.event_log import (
     Memory,
     last_mention,
     mentions_in,
-    no_links,
 )
 from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.columns import Columns
-from theorex_lab.memory.counts import Integers
+from theorex_lab.memory.counts import Integers, Links
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.rows import Rows
@@ -101,7 +100,7 @@ def _run(recorded: EventLog, settings: Sequence[Settings], times: Integers) -> l
     """The replays of settings that graduate alike."""
     graduated, entered = _graduations(recorded, times, settings[0])
     memory, lines = Memory(recorded), LinePrices(recorded, (times[-1] - recorded.time[0]) / MICROSECONDS_PER_DAY)
-    links = {each.half_life_days: no_links(recorded) for each in settings}
+    links = {each.half_life_days: Links.none(recorded.link_ends) for each in settings}
     policies = [ContextReplay(recorded, each) for each in settings]
     bounds = np.searchsorted(recorded.time, times, "right").tolist()
     together = np.searchsorted(recorded.together_time, times, "right").tolist()
@@ -189,11 +188,9 @@ class Replay(Rows[dict[str, Any]]):
     absent: Mapping[str, NDArray[Any]]
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        days, figures = self.times - self.times[0], np.column_stack([self.steps, self.asked])
-        return [
-            {"at": to_iso(at), "at_days": since / MICROSECONDS_PER_DAY, **dict(zip(_SCAN_COLUMNS, row, strict=True))}
-            for at, since, row in zip(self.times.tolist(), days.tolist(), figures.tolist(), strict=True)
-        ]
+        table = self.frame.assign(at=[to_iso(at) for at in self.times.tolist()])
+        names = "at", "at_days", *_SCAN_COLUMNS
+        return [dict(zip(names, row, strict=True)) for row in table.itertuples(index=False, name=None)]
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -1,15 +1,18 @@
-"""The file of work that is done in part: a sweep, a comparison."""
+"""Work of many tasks, such as a sweep or a comparison: in process or on an executor, kept in a file while it is done."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.files import write_atomically
+from theorex_lab.progress import bar
 
 Row = dict[str, Any]
 
@@ -25,7 +28,7 @@ class ResumeFile:
 
     def read(self) -> dict[str, Row]:
         """What was done before; makes the file where there is none, and cuts off a torn last line."""
-        try:
+        with self._file():
             data = self.path.read_bytes() if self.path.exists() else b""
             if not data:
                 self.write({})
@@ -37,34 +40,35 @@ class ResumeFile:
                 )
             if torn:
                 os.truncate(self.path, len(data) - torn)
-        except OSError as error:
-            raise self._storage(error) from error
         return rows
 
     def load(self) -> tuple[Row, dict[str, Row]]:
         """The header and the rows, whatever they were made from; changes nothing."""
-        try:
+        with self._file():
             header, rows, _ = self._parse(self.path.read_bytes())
-        except OSError as error:
-            raise self._storage(error) from error
         return header, rows
 
     def write(self, rows: Mapping[str, Row]) -> None:
         """Put the header and these rows in the place of what the file held."""
-        try:
+        with self._file():
             write_atomically(self.path, json.dumps(self.header).encode() + b"\n" + _lines(rows))
-        except OSError as error:
-            raise self._storage(error) from error
 
     def add(self, rows: Mapping[str, Row]) -> None:
         """Append rows, each a line; on disk when this returns."""
+        with self._file(), self.path.open("ab") as file:
+            file.write(_lines(rows))
+            file.flush()
+            os.fsync(file.fileno())
+
+    @contextmanager
+    def _file(self) -> Iterator[None]:
+        """Says of a file that cannot be used what to do."""
         try:
-            with self.path.open("ab") as file:
-                file.write(_lines(rows))
-                file.flush()
-                os.fsync(file.fileno())
+            yield
         except OSError as error:
-            raise self._storage(error) from error
+            raise StorageError(
+                f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file"
+            ) from error
 
     def _parse(self, data: bytes) -> tuple[Row, dict[str, Row], int]:
         """Header, rows, and the bytes of a torn last line."""
@@ -89,9 +93,48 @@ class ResumeFile:
     def _remedy(self) -> str:
         return "give another file, or remove this one to begin again"
 
-    def _storage(self, error: OSError) -> StorageError:
-        return StorageError(f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file")
-
 
 def _lines(rows: Mapping[str, Row]) -> bytes:
     return "".join(json.dumps({"key": key, "metrics": metrics}) + "\n" for key, metrics in rows.items()).encode()
+
+
+def run_all(
+    work: Callable[..., Sequence[Row]],
+    tasks: Sequence[tuple[Sequence[str], tuple[Any, ...]]],
+    done: dict[str, Row],
+    *,
+    kept: ResumeFile | None,
+    executor: Executor | None,
+    progress: bool | None,
+    unit: str,
+    what: str,
+) -> None:
+    """Add to `done` what `work` gives for each task, and to the file that is kept, as soon as a task is done.
+
+    tasks: of each the keys of its rows, and what `work` is called with.  executor: None for this process; what has not
+    begun there is cancelled where one fails or this is interrupted.  progress: a bar (None: in a terminal or notebook).
+    """
+    total = len(done) + sum(len(keys) for keys, _ in tasks)
+    results = _results(work, [given for _, given in tasks], executor)
+    with closing(bar(total, len(done), progress, unit, what)) as shown, closing(results):
+        for number, rows in results:
+            new = dict(zip(tasks[number][0], rows, strict=True))
+            if kept is not None:
+                kept.add(new)
+            done.update(new)
+            shown.update(len(new))
+
+
+def _results(
+    work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Any, ...]], executor: Executor | None
+) -> Generator[tuple[int, Sequence[Row]], None, None]:
+    """Each task's number and rows, as they are done."""
+    if executor is None:
+        yield from ((number, work(*given)) for number, given in enumerate(tasks))
+        return
+    futures = {executor.submit(work, *given): number for number, given in enumerate(tasks)}
+    try:
+        yield from ((futures[future], future.result()) for future in as_completed(futures))
+    finally:
+        for future in futures:
+            future.cancel()

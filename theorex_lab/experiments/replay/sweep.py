@@ -10,10 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
-import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
@@ -27,13 +26,14 @@ from theorex_lab.config_record import to_camel
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.measures import tier_counts
 from theorex_lab.experiments.replay.replay import replay_all
-from theorex_lab.experiments.replay.resume import ResumeFile
-from theorex_lab.experiments.replay.tier_counts import tier_counts
+from theorex_lab.experiments.replay.resume import ResumeFile, run_all
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 Changes = Mapping[str, Any]
@@ -43,6 +43,7 @@ Metric = Callable[[EventLog, Sequence[Settings]], Sequence[Mapping[str, float]]]
 MAX_TASKS = 32
 CHUNK = 16
 _SHOWN_COMPLAINTS = 5
+_FIELDS = {to_camel(name): name for name in Settings.tunables}
 
 
 def summaries(
@@ -64,8 +65,7 @@ def final_tiers(recorded: EventLog, settings: Sequence[Settings], *, at: int | N
 def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> list[Settings]:
     """The base (default: the defaults) with each of these changes. Raises ConfigError naming all that is wrong in any."""
     kept = {} if base is None else {name: getattr(base, name) for name in base.model_fields_set}
-    found: list[Settings] = []
-    complaints: dict[str, int] = {}
+    found, complaints = list[Settings](), Counter[str]()
     for each in changes:
         try:
             given = {_field(name): value for name, value in each.items()}
@@ -73,25 +73,20 @@ def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> lis
             law_of(settings)
             found.append(settings)
         except ConfigError as error:
-            complaints[str(error)] = complaints.get(str(error), 0) + 1
+            complaints[str(error)] += 1
     if complaints:
         shown = [f"{text} ({times} of the settings)" for text, times in list(complaints.items())[:_SHOWN_COMPLAINTS]]
         more = f"; and {len(complaints) - len(shown)} more" if len(complaints) > len(shown) else ""
         raise ConfigError(
-            f"{sum(complaints.values())} of {len(changes)} settings are refused: {'; '.join(shown)}{more}. Mend the grid, "
+            f"{complaints.total()} of {len(changes)} settings are refused: {'; '.join(shown)}{more}. Mend the grid, "
             "or give a list of the settings that are meant"
         )
     return found
 
 
-@lru_cache(maxsize=1)
-def _fields() -> dict[str, str]:
-    return {to_camel(name): name for name in Settings.tunables}
-
-
 def _field(name: str) -> str:
     """The snake_case name of a setting; an unknown one as it is, for the check to refuse."""
-    return _fields().get(name, name)
+    return _FIELDS.get(name, name)
 
 
 def _changes(grid: Any) -> list[dict[str, Any]]:
@@ -162,17 +157,12 @@ def sweep(
     todo = [key for key in unique if key not in done]
     size = chunk_size or (CHUNK if executor is None else max(1, -(-len(todo) // MAX_TASKS)))
     chunks = [todo[start : start + size] for start in range(0, len(todo), size)]
-    tasks = [[unique[key] for key in chunk] for chunk in chunks]
-    with (
-        closing(_bar(len(unique), len(done), progress)) as bar,
-        closing(_run(recorded, tasks, metric, executor)) as runs,
-    ):
-        for number, rows in runs:
-            new = dict(zip(chunks[number], rows, strict=True))
-            if kept is not None:
-                kept.add(new)
-            done.update(new)
-            bar.update(len(rows))
+    shipped = recorded if executor is None else pickle.dumps(recorded, protocol=pickle.HIGHEST_PROTOCOL)
+    tasks = [(chunk, (shipped, [unique[key] for key in chunk], metric)) for chunk in chunks]
+    try:
+        run_all(_measure, tasks, done, kept=kept, executor=executor, progress=progress, unit="settings", what="sweep")
+    finally:
+        _unpickled.cache_clear()
     metrics = tuple(done[key] for key in keys)
     if len({frozenset(row) for row in metrics}) > 1:
         raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
@@ -194,53 +184,21 @@ def fingerprint(recorded: EventLog, metric: Metric) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _run(
-    recorded: EventLog, tasks: Sequence[Sequence[Settings]], metric: Metric, executor: Executor | None
-) -> Generator[tuple[int, list[Metrics]], None, None]:
-    """Each task's number and rows, as they are done. What has not begun is cancelled where this is left early."""
-    if executor is None:
-        for number, settings in enumerate(tasks):
-            yield number, _measure(recorded, settings, metric)
-        return
-    shipped = pickle.dumps(recorded, protocol=pickle.HIGHEST_PROTOCOL)
-    futures: dict[Future[list[Metrics]], int] = {
-        executor.submit(_task, shipped, settings, metric): number for number, settings in enumerate(tasks)
-    }
-    try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:
-        for future in futures:
-            future.cancel()
-        _unpickled.cache_clear()
-
-
-def _task(shipped: bytes, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
-    return _measure(_unpickled(shipped), settings, metric)
-
-
 @lru_cache(maxsize=1)
 def _unpickled(shipped: bytes) -> EventLog:
     recorded: EventLog = pickle.loads(shipped)
     return recorded
 
 
-def _measure(recorded: EventLog, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
+def _measure(shipped: EventLog | bytes, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
     """The metric's rows as plain numbers. Raises InvalidInput where it gives anything else."""
+    recorded = _unpickled(shipped) if isinstance(shipped, bytes) else shipped
     rows = [{name: _plain(value) for name, value in row.items()} for row in metric(recorded, settings)]
     if len(rows) != len(settings) or any(not isinstance(value, int | float) for row in rows for value in row.values()):
         raise InvalidInput(
             f"the metric gave {rows[:1]} for {len(settings)} settings; allowed is a dictionary of numbers for each"
         )
     return rows
-
-
-def _bar(total: int, done: int, progress: bool | None) -> Any:
-    if progress is None:
-        progress = "ipykernel" in sys.modules or sys.stderr.isatty()
-    from tqdm.auto import tqdm  # type: ignore[import-untyped]
-
-    return tqdm(total=total, initial=done, unit="settings", desc="sweep", disable=not progress)
 
 
 class Best(NamedTuple):
@@ -327,3 +285,25 @@ class Sweep(Rows[dict[str, Any]]):
 
     def __repr__(self) -> str:
         return f"Sweep({len(self.settings)} settings over {', '.join(self.parameters)}; {', '.join(self.metrics[0])})"
+
+
+def frontier(table: Any, cost: str, loss: str) -> pd.DataFrame:
+    """The rows that none beats in both: lower cost without more loss, or less loss at no more cost; by cost.
+
+    `table`: a Sweep or its frame; of equal rows the first stays, and rows with NaN are left out. Raises InvalidInput
+    where it has no such column.
+
+    >>> import pandas as pd
+    >>> frontier(pd.DataFrame({"cost": [1, 2, 3, 2], "loss": [9, 4, 4, 7]}), "cost", "loss").values.tolist()
+    [[1, 9], [2, 4]]
+    """
+    frame: pd.DataFrame = getattr(table, "frame", table)
+    missing = [name for name in (cost, loss) if name not in frame]
+    if missing:
+        raise InvalidInput(
+            f"got a table without {', '.join(missing)}; allowed are {', '.join(map(str, frame.columns))}"
+        )
+    ordered = frame.dropna(subset=[cost, loss]).sort_values([cost, loss], kind="stable")
+    least = np.minimum.accumulate(ordered[loss].to_numpy(dtype=np.float64))
+    kept = np.append(True, least[1:] < least[:-1])[: len(ordered)]
+    return ordered[kept].reset_index(drop=True)

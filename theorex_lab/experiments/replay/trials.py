@@ -1,8 +1,12 @@
-"""One memory lives through one log and is asked at every session's start and every probe: a trial."""
+"""One memory lives through one log and is asked at every session's start and every probe: a trial.
+
+What it gives for a probe is scored without a judge: evidence, words of the answer, stale items, tokens.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -13,10 +17,14 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
 from theorex_lab.experiments.replay.timed import Failed, Guarded, checked
-from theorex_lab.experiments.scores.probe_scores import score_probe, text_of
-from theorex_lab.experiments.scores.session_scores import Scene, scenes
+from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
+from theorex_lab.memory.filling import count_tokens
 
 INJECT, RETRIEVE = "inject", "retrieve"
+PROBE_SCORES = ("evidence_recall", "answer_words", "stale", "tokens")
+# What is better where it is lower, and what is neither.
+LOWER_IS_BETTER = frozenset({"stale", "waste"})
+NEITHER = frozenset({"tokens"})
 NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
@@ -87,17 +95,30 @@ def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -
         memory = Guarded(make, plan.timeout)
     except Failed as error:
         trial.problems[f"opening: {error}"] = 1
-        return _unanswered(trial, log, plan)
+        trial.given = [answer for _, target in _targets(log) for answer in _answers(target, 0, plan, lambda *_: [])]
+        return trial
     return _Course(log, memory, plan, trial).run()
 
 
-def _unanswered(trial: Trial, log: Log, plan: Plan) -> Trial:
-    targets: list[Scene | Probe] = [*scenes(log), *log.probes]
-    for target in targets:
-        for budget in plan.budgets:
-            for mode in _asked(target, 0, budget):
-                trial.given.append(ScoredAnswer(_unit(target), mode, budget, _score(target, [], budget, mode)))
-    return trial
+def _targets(log: Log) -> list[tuple[int, Scene | Probe]]:
+    """What is asked of a memory, each at its time."""
+    return [*((scene.at - 1, scene) for scene in scenes(log)), *((probe.at, probe) for probe in log.probes)]
+
+
+def _answers(
+    target: Scene | Probe,
+    at: int,
+    plan: Plan,
+    ask: Callable[[str, tuple[Any, ...], int | None], Sequence[Item]],
+    *,
+    unbounded: bool = False,
+) -> Iterator[ScoredAnswer]:
+    """What is given within each budget, scored; what knows no budget is asked once, and scored on all that it gives."""
+    for budgets in [plan.budgets] if unbounded else [(budget,) for budget in plan.budgets]:
+        limit = None if unbounded else budgets[0]
+        for mode, given in _asked(target, at, budgets[0]).items():
+            scores = _score(target, ask(mode, given, limit), limit, mode)
+            yield from (ScoredAnswer(_unit(target), mode, budget, scores) for budget in budgets)
 
 
 def _asked(target: Scene | Probe, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
@@ -116,6 +137,32 @@ def _score(target: Scene | Probe, items: Sequence[Item], budget: int | None, mod
     return score_probe(target, items)
 
 
+def text_of(items: Sequence[Item]) -> str:
+    """The items as they would be read, a line each."""
+    return "\n".join(item.text for item in items)
+
+
+def score_probe(probe: Probe, items: Sequence[Item]) -> dict[str, float]:
+    """The scores of items for a probe; NaN where it asks for nothing of the kind.
+
+    evidence_recall: share of the events that answer it which some item rests on.  answer_words: share of its words that
+    stand in the text as whole words, whatever their case.  stale: share of its stale events which some item rests on.
+
+    >>> score_probe(Probe(0, "where?", frozenset({"a", "b"}), ("Rome",)), [Item("in rome", ("a",))])
+    {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
+    """
+    given = {event for item in items for event in item.events}
+    text = text_of(items)
+    readable = text.casefold()
+    found = sum(re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", readable) is not None for word in probe.words)
+    return {
+        "evidence_recall": share(len(given & probe.answers), len(probe.answers)),
+        "answer_words": share(found, len(probe.words)),
+        "stale": share(len(given & probe.stale), len(probe.stale)),
+        "tokens": float(count_tokens(text)),
+    }
+
+
 class _Course:
     """The way of one memory through one log."""
 
@@ -127,12 +174,8 @@ class _Course:
         self.unbounded = bool(getattr(memory.memory, "unbounded", False))
 
     def run(self) -> Trial:
-        asks: list[tuple[int, Scene | Probe]] = [
-            *((scene.at - 1, scene) for scene in scenes(self.log)),
-            *((probe.at, probe) for probe in self.log.probes),
-        ]
         night = self.log.events[0].at if self.log.events else 0
-        for at, target in sorted(asks, key=lambda ask: ask[0]):
+        for at, target in sorted(_targets(self.log), key=lambda asked: asked[0]):
             night = self._live(at, night)
             self._ask(at, target)
         self._survive(night)
@@ -166,21 +209,9 @@ class _Course:
     def _ask(self, at: int, target: Scene | Probe) -> None:
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
-        for mode, score in self._scored(at, target):
-            self.trial.given.append(ScoredAnswer(_unit(target), mode, *score))
+        self.trial.given += _answers(target, at, self.plan, self._items, unbounded=self.unbounded)
         if size := self._try("size", lambda: self.memory.call("size")):
             self.trial.sizes.append((at, int(size)))
-
-    def _scored(self, at: int, target: Scene | Probe) -> Iterator[tuple[str, tuple[int, Scores]]]:
-        """By mode, what it gives within each budget; what knows no budget is asked and scored once, on all that it gives."""
-        for budget in self.plan.budgets[:1] if self.unbounded else self.plan.budgets:
-            limit = None if self.unbounded else budget
-            for mode, given in _asked(target, at, budget).items():
-                scores = _score(target, self._items(mode, given, limit), limit, mode)
-                yield from (
-                    (mode, (given_budget, scores))
-                    for given_budget in (self.plan.budgets if self.unbounded else [budget])
-                )
 
     def _items(self, mode: str, given: tuple[Any, ...], limit: int | None) -> Sequence[Item]:
         return self._try(mode, lambda: checked(self.memory.items(mode, *given), self.known, limit)) or []

@@ -12,10 +12,10 @@ column.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,12 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.counts import Counts, Integers
-from theorex_lab.memory.decay import Floats, Items, group_activity, linked_activity
+from theorex_lab.memory.counts import Counts, Integers, Links
+from theorex_lab.memory.decay import Floats, Items, group_activity
 from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Booleans = NDArray[np.bool_]
 
@@ -70,15 +67,12 @@ class AccessLog:
     unreadable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        n, n_items = len(self.time), len(self.items)
-        wrong = [
-            f"{name} of length {len(getattr(self, name))} (allowed: {n}, as time)"
-            for name in ("item", "event", "deleted")
-            if len(getattr(self, name)) != n
-        ]
-        if self.group is not None and len(self.group) != n_items:
-            wrong.append(f"group of length {len(self.group)} (allowed: {n_items}, as items)")
-        if not wrong and n:
+        lengths = {"item": len(self.time), "event": len(self.time), "deleted": len(self.time)}
+        if self.group is not None:
+            lengths["group"] = len(self.items)
+        found = {name: len(getattr(self, name)) for name in lengths}
+        wrong = [f"{name} of length {found[name]} (allowed: {n})" for name, n in lengths.items() if found[name] != n]
+        if not wrong and len(self.time):
             wrong = self._broken_rules()
         if wrong:
             raise InvalidInput("access log got " + "; ".join(wrong))
@@ -114,17 +108,29 @@ class AccessLog:
         """
         import pandas as pd
 
-        columns, names = _numbered(rows)
-        table = _without_repeats(pd.DataFrame(columns.T, columns=["time", "item", "event", "deleted"]))
+        items: dict[str, int] = {}
+        events: dict[object, int] = {}  # an event's number is that of its first row
+
+        def values() -> Iterator[int]:  # one row after the other is read
+            for row, (time, item, event, deleted) in enumerate(rows):
+                first = row if event is None else events.setdefault(event, row)
+                yield from (time, items.setdefault(item, len(items)), first, deleted)
+
+        columns = np.fromiter(values(), np.int64).reshape(-1, 4)
+        table = pd.DataFrame(columns, columns=["time", "item", "event", "deleted"])
+        table["time"] = table.groupby("event")["time"].transform("min")
+        table["deleted"] = table.groupby(["event", "item"])["deleted"].transform("last")
+        table = table.drop_duplicates(["event", "item"]).sort_values(["time", "event"], kind="stable")
         item, known = pd.factorize(table["item"])  # in the order of their first access
-        items = tuple(names[number] for number in known.tolist())
+        given = list(items)
+        names = tuple(given[number] for number in known.tolist())
         return cls(
-            items=items,
+            items=names,
             time=table["time"].to_numpy(),
             item=item,
             event=pd.factorize(table["event"])[0],
             deleted=table["deleted"].to_numpy(np.bool_),
-            group=None if group_of is None else pd.factorize(np.array([group_of(name) for name in items], object))[0],
+            group=None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0],
             unreadable=tuple(unreadable),
         )
 
@@ -133,38 +139,41 @@ class AccessLog:
         """Number of events."""
         return int(self.event[-1]) + 1 if len(self.event) else 0
 
+    @property
+    def starts(self) -> Integers:
+        """The first row of each event."""
+        return np.searchsorted(self.event, np.arange(self.n_events))
+
+    def days(self, events: Integers) -> Floats:
+        """When these events happened, in days since the log began."""
+        return np.asarray((self.time[self.starts[events]] - self.time[0]) / MICROSECONDS_PER_DAY)
+
     def __repr__(self) -> str:
         return f"AccessLog({self.n_events} events, {len(self.time)} accesses, {len(self.items)} items)"
 
 
-def _numbered(rows: Iterable[tuple[int, str, object, bool]]) -> tuple[Integers, list[str]]:
-    """Rows as numbers, shape (4, n): time, item, event, deleted; and the items' names. One row after the other is read."""
-    columns = tuple(array("q") for _ in range(4))
-    items: dict[str, int] = {}
-    events: dict[object, int] = {}
-    alone = 0  # events of one row each, which nothing looks up
-    for time, item, event, deleted in rows:
-        if event is None:
-            number = len(events) + alone
-            alone += 1
-        else:
-            number = events.setdefault(event, len(events) + alone)
-        for column, value in zip(columns, (time, items.setdefault(item, len(items)), number, deleted), strict=True):
-            column.append(value)
-    return np.array([np.frombuffer(column, np.int64) for column in columns]).reshape(4, -1), list(items)
+def together(
+    event: Integers, item: Integers, kept: Integers, most: int | None = MAX_EVENT_ITEMS
+) -> tuple[Integers, Integers, Integers]:
+    """Each pair of items in an event of up to `most`: a row of its event and its link, (n,); the links' ends, (links, 2).
 
-
-def _without_repeats(table: pd.DataFrame) -> pd.DataFrame:
-    """Accesses in order: by the earliest time of their event, then by the event's first row, then by their own.
-
-    Of an item that an event names twice the first row tells the place, the last whether it was deleted.
+    `kept`: the rows that count. Links are numbered in the order in which they are first seen.
     """
-    by_event, by_access = table.groupby("event"), table.groupby(["event", "item"])
-    first_row = table.index.to_series().groupby(table["event"]).transform("min")
-    once = table.assign(
-        time=by_event["time"].transform("min"), deleted=by_access["deleted"].transform("last"), first_row=first_row
-    ).drop_duplicates(["event", "item"])
-    return once.sort_values(["time", "first_row"], kind="stable")
+    bounds = np.append(np.flatnonzero(np.diff(event[kept], prepend=-1)), len(kept))
+    sizes, starts, n = np.diff(bounds), bounds[:-1], int(item.max(initial=0)) + 1
+    keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for size in (size for size in np.unique(sizes).tolist() if 1 < size <= (most or size)):
+        first = starts[sizes == size]
+        items = np.sort(item[kept[first[:, None] + np.arange(size)]], axis=1)
+        one, other = np.triu_indices(size, 1)  # in the order of `combinations`
+        keys.append((items[:, one] * n + items[:, other]).ravel())
+        rows.append(np.repeat(first, len(one)))
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    known, seen_first, link = np.unique(np.concatenate(keys)[order], return_index=True, return_inverse=True)
+    by_sight = np.argsort(seen_first)
+    number = np.argsort(by_sight)
+    ends = np.stack(np.divmod(known[by_sight], n), axis=1)
+    return kept[np.concatenate(rows)[order]], number[link], ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,123 +181,48 @@ class Snapshots:
     """The known items before each of some events, stacked: rows offsets[k]..offsets[k+1] belong to snapshot k.
 
     Within a snapshot the most recent item comes first; `id` is its position in the log's items, `tokens` what its line
-    takes in a context. `touched` holds, snapshot by snapshot, the rows that the
-    event touched (bounds in `touched_offsets`); `reuse_days` the days until each row's next use (inf: never
-    again); `at_days` each snapshot's time in days since the log began; `event` its event.
+    takes in a context. `needed` marks the rows that the event touched; `reuse_days` are the days until each row's next
+    use (inf: never again).
     """
 
     items: Items
     id: Integers
     tokens: Integers
     offsets: Integers
-    touched: Integers
-    touched_offsets: Integers
+    needed: Booleans
     reuse_days: Floats
-    at_days: Floats
-    event: Integers
 
     def __len__(self) -> int:
-        return len(self.event)
+        return len(self.offsets) - 1
+
+    @property
+    def touched(self) -> Integers:
+        """The rows that their event touched."""
+        return np.flatnonzero(self.needed)
 
     def part(self, first: int, last: int) -> Snapshots:
         """The snapshots first..last-1."""
-        low, high = self.offsets[first], self.offsets[last]
-        touched_low, touched_high = self.touched_offsets[first], self.touched_offsets[last]
-        return Snapshots(
-            items=self.items.take(slice(low, high)),
-            id=self.id[low:high],
-            tokens=self.tokens[low:high],
-            offsets=self.offsets[first : last + 1] - low,
-            touched=self.touched[touched_low:touched_high] - low,
-            touched_offsets=self.touched_offsets[first : last + 1] - touched_low,
-            reuse_days=self.reuse_days[low:high],
-            at_days=self.at_days[first:last],
-            event=self.event[first:last],
-        )
+        rows = slice(self.offsets[first], self.offsets[last])
+        offsets = self.offsets[first : last + 1] - rows.start
+        ids, tokens = self.id[rows], self.tokens[rows]
+        return Snapshots(self.items.take(rows), ids, tokens, offsets, self.needed[rows], self.reuse_days[rows])
 
 
-class _Memory:
-    """The state of all items of a log while its events pass by."""
+def questions(starts: Integers, item: Integers, deleted: Booleans) -> tuple[Integers, Integers]:
+    """Events of 1 to 20 items with at least one known, and how many items were known before each.
 
-    def __init__(self, log: AccessLog) -> None:
-        n = len(log.items)
-        self.log = log
-        self.days = (log.time - log.time[0]) / MICROSECONDS_PER_DAY
-        self.bounds = np.searchsorted(log.event, np.arange(log.n_events + 1))
-        self.live = np.zeros(n, dtype=np.bool_)
-        self.counts = Counts.empty(n)
-        self.next_use = np.full(n, np.inf)
-        self.following = self._following_use()
-        self._build_links(n)
-
-    def _following_use(self) -> Floats:
-        import pandas as pd
-
-        return pd.Series(self.days).groupby(self.log.item).shift(-1, fill_value=np.inf).to_numpy()
-
-    def _build_links(self, n: int) -> None:
-        """Every pair that the log will ever hold, sorted, so that counting one is an addition at its place."""
-        keys = [np.empty(0, dtype=np.int64)]
-        lengths = np.zeros(self.log.n_events + 1, dtype=np.int64)
-        for event in np.flatnonzero((np.diff(self.bounds) > 1) & (np.diff(self.bounds) <= MAX_EVENT_ITEMS)):
-            items = self.log.item[self.bounds[event] : self.bounds[event + 1]]
-            pairs = (items[:, None] * n + items)[~np.eye(len(items), dtype=np.bool_)]
-            keys.append(pairs)
-            lengths[event + 1] = len(pairs)
-        pair, self.pair_of = np.unique(np.concatenate(keys), return_inverse=True)
-        self.pair_bounds = np.cumsum(lengths)
-        self.neighbour = pair % n
-        self.links_from = np.searchsorted(pair // n, np.arange(n + 1))
-        self.co_count = np.zeros(len(pair))
-
-    def pass_events(self, first: int, end: int) -> None:
-        """Take in the events first..end-1; of what an item's rows set the last one stays."""
-        rows = slice(self.bounds[first], self.bounds[end])
-        items = self.log.item[rows]
-        self.counts.take_in(items, 1, self.log.time[rows])
-        self.live[items] = ~self.log.deleted[rows]
-        self.next_use[items] = self.following[rows]
-        np.add.at(self.co_count, self.pair_of[self.pair_bounds[first] : self.pair_bounds[end]], 1.0)
-
-    def known(self) -> Integers:
-        """The live items, most recent first."""
-        live = np.flatnonzero(self.live)
-        return live[np.argsort(-self.counts.last[live], kind="stable")]
-
-    def columns(self, known: Integers, now: int) -> dict[str, Floats]:
-        """The columns of `Items` at this time, µs."""
-        columns = self.counts.columns(now, known)
-        columns["linked_activity"] = self._linked(known, columns["age_days"])
-        if self.log.group is not None:
-            columns["group_activity"] = group_activity(self.log.group[known], columns["decayed_counts"])
-        return columns
-
-    def _linked(self, known: Integers, age: Floats) -> Floats:
-        active = known[: min(int(np.searchsorted(age, ACTIVE_LINK_DAYS)), MAX_ACTIVE_ITEMS)]
-        starts, degree = self.links_from[active], self.links_from[active + 1] - self.links_from[active]
-        before = np.cumsum(degree) - degree
-        links = np.repeat(starts - before, degree) + np.arange(degree.sum())
-        position = np.full(len(self.live), -1)
-        position[known] = np.arange(len(known))
-        first, second = np.repeat(np.arange(len(active)), degree), position[self.neighbour[links]]
-        present = (second >= 0) & (self.co_count[links] > 0)
-        co_count = self.co_count[links][present]
-        return linked_activity(len(known), first[present], second[present], co_count, self.counts.count[known], age)
-
-
-def _questions(log: AccessLog) -> tuple[Integers, Integers]:
-    """Events of 1 to 20 items with at least one known, and how many items were known before each."""
+    starts: where each event's rows begin in the columns `item` and `deleted`.
+    """
     live: set[int] = set()
-    bounds = np.searchsorted(log.event, np.arange(log.n_events + 1)).tolist()
-    items, deleted = log.item.tolist(), log.deleted.tolist()
+    names, gone, bounds = item.tolist(), deleted.tolist(), [*starts.tolist(), len(item)]
     events, sizes = [], []
-    for event in range(log.n_events):
-        touched = items[bounds[event] : bounds[event + 1]]
-        if len(touched) <= MAX_EVENT_ITEMS and not live.isdisjoint(touched):
+    for event, (start, end) in enumerate(pairwise(bounds)):
+        touched = names[start:end]
+        if len(set(touched)) <= MAX_EVENT_ITEMS and not live.isdisjoint(touched):
             events.append(event)
             sizes.append(len(live))
-        for item, gone in zip(touched, deleted[bounds[event] : bounds[event + 1]], strict=True):
-            (live.discard if gone else live.add)(item)
+        for name, dropped in zip(touched, gone[start:end], strict=True):
+            (live.discard if dropped else live.add)(name)
     return np.array(events, dtype=np.int64), np.array(sizes, dtype=np.int64)
 
 
@@ -305,7 +239,7 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
 
     Raises InvalidInput where the log asks fewer than six questions.
     """
-    return split_questions(*_questions(log))
+    return split_questions(*questions(log.starts, log.item, log.deleted))
 
 
 def split_questions(events: Integers, sizes: Integers) -> tuple[Integers, Integers]:
@@ -330,7 +264,14 @@ class LogReplay:
     """
 
     def __init__(self, log: AccessLog) -> None:
-        self.log, self._memory, self._next = log, _Memory(log), 0
+        import pandas as pd
+
+        n = len(log.items)
+        self.log, self._next, self._bounds = log, 0, np.append(log.starts, len(log.time))
+        self._live, self._counts, self._next_use = np.zeros(n, np.bool_), Counts.empty(n), np.full(n, LATEST)
+        self._following = pd.Series(log.time).groupby(log.item).shift(-1, fill_value=LATEST).to_numpy()
+        rows, self._link, ends = together(log.event, log.item, np.arange(len(log.time)))
+        self._links, self._link_bounds = Links.none(ends), np.searchsorted(rows, self._bounds)
         self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
 
     def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
@@ -338,69 +279,66 @@ class LogReplay:
 
         Foremost are the 64 highest of every column and the items touched.
         """
-        log, memory, full, foremost = self.log, self._memory, _Stack(), _Stack()
+        full, foremost = [], []
         whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
         for event in sorted(each for each in whole | part if each >= self._next):
-            memory.pass_events(self._next, event)
-            self._next = event
-            start = memory.bounds[event]
-            now, known = float(memory.days[start]), memory.known()
-            columns = memory.columns(known, int(log.time[start]))
-            touched = np.isin(known, log.item[start : memory.bounds[event + 1]])
-            reuse = memory.next_use[known] - now
-            if event in whole:
-                full.add(event, now, columns, known, touched, reuse)
+            self._pass(event)
+            seen = self._known_items(event)
             if event in part:
-                rows = np.flatnonzero(_foremost(columns) | touched)
-                pool = {name: column[rows] for name, column in columns.items()}
-                foremost.add(event, now, pool, known[rows], touched[rows], reuse[rows])
-        return full.snapshots(self._tokens), foremost.snapshots(self._tokens)
+                rows = np.flatnonzero(_foremost(seen) | seen["needed"])
+                foremost.append({name: column[rows] for name, column in seen.items()})
+            if event in whole:
+                full.append(seen)
+        return self._stacked(full), self._stacked(foremost)
+
+    def _pass(self, event: int) -> None:
+        """Take in the events before this one; of what an item's rows set the last one stays."""
+        rows = slice(self._bounds[self._next], self._bounds[event])
+        links = self._link[self._link_bounds[self._next] : self._link_bounds[event]]
+        self._next, item = event, self.log.item[rows]
+        self._counts.take_in(item, 1, self.log.time[rows])
+        self._links.take_in(links, self.log.time[rows][-1:])
+        self._live[item] = ~self.log.deleted[rows]
+        self._next_use[item] = self._following[rows]
+
+    def _known_items(self, event: int) -> dict[str, NDArray[Any]]:
+        """The columns of `Items` and `Snapshots` before an event, the most recent item first."""
+        live, now = np.flatnonzero(self._live), int(self.log.time[self._bounds[event]])
+        known = live[np.argsort(-self._counts.last[live], kind="stable")]
+        columns = self._counts.columns(now, known)
+        columns["linked_activity"] = self._linked(known, columns["age_days"], now)
+        if self.log.group is not None:
+            columns["group_activity"] = group_activity(self.log.group[known], columns["decayed_counts"])
+        needed = np.isin(known, self.log.item[self._bounds[event] : self._bounds[event + 1]])
+        reuse = np.where(self._next_use[known] < LATEST, (self._next_use[known] - now) / MICROSECONDS_PER_DAY, np.inf)
+        return {**columns, "id": known, "needed": needed, "reuse_days": reuse}
+
+    def _linked(self, known: Integers, age: Floats, now: int) -> Floats:
+        """`linked_activity` over the links between known items of which one at least was just used."""
+        standing = self._live.astype(np.int8)
+        standing[known[: min(int(np.searchsorted(age, ACTIVE_LINK_DAYS)), MAX_ACTIVE_ITEMS)]] = 2
+        seen = np.count_nonzero(self._links.count)  # links are numbered as they are first seen
+        rows = np.flatnonzero(standing[self._links.first[:seen]] + standing[self._links.second[:seen]] > 2)
+        return self._links.activity(rows, self._counts, now)[known]
+
+    def _stacked(self, parts: Sequence[dict[str, NDArray[Any]]]) -> Snapshots:
+        sizes = [len(part["id"]) for part in parts]
+        parts = parts or [{name: column[:0] for name, column in self._known_items(self._next).items()}]
+        columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
+        ids, needed, reuse = (columns.pop(name) for name in ("id", "needed", "reuse_days"))
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Snapshots(Items.of(**columns), ids, self._tokens[ids], offsets, needed, reuse)
 
 
-def _foremost(columns: Mapping[str, Floats]) -> Booleans:
-    ahead = {name: column for name, column in columns.items() if name != "decayed_counts"}
-    signals = [*columns["decayed_counts"].T, -ahead.pop("age_days"), -ahead.pop("first_age_days"), *ahead.values()]
+def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
+    rising = [columns[name] for name in ("count", "linked_activity", "group_activity") if name in columns]
+    signals = [*columns["decayed_counts"].T, -columns["age_days"], -columns["first_age_days"], *rising]
     chosen = np.zeros(len(signals[0]), dtype=np.bool_)
     for signal in signals:
         if len(signal) <= POOL:
             return np.ones(len(signal), dtype=np.bool_)
         chosen[np.argpartition(signal, -POOL)[-POOL:]] = True
     return chosen
-
-
-class _Stack:
-    """Snapshots while they are collected."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list[Floats]] = {}
-        self.rows: list[tuple[int, float, Integers, Integers, Floats]] = []
-
-    def add(
-        self, event: int, now: float, columns: Mapping[str, Floats], known: Integers, touched: Booleans, reuse: Floats
-    ) -> None:
-        for name, column in columns.items():
-            self.columns.setdefault(name, []).append(column)
-        self.rows.append((event, now, known, np.flatnonzero(touched), reuse))
-
-    def snapshots(self, tokens: Integers) -> Snapshots:
-        """All of them; `tokens` of every item of the log."""
-        events, times, known, touched, reuse = zip(*self.rows, strict=True) if self.rows else ((), (), (), (), ())
-        sizes = [len(ids) for ids in known]
-        ids = np.concatenate([np.empty(0, dtype=np.int64), *known])
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        rows = [rows + offset for rows, offset in zip(touched, offsets[:-1], strict=True)]
-        columns = {name: np.concatenate(self.columns.pop(name)) for name in [*self.columns]}
-        return Snapshots(
-            items=Items.of(**columns) if columns else Items.of([]),
-            id=ids,
-            tokens=tokens[ids],
-            offsets=offsets,
-            touched=np.concatenate([np.empty(0, dtype=np.int64), *rows]),
-            touched_offsets=np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64),
-            reuse_days=np.concatenate([np.empty(0), *reuse]),
-            at_days=np.array(times, dtype=np.float64),
-            event=np.array(events, dtype=np.int64),
-        )
 
 
 def score_snapshots(
@@ -413,9 +351,8 @@ def score_snapshots(
     values, items = np.asarray(raw, dtype=np.float64), snapshots.items
     reciprocal, recall = np.empty(len(snapshots)), np.empty(len(snapshots))
     for k in range(len(snapshots)):
-        low, high = snapshots.offsets[k], snapshots.offsets[k + 1]
-        rows = slice(low, high)
-        touched = snapshots.touched[snapshots.touched_offsets[k] : snapshots.touched_offsets[k + 1]] - low
+        rows = slice(snapshots.offsets[k], snapshots.offsets[k + 1])
+        touched = np.flatnonzero(snapshots.needed[rows])
         columns = items.count[rows], -items.age_days[rows], snapshots.id[rows], snapshots.tokens[rows]
         standing = needed_next(Candidates(values[rows], *columns), touched, context_tokens)
         reciprocal[k], recall[k] = standing.score(), np.mean(standing.ranks <= RECALL_AT)

@@ -14,9 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,11 +27,9 @@ from numpy.typing import NDArray
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
-from theorex_lab.experiments.replay.resume import ResumeFile
-from theorex_lab.experiments.replay.trials import Plan, Trial, try_out
-from theorex_lab.experiments.scores.probe_scores import LOWER_IS_BETTER, NEITHER, PROBE_SCORES
+from theorex_lab.experiments.replay.resume import ResumeFile, run_all
+from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROBE_SCORES, Plan, Trial, try_out
 from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
-from theorex_lab.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,14 +98,8 @@ def compare(
         for number, log in enumerate(logs)
         for name, memory in named.items()
     }
-    todo = [job for key, job in jobs.items() if key not in done]
-    with closing(bar(len(jobs), len(jobs) - len(todo), progress, "trials", "compare")) as shown:
-        for trial in _run(todo, plan, executor):
-            row = {f"{trial.log}|{trial.design}": trial.to_dict()}
-            if kept is not None:
-                kept.add(row)
-            done.update(row)
-            shown.update(1)
+    tasks = [([key], (*job, plan)) for key, job in jobs.items() if key not in done]
+    run_all(_rows, tasks, done, kept=kept, executor=executor, progress=progress, unit="trials", what="compare")
     return Comparison(tuple(Trial.from_dict(done[key]) for key in jobs), plan, fingerprint)
 
 
@@ -132,16 +123,8 @@ def _other(logs: Sequence[Log], number: int) -> tuple[Any, ...]:
     return tuple(event for log in load_logs("simulated_team") if log.name != logs[0].name for event in log.events)
 
 
-def _run(jobs: Sequence[tuple[Log, str, Maker]], plan: Plan, executor: Executor | None) -> Generator[Trial, None, None]:
-    if executor is None:
-        yield from (try_out(*job, plan) for job in jobs)
-        return
-    futures = [executor.submit(try_out, *job, plan) for job in jobs]
-    try:
-        yield from (future.result() for future in as_completed(futures))
-    finally:
-        for future in futures:
-            future.cancel()
+def _rows(log: Log, name: str, make: Maker, plan: Plan) -> list[dict[str, Any]]:
+    return [try_out(log, name, make, plan).to_dict()]
 
 
 def _fingerprint(logs: Sequence[Log], plan: Plan) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.frontier import frontier
-from theorex_lab.experiments.replay.sweep import summaries, sweep
+from theorex_lab.experiments.replay.sweep import frontier, summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog, split
 
 COST, LOSS = "mean_context_tokens", "absent_rate"

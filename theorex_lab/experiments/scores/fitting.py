@@ -107,10 +107,9 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     Raises InvalidInput where the log is too short (see `split`), or a law has the name of a candidate.
     """
     training_events, scored_events = split(log)
-    days = (log.time[np.searchsorted(log.event, training_events)] - log.time[0]) / MICROSECONDS_PER_DAY
+    days = log.days(training_events)
     horizon = min(REUSE_DAYS, float(np.ptp(days)) / 10)
-    scored_from = (log.time[np.searchsorted(log.event, scored_events[0])] - log.time[0]) / MICROSECONDS_PER_DAY
-    over = training_events[days + horizon < scored_from]
+    over = training_events[days + horizon < log.days(scored_events)[0]]
     late = over[len(over) // 2 :]
     thinned = late[np.unique(np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64))] if len(late) else late
     replaying = LogReplay(log)
@@ -233,8 +232,9 @@ class _ConditionalLogit:
     def __init__(self, snapshots: Snapshots, features: Floats, prior: Floats, pull_events: float) -> None:
         self.features, self.prior = features, prior
         self.starts, self.sizes = snapshots.offsets[:-1], np.diff(snapshots.offsets)
-        self.touched, self.touched_starts = snapshots.touched, snapshots.touched_offsets[:-1]
-        touched_sizes = np.diff(snapshots.touched_offsets)
+        self.touched = snapshots.touched
+        self.touched_starts = np.searchsorted(self.touched, self.starts)
+        touched_sizes = np.diff(np.append(self.touched_starts, len(self.touched)))
         self.event_weight = 1.0 / touched_sizes
         self.event_weight /= self.event_weight.sum()
         self.touched_event = np.repeat(np.arange(len(snapshots)), touched_sizes)
@@ -333,8 +333,7 @@ def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins
     if not horizon_days > 0 or bins < 1:
         raise InvalidInput(f"got horizon_days {horizon_days!r} and bins {bins!r}; allowed are numbers above 0")
     _, events = split(log)
-    end = log.time[-1] - horizon_days * MICROSECONDS_PER_DAY
-    events = events[log.time[np.searchsorted(log.event, events)] <= end]
+    events = events[log.time[log.starts[events]] <= log.time[-1] - horizon_days * MICROSECONDS_PER_DAY]
     if not len(events):
         raise InvalidInput(f"got horizon_days {horizon_days!r}, longer than the scored events; use a shorter one")
     snapshots, _ = LogReplay(log).snapshots(events)
@@ -368,7 +367,7 @@ def occupancy(
     codes = tiers(importance, active_threshold, mild_threshold)
     codes[(codes == Tier.LESS) & (snapshots.items.age_days >= SLEEP_AFTER_DAYS)] = Tier.SLEEPING
     point = np.repeat(np.arange(len(snapshots)), np.diff(snapshots.offsets))
-    columns = {"at_days": snapshots.at_days}
+    columns = {"at_days": log.days(events)}
     for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING):
         held = np.bincount(point[codes == tier], minlength=len(snapshots))
         columns[tier.name.lower()] = held.astype(np.float64)

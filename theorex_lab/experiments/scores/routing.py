@@ -1,4 +1,4 @@
-"""How well routing does on public sets: scores beside trivial baselines, regret of bandits, quality against cost.
+"""How well routing does on public sets, beside trivial baselines and policies fitted on the same training.
 
 `route` itself is scored, with the settings that ship, after the training was recorded in a home. Everything that is
 learned comes from the training queries. Where a test query is also among
@@ -9,37 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
 
+from theorex_lab.config import ModelSettings, ModelTier
+from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.advice import BestSingle, Heuristic, RoutingPolicy, TaskMatrix, Training
-from theorex_lab.experiments.scores.bandits import UCB1, Bandit, ThompsonSampling, rewards_over_orders
-from theorex_lab.experiments.scores.routing_scores import (
-    CostQuality,
+from theorex_lab.experiments.scores.routing_policies import (
+    Bandit,
+    BestSingle,
     Floats,
+    Heuristic,
     Ints,
+    Queries,
+    RoutingPolicy,
+    TaskMatrix,
+    Training,
     achieved,
-    area_gains,
-    cost_quality_curve,
-    cumulative_regret,
+    bandits,
 )
-from theorex_lab.experiments.scores.shipped import calls_of, shipped_choices
 from theorex_lab.journal.event import Event
+from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import advise, classify, estimated_tokens
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 Chooser = Callable[[str], str]
 OURS = "route, as it ships"
-COMPARED_WITH = "task matrix"
-ORDERS = 20
-CURVE_POINTS = 200
+COMPARED_WITH = TaskMatrix.name
+SUCCESS_FROM = 0.5  # the score from which an answer counts as a success, as an outcome of that score would
+MAINS = Power(None, False)
+_AT = 0
+_TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ def score_routing(
     calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
     own = {name: _choices_of(name, choose, found) for name, choose in (policies or {}).items()}
     scored = _scored(found, found.train, calls, own, seed)
+    without = scored
     if len(kept) < len(calls):
         without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], own, seed)
     return RoutingScore(
@@ -122,7 +128,7 @@ def score_routing(
         models=found.models,
         cost_unit=found.cost_unit,
         policies=scored,
-        without_repeats=without if len(kept) < len(calls) else scored,
+        without_repeats=without,
         published=dict(found.published),
     )
 
@@ -179,155 +185,39 @@ def _tier_of(text: str) -> str:
     return advise(classify(text).query_type, query_tokens=estimated_tokens(text)).tier
 
 
-def bandits(seed: int = 0) -> list[Bandit]:
-    """The bandits that are compared: each with a context a task, and with one for all tasks."""
-    return [kind(per_task=per_task, seed=seed) for kind in (ThompsonSampling, UCB1) for per_task in (True, False)]
+def shipped_choices(calls: Sequence[Event], asked: Queries, models: Sequence[str], sizes: Floats) -> Ints:
+    """The model that `route` picks for each query, (queries,), in a home of its own that recorded these calls.
 
-
-@dataclass(frozen=True, eq=False)
-class RegretCurves:
-    """What bandits lost over random orders of the same queries; `table` has the columns of `frame`."""
-
-    dataset: str
-    orders: int
-    table: dict[str, list[Any]]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
-        regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders)."""
-        import pandas as pd
-
-        return pd.DataFrame(self.table)
-
-    @property
-    def last(self) -> pd.DataFrame:
-        """The rows of `frame` after the last query."""
-        return self.frame.groupby(["policy", "reference"], sort=False, as_index=False).last()
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Regret to the best single model over queries, with the middle 95 % of the orders as a band."""
-        from theorex_lab.experiments.draw import axes
-
-        ax = axes.new_axes(ax)
-        shown = self.frame[self.frame.reference == "best single"]
-        for number, (name, rows) in enumerate(shown.groupby("policy", sort=False)):
-            colour = axes.colour_of(number)
-            ax.plot(rows.queries, rows.regret, color=colour, label=str(name))
-            ax.fill_between(rows.queries, rows.low, rows.high, color=colour, alpha=0.15, linewidth=0)
-        ax.axhline(0.0, color="#555555", linewidth=0.8, linestyle=":")
-        ax.set(xlabel="Queries met", ylabel="Points of score lost to the best single model")
-        ax.set_title(f"What learning costs on {self.dataset}: {self.orders} orders (below 0: ahead)")
-        ax.legend(frameon=False)
-        return ax
-
-    def __repr__(self) -> str:
-        shown = "; ".join(f"{row.policy} to {row.reference} {row.regret:.0f}" for row in self.last.itertuples())
-        return f"RegretCurves({self.dataset}, {self.orders} orders: {shown})"
-
-    def _repr_html_(self) -> str:
-        return self.last.to_html(index=False, float_format="{:.1f}".format)
-
-
-def regret_curves(
-    dataset: str | RoutingSet = "llmrouter", *, orders: int = ORDERS, seed: int = 0, limit: int | None = None
-) -> RegretCurves:
-    """Cumulative regret of the bandits over random orders of a set's training queries (or `limit` of them).
-
-    The references know beforehand which model, or which model of each task, is best on these very queries. Raises
-    InvalidInput for fewer than one order, and as `load_routing_set` does.
+    Every setting is the default's but the models, whose tiers are the thirds of `sizes`.
     """
-    if orders < 1 or (limit is not None and limit < 1):
-        raise InvalidInput(f"got {orders!r} orders and the limit {limit!r}; allowed is one or more of each")
-    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
-    generator = np.random.default_rng(seed)
-    rows = generator.permutation(len(found.train.scores))[:limit]
-    scores = found.train.scores[rows]
-    contexts = np.unique([found.train.queries.tasks[row] for row in rows], return_inverse=True)[1]
-    means = np.array([scores[contexts == task].mean(axis=0) for task in range(contexts.max() + 1)])
-    references = {
-        "best single": scores[:, scores.mean(axis=0).argmax()],
-        "best of each task": achieved(scores, means.argmax(axis=1)[contexts]),
-    }
-    shuffled = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
-    points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
-    table: dict[str, list[Any]] = {name: [] for name in ("policy", "queries", "reference", "regret", "low", "high")}
-    for bandit in bandits(seed):
-        rewards = rewards_over_orders(bandit, scores, contexts, shuffled)
-        for reference, values in references.items():
-            lost = cumulative_regret(rewards, values[shuffled])[:, points]
-            low, high = np.quantile(lost, [0.025, 0.975], axis=0)
-            columns = ([bandit.name] * len(points), points + 1, [reference] * len(points), lost.mean(axis=0), low, high)
-            for name, column in zip(table, columns, strict=True):
-                table[name].extend(column)
-    return RegretCurves(found.name, orders, table)
+    with Lab.temporary(models=models_of(models, sizes)) as lab:
+        lab.journal.append(calls)
+        number = {name: place for place, name in enumerate([*models])}
+        picked = cache(lambda text: number[lab.route(text, power=MAINS).model or models[0]])
+        return np.array([picked(text) for text in asked.texts], np.int64)
 
 
-@dataclass(frozen=True)
-class CostQualityScore:
-    """Quality against the share sent to the strong model.
+def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
+    """The models as settings.
 
-    curves  name → curve, `random` and `oracle` among them
-    gains   name → (mean, low, high): the area above that of random routing, with its 95 % bootstrap interval
+    >>> [each.tier for each in models_of(["a", "b"], np.array([0.0, 1.0])).values()]
+    ['small', 'large']
     """
-
-    dataset: str
-    n: int
-    curves: dict[str, CostQuality]
-    gains: dict[str, tuple[float, float, float]]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row a policy: columns policy, area, quality_at_half, weak, strong, area_gain, low, high (of that gain)."""
-        import pandas as pd
-
-        rows = [
-            (name, curve.area, curve.at(0.5), curve.quality[0], curve.quality[-1], *self.gains[name])
-            for name, curve in self.curves.items()
-        ]
-        columns = ["policy", "area", "quality_at_half", "weak", "strong", "area_gain", "low", "high"]
-        return pd.DataFrame(rows, columns=columns)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """A curve a policy."""
-        from theorex_lab.experiments.draw import axes
-
-        ax = axes.new_axes(ax)
-        for number, (name, curve) in enumerate(self.curves.items()):
-            dashes = "--" if name in ("random", "oracle") else "-"
-            ax.plot(curve.share, curve.quality, dashes, color=axes.colour_of(number), label=name)
-        ax.set(xlabel="Share of queries sent to the strong model", ylabel="Mean score (0 to 1)")
-        ax.set_title(f"Quality against cost on {self.dataset} ({self.n:,} test queries)")
-        ax.legend(frameon=False, loc="lower right")
-        return ax
-
-    def __repr__(self) -> str:
-        shown = "; ".join(f"{row.policy} {row.area:.4f}" for row in self.frame.itertuples())
-        return f"CostQualityScore({self.dataset}, {self.n} queries, area: {shown})"
-
-    def _repr_html_(self) -> str:
-        return self.frame.to_html(index=False, float_format="{:.4f}".format)
+    rank = np.argsort(np.argsort(sizes, kind="stable"))
+    places = np.rint(rank / max(len(rank) - 1, 1) * (len(_TIERS) - 1)).astype(int).tolist()
+    return {name: ModelSettings(tier=_TIERS[place]) for name, place in zip(names, places, strict=True)}
 
 
-def cost_quality(dataset: str | RoutingSet = "routellm_mmlu", *, seed: int = 0) -> CostQualityScore:
-    """The cost–quality curves of a set of two models, the second the strong one, beside random routing and the oracle.
+def calls_of(training: Training, models: Sequence[str]) -> list[tuple[Event, Event]]:
+    """START and END of a call a training query, as a file of traces imported with --trust-own gives them.
 
-    Policies send first the queries for which they expect most of the strong model; training queries that are also in the
-    test are left out. Raises InvalidInput for a set of
-    another number of models, and as `load_routing_set` does.
+    It holds an attempt of every model, which succeeds from a score of SUCCESS_FROM.
     """
-    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
-    if len(found.models) != 2:
-        raise InvalidInput(f"got {found.name} with {len(found.models)} models; allowed are two, such as routellm_mmlu")
-    weak, strong = found.test.scores.T
-    advantages = {"random": np.zeros(len(weak)), "oracle": strong - weak}
-    expected = TaskMatrix().fit(found.train_without_repeats).predict(found.test.queries)
-    advantages[COMPARED_WITH] = expected[:, 1] - expected[:, 0]
-    above = np.column_stack([area_gains(weak, strong, each) for each in advantages.values()])
-    gains = dict(zip(advantages, bootstrap_means(above, seed=seed), strict=True))
-    return CostQualityScore(
-        dataset=found.name,
-        n=len(weak),
-        curves={name: cost_quality_curve(weak, strong, each) for name, each in advantages.items()},
-        gains={name: (gain.mean, gain.low, gain.high) for name, gain in gains.items()},
-    )
+    good = (training.scores >= SUCCESS_FROM).tolist()
+    found = []
+    for number, (text, successes) in enumerate(zip(training.queries.texts, good, strict=True)):
+        start = Start(f"training-{number}", "main", _AT, text, classify(text).query_type, models[0])
+        attempts = tuple(Attempt(name, success) for name, success in zip(models, successes, strict=True))
+        end = End(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
+        found.append((start.event(), end.event(start)))
+    return found

@@ -19,7 +19,7 @@ from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.data.local_runs import LocalRuns
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
 from theorex_lab.experiments.data.run_tasks import all_tasks
-from theorex_lab.experiments.scores.advice import Queries, Training
+from theorex_lab.experiments.scores.routing_policies import Queries, Training
 from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
 from theorex_lab.memory.intervals import wilson

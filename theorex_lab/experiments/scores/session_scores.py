@@ -163,8 +163,8 @@ class Scene:
         named, held = self.named(text), words(_ESCAPED_WORD.sub(r"\1", text))
         shown = [word.lower() for word in _WORD.findall(text)]
         three = {
-            "file": _share(len(named & self.files), len(self.files)),
-            "edit": _share(len(named & self.edits), len(self.edits)),
+            "file": share(len(named & self.files), len(self.files)),
+            "edit": share(len(named & self.edits), len(self.edits)),
             "term": _held(self.terms_wanted(asked=asked), held),
         }
         again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
@@ -173,21 +173,22 @@ class Scene:
             **three,
             "mean": _mean([value for value in three.values() if not math.isnan(value)]),
             "repeat": _mean([float(said) for said in again]),
-            "waste": 1 - _share(useful, sum(map(len, shown))),
+            "waste": 1 - share(useful, sum(map(len, shown))),
             "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN)),
         }
 
 
-def _share(part: float, whole: float) -> float:
+def share(part: float, whole: float) -> float:
+    """The share that a part is of the whole; NaN where there is none."""
     return part / whole if whole else math.nan
 
 
 def _mean(values: Sequence[float]) -> float:
-    return _share(sum(values), len(values))
+    return share(sum(values), len(values))
 
 
 def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
-    return _share(sum(weight for word, weight in weights.items() if word in held), sum(weights.values()))
+    return share(sum(weight for word, weight in weights.items() if word in held), sum(weights.values()))
 
 
 @lru_cache(2)

@@ -1,0 +1,244 @@
+"""How routing does while it learns, and at each price: regret of bandits, quality against cost.
+
+Scores are 0 to 1, of shape (queries, models): how well each model answered each query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
+from theorex_lab.experiments.scores.routing_policies import Floats, TaskMatrix, achieved, bandits, rewards_over_orders
+from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.memory.rows import Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+ORDERS = 20
+CURVE_POINTS = 200
+
+
+@dataclass(frozen=True)
+class CostQuality:
+    """The mean score when ever more queries go to the strong model, those of the largest expected gain first.
+
+    share    of queries sent to the strong model, 0 to 1, rising
+    quality  mean score at that share
+    """
+
+    share: Floats
+    quality: Floats
+
+    @property
+    def area(self) -> float:
+        """Mean quality over all shares: the area under the curve."""
+        return float(np.diff(self.share) @ (self.quality[1:] + self.quality[:-1]) / 2)
+
+    def at(self, share: float) -> float:
+        """Quality at a share of strong answers, interpolated.
+
+        >>> CostQuality(np.array([0.0, 1.0]), np.array([0.5, 0.75])).at(0.5)
+        0.625
+        """
+        return float(np.interp(share, self.share, self.quality))
+
+
+def cost_quality_curve(weak: Floats, strong: Floats, advantage: Floats) -> CostQuality:
+    """The curve of sending queries to the strong model in the order of their expected advantage, highest first.
+
+    `weak` and `strong` are both models' scores and `advantage` the expected difference, each (queries,). Queries of one
+    advantage go in random order, in expectation: a constant advantage gives the line of random routing, and
+    `strong - weak` itself the oracle's curve. Raises InvalidInput for shapes that differ or no queries.
+
+    >>> cost_quality_curve(np.array([0.0, 1.0]), np.array([1.0, 1.0]), np.array([0.9, 0.1])).quality
+    array([0.5, 1. , 1. ])
+    """
+    if not len(weak) or not weak.shape == strong.shape == advantage.shape == (len(weak),):
+        raise InvalidInput(
+            f"got scores {weak.shape}, {strong.shape} and advantages {advantage.shape}; allowed is one length from 1"
+        )
+    n = len(weak)
+    _, group, sizes = np.unique(-advantage, return_inverse=True, return_counts=True)
+    gain = np.repeat(np.bincount(group, weights=strong - weak) / sizes, sizes)
+    quality = weak.mean() + np.concatenate([[0.0], np.cumsum(gain)]) / n
+    return CostQuality(np.arange(n + 1) / n, quality)
+
+
+def area_gains(weak: Floats, strong: Floats, advantage: Floats) -> Floats:
+    """What each query adds to the area of `cost_quality_curve` over that of random routing, times their number: (queries,).
+
+    Its mean is the difference of the areas, its bootstrap that difference's interval (the order of queries held fixed).
+
+    >>> float(area_gains(np.array([0.0, 1.0]), np.array([1.0, 1.0]), np.array([0.9, 0.1])).mean())
+    0.125
+    """
+    _, group, sizes = np.unique(-advantage, return_inverse=True, return_counts=True)
+    middle = (np.cumsum(sizes) - sizes / 2) / len(advantage)
+    return np.asarray((strong - weak) * (0.5 - middle[group]))
+
+
+def cumulative_regret(rewards: Floats, reference: Floats) -> Floats:
+    """What a learner has lost so far to a reference, after each query: the running sum of reference − rewards.
+
+    Both are of shape (queries,) or (runs, queries), in the order in which the queries came; below 0 the learner is ahead.
+
+    >>> cumulative_regret(np.array([0.0, 1.0]), np.array([1.0, 0.5]))
+    array([1. , 0.5])
+    """
+    return np.asarray(np.cumsum(reference - rewards, axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class RegretCurves:
+    """What bandits lost over random orders of the same queries; `table` has the columns of `frame`."""
+
+    dataset: str
+    orders: int
+    table: dict[str, list[Any]]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
+        regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table)
+
+    @property
+    def last(self) -> pd.DataFrame:
+        """The rows of `frame` after the last query."""
+        return self.frame.groupby(["policy", "reference"], sort=False, as_index=False).last()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Regret to the best single model over queries, with the middle 95 % of the orders as a band."""
+        from theorex_lab.experiments.draw import axes
+
+        ax = axes.new_axes(ax)
+        shown = self.frame[self.frame.reference == "best single"]
+        for number, (name, rows) in enumerate(shown.groupby("policy", sort=False)):
+            colour = axes.colour_of(number)
+            ax.plot(rows.queries, rows.regret, color=colour, label=str(name))
+            ax.fill_between(rows.queries, rows.low, rows.high, color=colour, alpha=0.15, linewidth=0)
+        ax.axhline(0.0, color="#555555", linewidth=0.8, linestyle=":")
+        ax.set(xlabel="Queries met", ylabel="Points of score lost to the best single model")
+        ax.set_title(f"What learning costs on {self.dataset}: {self.orders} orders (below 0: ahead)")
+        ax.legend(frameon=False)
+        return ax
+
+    def __repr__(self) -> str:
+        shown = "; ".join(f"{row.policy} to {row.reference} {row.regret:.0f}" for row in self.last.itertuples())
+        return f"RegretCurves({self.dataset}, {self.orders} orders: {shown})"
+
+    def _repr_html_(self) -> str:
+        return self.last.to_html(index=False, float_format="{:.1f}".format)
+
+
+def regret_curves(
+    dataset: str | RoutingSet = "llmrouter", *, orders: int = ORDERS, seed: int = 0, limit: int | None = None
+) -> RegretCurves:
+    """Cumulative regret of the bandits over random orders of a set's training queries (or `limit` of them).
+
+    The references know beforehand which model, or which model of each task, is best on these very queries. Raises
+    InvalidInput for fewer than one order, and as `load_routing_set` does.
+    """
+    if orders < 1 or (limit is not None and limit < 1):
+        raise InvalidInput(f"got {orders!r} orders and the limit {limit!r}; allowed is one or more of each")
+    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
+    generator = np.random.default_rng(seed)
+    rows = generator.permutation(len(found.train.scores))[:limit]
+    scores = found.train.scores[rows]
+    contexts = np.unique([found.train.queries.tasks[row] for row in rows], return_inverse=True)[1]
+    means = np.array([scores[contexts == task].mean(axis=0) for task in range(contexts.max() + 1)])
+    references = {
+        "best single": scores[:, scores.mean(axis=0).argmax()],
+        "best of each task": achieved(scores, means.argmax(axis=1)[contexts]),
+    }
+    shuffled = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
+    points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
+    table: dict[str, list[Any]] = {name: [] for name in ("policy", "queries", "reference", "regret", "low", "high")}
+    for bandit in bandits(seed):
+        rewards = rewards_over_orders(bandit, scores, contexts, shuffled)
+        for reference, values in references.items():
+            lost = cumulative_regret(rewards, values[shuffled])[:, points]
+            low, high = np.quantile(lost, [0.025, 0.975], axis=0)
+            columns = ([bandit.name] * len(points), points + 1, [reference] * len(points), lost.mean(axis=0), low, high)
+            for name, column in zip(table, columns, strict=True):
+                table[name].extend(column)
+    return RegretCurves(found.name, orders, table)
+
+
+@dataclass(frozen=True)
+class CostQualityScore(Rows[dict[str, Any]]):
+    """Quality against the share sent to the strong model.
+
+    Columns of a row: policy, area, quality_at_half, weak, strong, area_gain, low, high (of that gain).
+
+    curves  name → curve, `random` and `oracle` among them
+    gains   name → (mean, low, high): the area above that of random routing, with its 95 % bootstrap interval
+    """
+
+    dataset: str
+    n: int
+    curves: dict[str, CostQuality]
+    gains: dict[str, tuple[float, float, float]]
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        names = ("policy", "area", "quality_at_half", "weak", "strong", "area_gain", "low", "high")
+        return [
+            dict(
+                zip(
+                    names,
+                    (name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist(), *self.gains[name]),
+                    strict=True,
+                )
+            )
+            for name, each in self.curves.items()
+        ]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A curve a policy."""
+        from theorex_lab.experiments.draw import axes
+
+        ax = axes.new_axes(ax)
+        for number, (name, curve) in enumerate(self.curves.items()):
+            dashes = "--" if name in ("random", "oracle") else "-"
+            ax.plot(curve.share, curve.quality, dashes, color=axes.colour_of(number), label=name)
+        ax.set(xlabel="Share of queries sent to the strong model", ylabel="Mean score (0 to 1)")
+        ax.set_title(f"Quality against cost on {self.dataset} ({self.n:,} test queries)")
+        ax.legend(frameon=False, loc="lower right")
+        return ax
+
+    def __repr__(self) -> str:
+        shown = "; ".join(f"{name} {curve.area:.4f}" for name, curve in self.curves.items())
+        return f"CostQualityScore({self.dataset}, {self.n} queries, area: {shown})"
+
+
+def cost_quality(dataset: str | RoutingSet = "routellm_mmlu", *, seed: int = 0) -> CostQualityScore:
+    """The cost–quality curves of a set of two models, the second the strong one, beside random routing and the oracle.
+
+    Policies send first the queries for which they expect most of the strong model; training queries that are also in the
+    test are left out. Raises InvalidInput for a set of
+    another number of models, and as `load_routing_set` does.
+    """
+    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
+    if len(found.models) != 2:
+        raise InvalidInput(f"got {found.name} with {len(found.models)} models; allowed are two, such as routellm_mmlu")
+    weak, strong = found.test.scores.T
+    advantages = {"random": np.zeros(len(weak)), "oracle": strong - weak}
+    expected = TaskMatrix().fit(found.train_without_repeats).predict(found.test.queries)
+    advantages[TaskMatrix.name] = expected[:, 1] - expected[:, 0]
+    above = np.column_stack([area_gains(weak, strong, each) for each in advantages.values()])
+    gains = dict(zip(advantages, bootstrap_means(above, seed=seed), strict=True))
+    return CostQualityScore(
+        dataset=found.name,
+        n=len(weak),
+        curves={name: cost_quality_curve(weak, strong, each) for name, each in advantages.items()},
+        gains={name: (gain.mean, gain.low, gain.high) for name, gain in gains.items()},
+    )
