@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -369,3 +372,24 @@ def test_what_gives_everything_is_scored_on_all_of_it_and_says_what_that_costs()
     assert costs[0] == costs[1] > 60
     assert compared.value("everything", "retrieve", 10, "evidence_recall").value == 1
     assert compared.value("bm25", "retrieve", 10, "tokens").value <= 10
+
+
+_UNDER_A_SEED = """
+import json
+from compared_logs import asked_log, worked_log
+from theorex_lab.experiments.scores.compare import compare
+logs, names = [asked_log(), worked_log()], ["bm25", "short_files", "last_session", "oracle_lines", "theorex"]
+print(json.dumps(compare(logs, names, budgets=(60, 150)).to_dict()["designs"]))
+"""
+
+
+def test_a_comparison_is_the_same_whatever_the_seed_of_hashes() -> None:
+    tests = Path(__file__).parent
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", _UNDER_A_SEED], env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(tests)},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]  # fmt: skip
+    assert told[0] == told[1] == told[2]

@@ -241,7 +241,7 @@ class Bm25(Texts):
         }
         own = [self._words[text] for text in texts]
         return [
-            sum(idf[word] for word in idf.keys() & held) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * len(held) / mean))
+            math.fsum(idf[word] for word in idf.keys() & held) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * len(held) / mean))
             for held in own
         ]
 
@@ -307,11 +307,11 @@ class OracleLines(Baseline):
 def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[Item]:
     """Paths and sentences, always the one next that holds most of what is still wanted for its length."""
     terms = scene.terms_wanted(asked=asked)
-    total = sum(terms.values()) or 1.0
+    total = math.fsum(terms.values()) or 1.0
     wanted = {word: weight / total for word, weight in terms.items()}
     for path in scene.files:
         wanted[path] = 1 / len(scene.files) + (1 / len(scene.edits) if path in scene.edits else 0.0)
-    lines = {path: (Item(path), frozenset([path])) for path in scene.files}
+    lines = {path: (Item(path), frozenset([path])) for path in sorted(scene.files)}
     for item in said:
         for sentence in sentences(item.text):
             held = frozenset(word for word in words(sentence) if word in terms)
@@ -319,7 +319,7 @@ def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[
                 lines.setdefault(sentence, (Item(sentence, item.events), held))
 
     def loss(line: tuple[Item, frozenset[str]]) -> float:
-        return -sum(wanted.get(thing, 0.0) for thing in line[1]) / (len(line[0].text.encode()) + 1)
+        return -math.fsum(wanted.get(thing, 0.0) for thing in line[1]) / (len(line[0].text.encode()) + 1)
 
     pool = heapq.nsmallest(_MOST_LINES, ((loss(line), number, line) for number, line in enumerate(lines.values())))
     while pool:

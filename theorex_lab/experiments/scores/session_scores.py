@@ -188,7 +188,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
-    return share(sum(weight for word, weight in weights.items() if word in held), sum(weights.values()))
+    # Exact sums: words stand in the order of their hashes, which differs from process to process.
+    found = math.fsum(weight for word, weight in weights.items() if word in held)
+    return share(found, math.fsum(weights.values()))
 
 
 @lru_cache(2)
@@ -251,8 +253,10 @@ class _Past:
         for sentence in (found for prompt in prompts for found in _directives(prompt)):
             own = {word for word in words(sentence) if word in idf}
             earlier = ({word: idf[word] for word in own & before} for before in self.directives)
-            best = max(earlier, key=lambda common: sum(common.values()), default={})
-            if len(best) >= _SHARED_TERMS and sum(best.values()) >= _SHARED_IDF * sum(idf[word] for word in own):
+            best = max(earlier, key=lambda common: math.fsum(common.values()), default={})
+            if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= _SHARED_IDF * math.fsum(
+                idf[word] for word in own
+            ):
                 yield best
 
 
