@@ -199,9 +199,12 @@ def trace_events(views: Views, trace_id: str) -> tuple[list[Event], list[Event]]
     view = views.get(Traces)
     with view.lock:
         row = view.row(trace_id)
+        seqs = [] if row is None else [int(view.traces[step][row]) for step in ("started", "ended")]
         tool_seqs = [] if row is None else view.tool_seqs(row)
     ids = [derived_event_id(step, trace_id) for step in ("trace started", "trace ended")]
-    return views.journal.read(ids=ids, erased=True), views.journal.read(seqs=tool_seqs)
+    # A START that was not made by the dispatch may have an id of its own; the view knows where it stands.
+    steps = views.journal.read(ids=ids, erased=True) or views.journal.read(seqs=seqs)
+    return steps, views.journal.read(seqs=tool_seqs)
 
 
 def outcome_id_of(trace_id: str) -> str:
