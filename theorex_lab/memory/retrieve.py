@@ -34,6 +34,7 @@ _CANDIDATES = 200  # of each signal; what stands deeper in all does not reach th
 _MIN_SIMILARITY = 0.15  # cosine; unrelated texts lie below it with each of the embedders
 _EMBEDDED_AT_ONCE = 64
 _MIXED = -1  # no file has this number
+_HOLDS_ALL = 0.8  # of the query's words, by idf
 _REACHED_SHARE = 0.5  # of the best text's score, that a text gets which full activation reaches
 _WORD = re.compile(r"\w+")
 
@@ -197,7 +198,8 @@ class Searcher:
             return _Ranked(*fuse_reciprocal_rank(kept, k=int(self.home.settings.reciprocal_rank_k)), {})
         total, parts = blend(columns, WEIGHTS)
         scores = shown(total)
-        fits = scores >= self.home.settings.search_floor
+        # A text that holds the words of the query fits, also where all texts hold them and none stands out.
+        fits = (scores >= self.home.settings.search_floor) | (scored.held[documents] >= _HOLDS_ALL)
         ids, ordered = best_first(documents[fits], scores[fits], int(fits.sum()))
         rows = np.searchsorted(documents, ids)
         return _Ranked(ids, ordered, {name: part[rows] for name, part in parts.items()})

@@ -40,11 +40,11 @@ Columns = dict[str, Scores]
 
 
 class WordScores(NamedTuple):
-    """BM25 of every text and of every passage, (texts,) each, and the most that a text could reach."""
+    """BM25 of every text and of every passage, and the share of the query's words that a text holds, by idf; (texts,) each."""
 
     words: Scores
     passage: Scores
-    highest: float
+    held: Scores
 
 
 def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages) -> WordScores:
@@ -52,21 +52,22 @@ def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages) 
     words, lengths, count = np.zeros(len(index)), index.lengths, max(len(index), 1)
     passage, counted = (np.zeros(len(index)), np.zeros(len(index))) if passages.any else (words, words)
     mean_words, mean_passage = (max(float(sizes.sum()) / count, 1.0) for sizes in (lengths, passages.words))
-    highest = 0.0
+    held, all_weights = np.zeros(len(index)), 0.0
     for documents, counts, weight in index.matches(tokens):
-        highest += weight
+        all_weights += weight
+        held[documents] += weight
         words[documents] += weight * _saturated(counts, lengths[documents], mean_words)
         if not passages.any:
             continue
         reached = []
-        for texts, held in passages.holding(documents.astype(np.int64)):
-            counted[texts] += counts[held]
+        for texts, reach in passages.holding(documents.astype(np.int64)):
+            counted[texts] += counts[reach]
             reached.append(texts)
         near = np.concatenate(reached)
         # A text that stands here twice gets the same sum twice.
         passage[near] = passage[near] + weight * _saturated(counted[near], passages.words[near], mean_passage)
         counted[near] = 0.0
-    return WordScores(words, passage, highest)
+    return WordScores(words, passage, held / all_weights if all_weights else held)
 
 
 def _saturated(counts: NDArray[Any], lengths: NDArray[Any], mean: float) -> Scores:

@@ -162,7 +162,7 @@ class LexicalIndex:
     def matches(self, tokens: Sequence[str]) -> list[tuple[_Numbers, _Numbers, float]]:
         """By token, the documents that hold it in rising order, how often each does, and its idf x repeats x (k1 + 1).
 
-        Raises InvalidInput for a string.
+        A token that no document holds has none. Raises InvalidInput for a string.
         """
         if isinstance(tokens, str):
             raise InvalidInput("got a string as query; allowed is its list of tokens, as tokenize() gives it")
@@ -176,7 +176,9 @@ class LexicalIndex:
                 found.setdefault(which, []).append((segment.documents[span], segment.counts[span]))
         times = list(repeats.values())
         matches = []
-        for which, parts in sorted(found.items()):
+        nothing = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        for which in range(len(terms)):
+            parts = found.get(which, [nothing])
             documents, counts = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
             idf = math.log((len(self) - len(documents) + 0.5) / (len(documents) + 0.5))
             matches.append((documents, counts, max(idf, IDF_FLOOR) * times[which] * (K1 + 1)))
