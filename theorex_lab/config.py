@@ -98,6 +98,9 @@ class Settings(SettingsRecord):
     fusion: Literal["standardised", "reciprocal_rank"] = tunable(
         "standardised", "how lexical and vector results are put together"
     )
+    search_floor: float = tunable(
+        0.35, "score below which a text does not come back; 0 gives the nearest, whatever they are", ge=0, le=1
+    )
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(
         2.0, "longest wait for the query's vector before a search goes on without", unit="seconds", gt=0, le=60

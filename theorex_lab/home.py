@@ -103,8 +103,13 @@ class Home:
 
     @cached_property
     def item_view(self) -> type[ItemIndex]:
-        """The search index over the items of every design that works here."""
+        """The search index over the texts of every design that works here."""
         return item_view(self.designs)
+
+    @cached_property
+    def label_view(self) -> type[ItemIndex]:
+        """The search index over the labels of every design that works here."""
+        return item_view(self.designs, labels=True)
 
     @cached_property
     def views(self) -> Views:
@@ -161,9 +166,10 @@ class Home:
         return f"Home({str(self.folder)!r})"
 
 
-def item_view(designs: Iterable[Design]) -> type[ItemIndex]:
-    """The search index over the items of these designs, in whatever order they are named."""
+def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIndex]:
+    """The search index over the texts, or the labels, of these designs, in whatever order they are named."""
     from theorex_lab.search.index import item_index
 
     ordered = sorted(designs, key=lambda design: design.name)
-    return item_index(tuple(kind for design in ordered for kind in design.items))
+    items = tuple(kind for design in ordered for kind in design.items if kind.label == labels)
+    return item_index(items, "labels" if labels else "items")

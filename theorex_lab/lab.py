@@ -379,7 +379,7 @@ class Lab:
         from theorex_lab.routing.recall import Recall
 
         own: tuple[type[View], ...] = (
-            self.home.item_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes
+            self.home.item_view, self.home.label_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes
         )  # fmt: skip
         found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
         if not self.home.project or found.problems:

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import difflib
 import queue
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.design import SearchPart
-from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
+from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.rows import Rows
+from theorex_lab.search.blend import WEIGHTS, WordScores, best, blend, shown, word_scores
 from theorex_lab.search.embed import HttpEmbedder
-from theorex_lab.search.fuse import fuse_reciprocal_rank, fuse_standardised
+from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import tokenize
+from theorex_lab.search.passages import Passages
 from theorex_lab.search.vectors import VectorCache, VectorIndex, resting_backend, text_key
 
 MAX_RESULTS = 1_000
-_CANDIDATES = 200  # of each list; what stands deeper in both does not reach the top ten
+_CANDIDATES = 200  # of each signal; what stands deeper in all does not reach the top ten
 _MIN_SIMILARITY = 0.15  # cosine; unrelated texts lie below it with each of the embedders
 _EMBEDDED_AT_ONCE = 64
 _MIXED = -1  # no file has this number
+_HOLDS_ALL = 0.8  # of the query's words, by idf
+_REACHED_SHARE = 0.5  # of the best text's score, that a text gets which full activation reaches
+_WORD = re.compile(r"\w+")
 
 
 class Hit(NamedTuple):
-    """One result. id: the item's: the event id of a text, the concept_id of a concept. score: higher is better."""
+    """One result. id: the item's: the event id of a text, the concept_id of a concept.  score: 0..1, higher is better."""
 
     id: str
     kind: str
@@ -47,13 +53,15 @@ class Hit(NamedTuple):
 class Hits(Rows[Hit]):
     """Results, best first; `notes` says what was left out and why (an embedder that did not answer, for instance).
 
-    events: for each of them the id of the event that holds its text.
+    events: for each of them the id of the event that holds its text.  why: for each of them what each signal added to its
+    sum (see `search.blend.WEIGHTS`), of which the score is made.
     """
 
     query: str
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    why: tuple[Mapping[str, float], ...] = ()
 
     row_class = Hit
 
@@ -64,14 +72,26 @@ class Hits(Rows[Hit]):
         return "; ".join([f"Hits({len(self)} for {self.query!r})", *self.notes])
 
 
+_Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why
+
+
+class _Ranked(NamedTuple):
+    """Documents, best first, their scores 0..1, and by signal what it added to each."""
+
+    documents: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    parts: Mapping[str, NDArray[np.float64]]
+
+
 class Searcher:
-    """Hybrid search over one home. Vectors are taken from the cache; a search adds a few that are missing."""
+    """Search over one home: of texts by words and vectors, of labels by words. Vectors are taken from the cache."""
 
     def __init__(self, home: Home) -> None:
         self.home, self.embedder, self.folder = home, home.embedder, home.folder / "vectors"
         self._table: Table | None = None
-        self._awake_at: tuple[Table, int] | None = None
-        self._awake_mask: NDArray[np.bool_] = np.zeros(0, bool)
+        self._awake_at: dict[str, tuple[Table, int, NDArray[np.bool_]]] = {}
+        self._passages: tuple[Table, int, Passages] | None = None
+        self._asked_last: tuple[str, NDArray[np.float32]] | None = None
         self._forget()
 
     @cached_property
@@ -93,11 +113,12 @@ class Searcher:
     ) -> Hits:
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
-        Only items of these `kinds`, or of all; only those of these `projects` or of none, and what is shared, or of all.
-        Sleeping ones are found only when `cold`. With `spread`, what belongs to those found is found too, as each design
-        says: Theorex lets activation run from the concepts over their links (two hops, weaker by each link's strength);
-        nothing of it is stored.
-        Where the embedder does not answer in time, the order is that of the words alone, and `notes` says so.
+        Texts of all kinds, or only items of these `kinds`; labels, such as concepts, are found where their kind is named. Only
+        those of these `projects` or of none, and what is shared, or of all. Sleeping ones are found only when `cold`. With
+        `spread`, texts that belong to those found are found too, as each design says: Theorex lets activation run from
+        their concepts over links (two hops, weaker by each link's strength); nothing of it is stored. Nothing comes back where
+        nothing fits (`searchFloor`). Where the embedder does not answer in time, or some vectors are missing, words decide
+        instead, and `notes` says so.
         Raises InvalidInput for a blank query, a limit outside 1..1000, or a kind of item that no design here has.
         """
         if kinds is not None:
@@ -113,39 +134,134 @@ class Searcher:
                 allowed &= index.of_kinds(kinds)
             return allowed if cold else allowed & self._awake(index)
 
-        return self.search_among(query, among, limit=limit, spread=spread)
+        labels = [kind.name for kind in self.home.label_view.items if kinds is not None and kind.name in kinds]
+        only = bool(labels) and len(labels) == len(kinds or ())
+        texts = None if only else self.search_among(query, among, limit=limit, spread=spread)
+        if not labels:
+            assert texts is not None
+            return texts
+        named = self.search_among(query, among, limit=limit, labels=True)
+        return named if texts is None else _merged(texts, named, limit)
 
     def search_among(
-        self, query: str, among: Callable[[ItemIndex], NDArray[np.bool_]], *, limit: int = 10, spread: bool = False
+        self,
+        query: str,
+        among: Callable[[ItemIndex], NDArray[np.bool_]],
+        *,
+        limit: int = 10,
+        spread: bool = False,
+        labels: bool = False,
     ) -> Hits:
-        """The items that answer the query best, of the documents in a mask; hidden ones never. Raises as `search` does."""
-        index, vector, notes = self._asked(query, limit)
+        """The texts, or the labels, that answer the query best, of the documents in a mask; hidden ones never.
+
+        Raises as `search` does.
+        """
+        check_text(query, self.home.settings.max_text_bytes)
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
+            raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
+        vector, notes = (None, []) if labels else self._vector_of(query)
+        # After the vector, which an endpoint may take its time for: what is searched is what is there then.
+        index = self.home.views.get(self.home.label_view if labels else self.home.item_view)
         with index.lock:
             allowed = among(index) & ~index.documents["hidden"]
-            hits = self._search(index, query, vector, allowed, limit, now=self.home.clock.now() if spread else None)
-        return Hits(query, tuple(hit for hit, _ in hits), notes, tuple(event_id for _, event_id in hits))
+            if vector is not None:
+                self._follow(index)
+                if len(self._queued):
+                    notes.append(f"{len(self._covered)} of {len(index.documents)} texts have vectors")
+            ranked = self._ranked(index, query, vector, allowed, max(_CANDIDATES, 2 * limit))
+            if spread:
+                ranked = self._spread(index, ranked, allowed, limit)
+            found = list(self._hits(index, ranked, limit))
+        return _hits_of(query, found, notes)
 
-    def _search(
+    def _ranked(
         self,
         index: ItemIndex,
         query: str,
         vector: NDArray[np.float32] | None,
         allowed: NDArray[np.bool_],
-        limit: int,
-        *,
-        now: int | None = None,
-    ) -> list[tuple[Hit, str]]:
-        wanted = max(_CANDIDATES, 2 * limit)
-        lists = [index.lexical.search(tokenize(query), allowed, wanted)]
+        wanted: int,
+    ) -> _Ranked:
+        """The documents that fit the query, best first."""
+        passages = self._passages_of(index)
+        scored = word_scores(index.lexical, tokenize(query), passages)
+        found = [best(scored.words, allowed, wanted), best(scored.passage, allowed, wanted)]
         if vector is not None:
-            self._follow(index)
-            lists.append(self._near(index, vector, allowed, wanted))
-        documents, scores = self._fuse(lists)
-        if now is not None:
-            found = documents[:limit]
-            reached = [part.related(self.home, index, found, allowed, now) for part in self._parts if part.related]
-            documents, scores = self._fuse([(documents, scores), *reached])
-        return list(self._hits(index, documents[:limit], scores[:limit]))
+            found.append(self._near(index, vector, allowed, wanted))
+        documents = np.unique(np.concatenate(found))
+        if not len(documents):
+            return _Ranked(documents, np.zeros(0), {})
+        columns = self._signals(index, query, vector, documents, passages, scored)
+        if self.home.settings.fusion == "reciprocal_rank":
+            lists = [(documents, columns[name]) for name in ("words", "vector") if name in columns]
+            kept = [(ids[~np.isnan(column)], column[~np.isnan(column)]) for ids, column in lists]
+            return _Ranked(*fuse_reciprocal_rank(kept, k=int(self.home.settings.reciprocal_rank_k)), {})
+        total, parts = blend(columns, WEIGHTS)
+        scores = shown(total)
+        # A text that holds the words of the query fits, also where all texts hold them and none stands out.
+        fits = (scores >= self.home.settings.search_floor) | (scored.held[documents] >= _HOLDS_ALL)
+        ids, ordered = best_first(documents[fits], scores[fits], int(fits.sum()))
+        rows = np.searchsorted(documents, ids)
+        return _Ranked(ids, ordered, {name: part[rows] for name, part in parts.items()})
+
+    def _signals(
+        self,
+        index: ItemIndex,
+        query: str,
+        vector: NDArray[np.float32] | None,
+        documents: NDArray[np.int64],
+        passages: Passages,
+        scored: WordScores,
+    ) -> dict[str, NDArray[np.float64]]:
+        """By signal, a value a candidate."""
+        sides = [passages.before(documents), passages.after(documents)]
+        around = sum(np.where(side >= 0, scored.words[side], 0.0) for side in sides)
+        asked = index.documents["asked"][documents].astype(float)
+        columns = {
+            "words": scored.words[documents],
+            "passage": scored.passage[documents],
+            "around": np.asarray(around),
+            "speaker": _named(index, query)[index.documents["speaker"][documents]],
+            "asked": asked,
+        }
+        if vector is not None:
+            near = np.stack([documents, *sides])
+            known, matrix = self._vectors_of(index, np.maximum(near, 0).ravel())
+            known = known.reshape(near.shape) & (near >= 0)
+            rows = matrix.reshape(*near.shape, -1) * known[:, :, None]
+            together = rows.sum(axis=0)
+            lengths = np.maximum(np.linalg.norm(together, axis=1), 1e-9)
+            columns["vector"] = np.where(known[0], rows[0] @ vector, np.nan).astype(float)
+            columns["passage_vector"] = np.where(known[0], together @ vector / lengths, np.nan).astype(float)
+        return columns
+
+    def _spread(self, index: ItemIndex, ranked: _Ranked, allowed: NDArray[np.bool_], limit: int) -> _Ranked:
+        """With the texts that belong to the first of those found, weaker than the best of them."""
+        if not len(ranked.documents):
+            return ranked
+        now, found = self.home.clock.now(), ranked.documents[:limit]
+        scores = dict(zip(ranked.documents.tolist(), ranked.scores.tolist(), strict=True))
+        for part in self._parts:
+            if part.related is not None:
+                for document, activation in zip(*part.related(self.home, index, found, allowed, now), strict=True):
+                    reached = float(activation) * _REACHED_SHARE * float(ranked.scores[0])
+                    scores[int(document)] = max(reached, scores.get(int(document), 0.0))
+        ids = np.array(list(scores), np.int64)
+        documents, ordered = best_first(ids, np.array(list(scores.values())), len(ids))
+        place = {document: row for row, document in enumerate(ranked.documents.tolist())}
+        rows = np.array([place.get(document, -1) for document in documents.tolist()])
+        parts = {name: np.append(part, 0.0)[rows] for name, part in ranked.parts.items()}
+        return _Ranked(documents, ordered, parts)
+
+    def _passages_of(self, index: ItemIndex) -> Passages:
+        """The passages of the index's documents, kept until a document is added."""
+        known = self._passages
+        if known is None or known[0] is not index.documents or known[1] != len(index.documents):
+            passages = Passages(index.documents["session"], index.lexical.lengths)
+            known = (index.documents, len(index.documents), passages)
+            if index.name == "items":
+                self._passages = known
+        return known[2]
 
     @property
     def _parts(self) -> list[SearchPart]:
@@ -162,13 +278,15 @@ class Searcher:
 
     def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
         """A mask of the documents that do not sleep, kept until something is appended."""
-        if self._awake_at != (index.documents, index.seq):
+        table, seq, mask = self._awake_at.get(index.name, (None, 0, np.zeros(0, bool)))
+        if table is not index.documents or seq != index.seq:
             asleep = index.documents["asleep"].copy()
             for part in self._parts:
                 if part.asleep is not None:
                     asleep |= part.asleep(self.home, index)
-            self._awake_at, self._awake_mask = (index.documents, index.seq), ~asleep
-        return self._awake_mask
+            mask = ~asleep
+            self._awake_at[index.name] = (index.documents, index.seq, mask)
+        return mask
 
     @property
     def backend(self) -> str:
@@ -200,31 +318,20 @@ class Searcher:
             self._load(index)
             return {"covered": len(self._covered), "queued": len(self._queued)}
 
-    def _asked(self, query: str, limit: int) -> tuple[ItemIndex, NDArray[np.float32] | None, tuple[str, ...]]:
-        """The index as it is now, and the vector of a query that may be asked, None where the embedder does not answer.
+    def _vector_of(self, query: str) -> tuple[NDArray[np.float32] | None, list[str]]:
+        """The query's vector, None where words alone decide, and what there is to say of it.
 
-        In the time that is left, a few missing vectors are computed too.
+        Hashed n-grams know spelling, which the words know better.
         """
-        check_text(query, self.home.settings.max_text_bytes)
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
-            raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
-        deadline = time.monotonic() + self.home.settings.search_timeout_seconds
-        try:
-            vector: NDArray[np.float32] = self._embed([query], deadline)[0]
-            # After the vector, which an endpoint may take its time for: what is searched is what is there then.
-            index = self.home.views.get(self.home.item_view)
-            part, texts = self._pending(index, _EMBEDDED_AT_ONCE)
-            if not texts or time.monotonic() >= deadline:
-                return index, vector, ()
-            matrix = self._embed(texts, deadline)
-        except ModelUnavailable as error:
-            return self.home.views.get(self.home.item_view), None, (f"by words alone: {error}",)
-        notes: tuple[str, ...] = ()
-        try:
-            self._keep(part, texts, matrix)
-        except StorageError as error:
-            notes = (f"new vectors were not kept: {error}",)
-        return self.home.views.get(self.home.item_view), vector, notes
+        if self.embedder.kind == "lexical":
+            return None, []
+        if self._asked_last is None or self._asked_last[0] != query:
+            try:
+                deadline = time.monotonic() + self.home.settings.search_timeout_seconds
+                self._asked_last = query, self._embed([query], deadline)[0]
+            except ModelUnavailable as error:
+                return None, [f"by words alone: {error}"]
+        return self._asked_last[1], []
 
     def _embed(self, texts: list[str], deadline: float) -> NDArray[np.float32]:
         """Vectors from the embedder; an endpoint is not waited for beyond the deadline."""
@@ -291,6 +398,7 @@ class Searcher:
         self._records: NDArray[np.int64] = np.zeros(0, np.int64)  # of the covered documents, until they are loaded
         self._records_file = 0  # which file they are in
         self._queued: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._rows_of: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
         self._followed = 0
         self._cache_state = 0, 0  # the cache's length and its file when it was last looked into
 
@@ -341,36 +449,51 @@ class Searcher:
 
     def _near(
         self, index: ItemIndex, vector: NDArray[np.float32], allowed: NDArray[np.bool_], wanted: int
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    ) -> NDArray[np.int64]:
+        """The documents nearest to a vector."""
         if not len(self._covered):
-            return np.zeros(0, np.int64), np.zeros(0)
+            return np.zeros(0, np.int64)
         result = None
         if self._vectors is None and not self._searched:
             result = self.cache.nearest(self._records, vector, allowed[self._covered], wanted)
             self._searched = True
         if result is None:
-            if self._vectors is None:
-                self._load(index)
+            self._load(index)
             assert self._vectors is not None
             result = self._vectors.search(vector, allowed[self._covered], wanted)
         rows, scores = result
-        near = scores >= _MIN_SIMILARITY
-        return self._covered[rows[near]], scores[near].astype(float)
+        return self._covered[rows[scores >= _MIN_SIMILARITY]]
 
-    def _fuse(self, lists: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        if self.home.settings.fusion == "reciprocal_rank":
-            return fuse_reciprocal_rank(lists, k=int(self.home.settings.reciprocal_rank_k))
-        return fuse_standardised(lists)
+    def _vectors_of(
+        self, index: ItemIndex, documents: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        """Which of these documents have a vector, and the vectors, zeros where there is none."""
+        if self._vectors is None:
+            return self.cache.get(index.keys(documents))
+        if not len(self._covered):
+            return np.zeros(len(documents), bool), np.zeros((len(documents), self.cache.dimensions), np.float32)
+        if self._rows_of is None or self._rows_of[0] != len(self._covered):
+            order = np.argsort(self._covered, kind="stable")
+            self._rows_of = len(self._covered), self._covered[order], order
+        _, covered, order = self._rows_of
+        places = np.minimum(np.searchsorted(covered, documents), len(covered) - 1)
+        known = covered[places] == documents
+        matrix = self._vectors.matrix[order[places]]
+        matrix[~known] = 0.0
+        return known, matrix
 
-    def _hits(self, index: ItemIndex, documents: NDArray[Any], scores: NDArray[Any]) -> Iterator[tuple[Hit, str]]:
+    def _hits(self, index: ItemIndex, ranked: _Ranked, limit: int) -> Iterator[_Row]:
+        documents = ranked.documents[:limit]
         seqs = index.documents["seq"][documents]
         events = {event.seq: event for event in self.home.journal.read(seqs=seqs.tolist())}
-        for document, seq, score in zip(documents.tolist(), seqs.tolist(), scores.tolist(), strict=True):
+        for row, (document, seq) in enumerate(zip(documents.tolist(), seqs.tolist(), strict=True)):
             event = events.get(seq)
             item = index.item_of(document, event) if event is not None else None
             if event is None or item is None:  # erased since the index was looked into
                 continue
-            yield Hit(item.item_id, index.kind_of(document), item.text, event.agent, float(score)), event.id
+            why = {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
+            score = round(float(ranked.scores[row]), 6)
+            yield Hit(item.item_id, index.kind_of(document), item.text, event.agent, score), event.id, why
 
     def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
         """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
@@ -379,3 +502,22 @@ class Searcher:
         pairs = zip(documents.tolist(), seqs, strict=True)
         items = [index.item_of(document, events[seq]) for document, seq in pairs if seq in events]
         return [item.text for item in items if item is not None]
+
+
+def _named(index: ItemIndex, query: str) -> NDArray[np.float64]:
+    """By number of a speaker, and at the end of nobody, 1 where the query names the speaker, else 0."""
+    words = set(_WORD.findall(query))
+    found = [float(any(word in words for word in _WORD.findall(name) if len(word) > 2)) for name in index.speakers]
+    return np.array([*found, 0.0])
+
+
+def _merged(texts: Hits, labels: Hits, limit: int) -> Hits:
+    """Texts and labels by their scores, at most `limit`."""
+    rows = [row for hits in (texts, labels) for row in zip(hits.hits, hits.events, hits.why, strict=True)]
+    return _hits_of(texts.query, sorted(rows, key=lambda row: -row[0].score)[:limit], texts.notes)
+
+
+def _hits_of(query: str, rows: Sequence[_Row], notes: Sequence[str]) -> Hits:
+    return Hits(
+        query, tuple(row[0] for row in rows), tuple(notes), tuple(row[1] for row in rows), tuple(row[2] for row in rows)
+    )

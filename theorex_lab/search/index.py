@@ -1,8 +1,10 @@
-"""One index over every kind of item: which documents there are, whose they are, and their words."""
+"""Indexes over every kind of item, one of texts and one of labels: which documents there are, whose they are, and their words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import ClassVar
 
@@ -17,6 +19,11 @@ from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import text_key
 
 _Key = tuple[int, int, int]  # kind, agent, item
+_COLUMNS = ("seq", "kind", "agent", "item", "session", "speaker", "asked")
+_NAME = r"[^\W\d_][\w.'-]{0,30}"
+# One to three words with a capital at the beginning, as transcripts name who speaks.
+_SPEAKER = re.compile(rf"((?=[A-Z]){_NAME}(?: {_NAME}){{0,2}}): ")
+_MONTHS = "January February March April May June July August September October November December".split()
 
 
 class _Arrivals:
@@ -24,9 +31,10 @@ class _Arrivals:
 
     def __init__(self, first: int) -> None:
         self.first = first
-        self.rows: list[tuple[int, int, int, int]] = []
+        self.rows: list[tuple[int, int, int, int, int, int, bool]] = []
         self.located: list[int] = []
         self.texts: list[str] = []
+        self.dates: list[str] = []
         self.tagged: list[tuple[int, int]] = []
         self.flags: dict[str, list[tuple[int, bool]]] = {"hidden": [], "asleep": []}
 
@@ -35,13 +43,15 @@ class ItemIndex(View):
     """One document an item, in order of arrival. Its kinds of items stand in a subclass: see `item_index`.
 
     documents: seq (of the event that holds the text), kind (number in item_kinds), agent, item (see `item_number`),
-        hidden, asleep, key (two 64-bit halves of the text's hash, for the vectors).
+        session (number in sessions, -1 without one), speaker (number in speakers of who is named before a text's first
+        colon, -1 for nobody), asked (whether a person said it to an agent), hidden, asleep, key (two 64-bit halves of the
+        text's hash, for the vectors).
     tagged: pairs of document and tag.  located: pairs of document and project, each once: those in which the item was named
-        ('' among them: without one).  lexical: the words.  Texts stay in the journal.
+        ('' among them: without one).  lexical: the words, with those of the date.  Texts stay in the journal.
     """
 
     name = "items"
-    code = 4
+    code = 5
     kinds: ClassVar[tuple[str, ...]] = ()
     items: ClassVar[tuple[ItemKind, ...]] = ()
     readers: ClassVar[Mapping[str, tuple[ItemKind, ...]]] = {}  # by event kind, in the order of `items`
@@ -49,7 +59,11 @@ class ItemIndex(View):
     def __init__(self) -> None:
         super().__init__()
         self.agents, self.tags, self.item_kinds, self.projects = Names(), Names(), Names(), Names()
-        self.documents = Table(seq="i8", kind="i2", agent="i4", item="i8", hidden="?", asleep="?", key=("u8", 2))
+        self.sessions, self.speakers = Names(), Names()
+        self.documents = Table(
+            seq="i8", kind="i2", agent="i4", item="i8", session="i4", speaker="i4", asked="?", hidden="?", asleep="?",
+            key=("u8", 2),
+        )  # fmt: skip
         self.tagged = Table(document="i4", tag="i4")
         self.located = Table(document="i4", project="i4")
         self.lexical = LexicalIndex()
@@ -91,12 +105,21 @@ class ItemIndex(View):
             new.located.append(document << 32 | project)
             if has_flags:
                 flagged.setdefault((number, agent, item), []).append(document)
-            new.rows.append((event.seq, number, agent, item))
+            new.rows.append((event.seq, number, agent, item, *self._said(event, text, kind)))
             new.texts.append(text)
+            new.dates.append("" if kind.label else date_in_words(event.at))
             new.tagged += [(document, self.tags.number(tag)) for tag in tags]
         if has_flags:
             new.flags["asleep"] += self._flags(event, kind.sleeps, number, agent, value=True)
             new.flags["asleep"] += self._flags(event, kind.wakes, number, agent, value=False)
+
+    def _said(self, event: Event, text: str, kind: ItemKind) -> tuple[int, int, bool]:
+        """The numbers of the session and of the speaker, and whether a person asks an agent."""
+        if kind.label:
+            return -1, -1, False
+        session = self.sessions.number(f"{event.agent}\n{event.session}") if event.session else -1
+        speaker = _SPEAKER.match(text)
+        return session, self.speakers.number(speaker[1]) if speaker else -1, event.kind == "prompt"
 
     def _flags(
         self,
@@ -115,14 +138,14 @@ class ItemIndex(View):
     def _append(self, new: _Arrivals) -> None:
         where = self.documents.grow(len(new.rows))
         columns = np.array(new.rows, np.int64)
-        for name, column in zip(("seq", "kind", "agent", "item"), columns.T, strict=True):
+        for name, column in zip(_COLUMNS, columns.T, strict=True):
             self.documents[name][where] = column
         keys = b"".join(text_key(text) for text in new.texts)
         self.documents["key"][where] = np.frombuffer(keys, np.uint64).reshape(-1, 2)
         pairs = np.array(new.tagged, np.int32).reshape(-1, 2)
         at = self.tagged.grow(len(pairs))
         self.tagged["document"][at], self.tagged["tag"][at] = pairs[:, 0], pairs[:, 1]
-        self.lexical.add([tokenize(text) for text in new.texts])
+        self.lexical.add([tokenize(f"{text} {date}") for text, date in zip(new.texts, new.dates, strict=True)])
 
     def columns(self) -> Columns:
         """See View."""
@@ -213,8 +236,18 @@ class ItemIndex(View):
         return list(zip(kind, agent, item, strict=True)), rows.tolist()
 
 
+def date_in_words(at: int) -> str:
+    """Month and year of a time (µs UTC), as people ask for them.
+
+    >>> date_in_words(1_683_500_000_000_000)
+    'May 2023'
+    """
+    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
+    return f"{_MONTHS[date.month - 1]} {date.year}"
+
+
 @cache
-def item_index(items: tuple[ItemKind, ...]) -> type[ItemIndex]:
+def item_index(items: tuple[ItemKind, ...], name: str = "items") -> type[ItemIndex]:
     """The index over these kinds of items: the same class for the same ones, so that views are found by it."""
     by_event: dict[str, tuple[ItemKind, ...]] = {}
     for kind in items:
@@ -226,5 +259,5 @@ def item_index(items: tuple[ItemKind, ...]) -> type[ItemIndex]:
         reads = tuple(f"{kind.name}.{kind.code}:{read}" for kind in items for read in kind.event_kinds)
         readers = by_event
 
-    Index.items = items
+    Index.items, Index.name = items, name
     return Index

@@ -30,12 +30,13 @@ class ItemKind:
     item, and its first text stays.  hides, sleeps, wakes: by event kind, the ids of the agent's items that it takes out of
     search for good (superseded, merged, archived), puts to sleep, or wakes: of those that are there by then. An event hides
     before its own texts come in, so that a new text can stand for an old one under the same id; it puts to sleep, then
-    wakes after them.  code: raised whenever these functions change, so that what they gave before is folded again.
+    wakes after them.  label: a name rather than a text: it has an index of its own and no vector, and is found where its kind is asked for.  code: raised whenever these functions change, so that what they gave before is folded again.
     """
 
     name: str
     texts: Mapping[str, Callable[[Event], Iterable[ItemText]]]
     once: bool = False
+    label: bool = False
     hides: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
     sleeps: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
     wakes: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from theorex_lab.journal.columns import Columns, Table
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
 
 K1 = 1.5
-B = 0.75
+BM25_B = 0.75
 # A word that stands in half of the documents or more has an idf of 0 or less; this floor leaves it the say
 # between otherwise equal documents, and no more.
 IDF_FLOOR = 1e-9
@@ -153,6 +153,37 @@ class LexicalIndex:
         scratch[candidates] = 0.0
         return dense
 
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Of each document, how many tokens it has, (documents,)."""
+        lengths: npt.NDArray[np.int32] = self._documents["length"]
+        return lengths
+
+    def matches(self, tokens: Sequence[str]) -> list[tuple[_Numbers, _Numbers, float]]:
+        """By token, the documents that hold it in rising order, how often each does, and its idf x repeats x (k1 + 1).
+
+        A token that no document holds has none. Raises InvalidInput for a string.
+        """
+        if isinstance(tokens, str):
+            raise InvalidInput("got a string as query; allowed is its list of tokens, as tokenize() gives it")
+        repeats = Counter(tokens)
+        terms = _term_hashes(repeats, len(repeats))
+        found: dict[int, list[_Postings]] = {}
+        for segment in self._searched():
+            places = np.minimum(np.searchsorted(segment.terms, terms), len(segment.terms) - 1)
+            for which in np.flatnonzero(segment.terms[places] == terms).tolist():
+                span = slice(segment.offsets[places[which]], segment.offsets[places[which] + 1])
+                found.setdefault(which, []).append((segment.documents[span], segment.counts[span]))
+        times = list(repeats.values())
+        matches = []
+        nothing = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        for which in range(len(terms)):
+            parts = found.get(which, [nothing])
+            documents, counts = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+            idf = math.log((len(self) - len(documents) + 0.5) / (len(documents) + 0.5))
+            matches.append((documents, counts, max(idf, IDF_FLOOR) * times[which] * (K1 + 1)))
+        return matches
+
     def columns(self) -> Columns:
         """The whole index as named arrays, for `from_columns`; merges its segments first, in O(index)."""
         self._settle()
@@ -174,51 +205,18 @@ class LexicalIndex:
 
     def _accumulate(self, tokens: Sequence[str]) -> tuple[Scores, npt.NDArray[np.intp]]:
         """A work array holding the scores, and the documents to set back to 0 in it, each once."""
-        if isinstance(tokens, str):
-            raise InvalidInput("got a string as query; allowed is its list of tokens, as tokenize() gives it")
         if len(self._scratch) < len(self):
             self._scratch = np.zeros(2 * len(self))
-        scratch = self._scratch
-        postings, weights = self._weighted_postings(tokens)
-        if not postings:
-            return scratch, np.zeros(0, dtype=np.intp)
-        sizes = [len(documents) for documents, _ in postings]
-        documents = np.concatenate([documents for documents, _ in postings], dtype=np.intp)
-        counts = np.concatenate([counts for _, counts in postings], dtype=np.float64)
-        per_word = K1 * B * len(self) / max(self._total_length, 1)
-        contributions = self._documents["length"][documents] * per_word
-        contributions += K1 * (1 - B)
-        contributions += counts
-        np.divide(counts, contributions, out=contributions)
-        contributions *= np.repeat(weights, sizes)
-        before = np.empty_like(contributions)
-        for end, size in zip(itertools.accumulate(sizes), sizes, strict=True):
-            span = slice(end - size, end)  # within one span no document stands twice
-            before[span] = scratch[documents[span]]
-            scratch[documents[span]] = before[span] + contributions[span]
-        # Every contribution is above 0, so that a document was 0 before its first one only.
-        return scratch, documents[before == 0.0]
-
-    def _weighted_postings(self, tokens: Sequence[str]) -> tuple[list[_Postings], list[float]]:
-        """The postings of the tokens in every segment, and of each its idf x repeats x (k1 + 1)."""
-        repeats = Counter(tokens)
-        terms = _term_hashes(repeats, len(repeats))
-        postings: list[_Postings] = []
-        places_of_terms: list[int] = []
-        for segment in self._searched():
-            places = np.minimum(np.searchsorted(segment.terms, terms), len(segment.terms) - 1)
-            for which in np.flatnonzero(segment.terms[places] == terms).tolist():
-                span = slice(segment.offsets[places[which]], segment.offsets[places[which] + 1])
-                postings.append((segment.documents[span], segment.counts[span]))
-                places_of_terms.append(which)
-        frequencies = [0] * len(terms)
-        for which, (documents, _) in zip(places_of_terms, postings, strict=True):
-            frequencies[which] += len(documents)
-        weights = [
-            max(math.log((len(self) - frequency + 0.5) / (frequency + 0.5)), IDF_FLOOR) * repeat * (K1 + 1)
-            for frequency, repeat in zip(frequencies, repeats.values(), strict=True)
-        ]
-        return postings, [weights[which] for which in places_of_terms]
+        scratch, reached = self._scratch, [np.zeros(0, dtype=np.intp)]
+        per_word = K1 * BM25_B * len(self) / max(self._total_length, 1)
+        for documents, counts, weight in self.matches(tokens):
+            before = scratch[documents]
+            scratch[documents] = before + weight * counts / (
+                counts + K1 * (1 - BM25_B) + per_word * self.lengths[documents]
+            )
+            # Every contribution is above 0, so that a document was 0 before its first one only.
+            reached.append(documents[before == 0.0])
+        return scratch, np.concatenate(reached)
 
     def _searched(self) -> list[_Segment]:
         if self._recent_segment is None:

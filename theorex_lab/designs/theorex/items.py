@@ -35,4 +35,4 @@ def _labels(event: Event) -> Iterator[ItemText]:
 # A moment never sleeps.
 MOMENT = ItemKind("moment", {"observation": _moment})
 OBSERVATION = ItemKind("observation", {"observation": _text})
-CONCEPT = ItemKind("concept", dict.fromkeys(("observation", "graduated", "imported"), _labels), once=True)
+CONCEPT = ItemKind("concept", dict.fromkeys(("observation", "graduated", "imported"), _labels), once=True, label=True)

@@ -1,0 +1,132 @@
+"""How well texts answer a query: signals of words, of meaning, and of what stands around a text, put together.
+
+A signal is standardised over the candidates and a few imagined texts that fit nothing, so that it says how far a text stands
+out, also where few are remembered; the weighted sum decides. Weights were chosen on LoCoMo and QMSum: see notebook 04.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.search.fuse import Ids, Scores
+from theorex_lab.search.lexical import BM25_B, K1, LexicalIndex
+from theorex_lab.search.passages import Passages
+
+# words: BM25 of the text.  passage: of its passage.  around: of the texts before and after it.  vector: cosine of the text.
+# passage_vector: of the mean of the text and those before and after it.  speaker: who speaks is named in the query.
+# asked: a person says it to an agent.
+WEIGHTS: Mapping[str, float] = {
+    "words": 0.5,
+    "passage": 0.5,
+    "around": 0.1,
+    "vector": 0.5,
+    "passage_vector": 0.5,
+    "speaker": 0.4,
+    "asked": 0.5,
+}
+VECTOR_SIGNALS = ("vector", "passage_vector")
+_STANDARDISED = ("words", "passage", "around", *VECTOR_SIGNALS)  # the others are 0 or 1
+_ALL = 2.0
+_IMAGINED = 10
+# Cosines of unrelated sentences, as measured with MiniLM: mean and standard deviation.
+_UNRELATED = 0.1, 0.1
+_HALFWAY = 2.5  # the sum that is shown as .5
+
+Columns = dict[str, Scores]
+
+
+class WordScores(NamedTuple):
+    """BM25 of every text and of every passage, and the share of the query's words that a text holds, by idf; (texts,) each."""
+
+    words: Scores
+    passage: Scores
+    held: Scores
+
+
+def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages) -> WordScores:
+    """BM25 (see `LexicalIndex`) of texts and of their passages; `passages` are those of the index's documents."""
+    words, lengths, count = np.zeros(len(index)), index.lengths, max(len(index), 1)
+    passage, counted = (np.zeros(len(index)), np.zeros(len(index))) if passages.any else (words, words)
+    mean_words, mean_passage = (max(float(sizes.sum()) / count, 1.0) for sizes in (lengths, passages.words))
+    held, all_weights = np.zeros(len(index)), 0.0
+    for documents, counts, weight in index.matches(tokens):
+        all_weights += weight
+        held[documents] += weight
+        words[documents] += weight * _saturated(counts, lengths[documents], mean_words)
+        if not passages.any:
+            continue
+        reached = []
+        for texts, reach in passages.holding(documents.astype(np.int64)):
+            counted[texts] += counts[reach]
+            reached.append(texts)
+        near = np.concatenate(reached)
+        # A text that stands here twice gets the same sum twice.
+        passage[near] = passage[near] + weight * _saturated(counted[near], passages.words[near], mean_passage)
+        counted[near] = 0.0
+    return WordScores(words, passage, held / all_weights if all_weights else held)
+
+
+def _saturated(counts: NDArray[Any], lengths: NDArray[Any], mean: float) -> Scores:
+    found: Scores = counts / (counts + K1 * (1 - BM25_B + BM25_B * lengths / mean)).astype(float)
+    return found
+
+
+def blend(columns: Columns, weights: Mapping[str, float]) -> tuple[Scores, Columns]:
+    """The weighted sum of the signals of candidates, and what each of them adds to it.
+
+    columns: by signal, a value a candidate; NaN where it is not known, as of a text without a vector: there stands what
+    the other candidates with these words have. Raises KeyError for a signal without a weight.
+    """
+    parts: Columns = {}
+    # Without vectors the words have their weight too, so that sums mean the same.
+    scale = _ALL / sum(weights[name] for name in columns if name in _STANDARDISED)
+    for name, column in columns.items():
+        if name in _STANDARDISED:
+            parts[name] = scale * weights[name] * _standardised(name, _filled(column, columns["words"]))
+        else:
+            parts[name] = weights[name] * column
+    return np.sum(list(parts.values()), axis=0), parts
+
+
+def shown(total: Scores) -> Scores:
+    """Sums as scores in 0..1: 0 for what stands out in nothing.
+
+    >>> shown(np.array([-1.0, 2.5, 7.5])).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    above = np.maximum(total, 0.0)
+    found: Scores = above / (above + _HALFWAY)
+    return found
+
+
+def _standardised(name: str, column: Scores) -> Scores:
+    mean, deviation = _UNRELATED if name in VECTOR_SIGNALS else (0.0, 0.0)
+    size = len(column) + _IMAGINED
+    centre = (column.sum() + _IMAGINED * mean) / size
+    spread = (((column - centre) ** 2).sum() + _IMAGINED * ((mean - centre) ** 2 + deviation**2)) / size
+    found: Scores = (column - centre) / np.sqrt(spread) if spread > 0 else column * 0.0
+    return found
+
+
+def _filled(column: Scores, words: Scores) -> Scores:
+    """The column with each NaN replaced by what a line through the known values says for the words' score."""
+    known = ~np.isnan(column)
+    if known.all():
+        return column
+    if not known.any():
+        return np.zeros(len(column))
+    across, up = words[known] - words[known].mean(), column[known] - column[known].mean()
+    slope = (across @ up) / (across @ across) if across @ across > 0 else 0.0
+    return np.where(known, column, column[known].mean() + slope * (words - words[known].mean()))
+
+
+def best(scores: Scores, allowed: NDArray[np.bool_], limit: int) -> Ids:
+    """The documents with the highest scores above 0 among the allowed ones, at most `limit`, in no order."""
+    found = np.flatnonzero((scores > 0) & allowed)
+    if len(found) > limit:
+        found = found[np.argpartition(scores[found], len(found) - limit)[len(found) - limit :]]
+    return found.astype(np.int64)
