@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.config import Settings
 from theorex_lab.design import Design, Item, MemoryDesign, object_at
 from theorex_lab.designs import installed
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.experiments.replay.baselines import BASELINES, make
 from theorex_lab.journal.event import Event
@@ -55,11 +56,13 @@ class Driven:
         self._shown.update(event.id for event in events)
 
     def consolidate(self, now: int) -> None:
-        """Run the steps of the designs for all agents; `now` in µs UTC."""
+        """Run the steps of the designs for all agents, and embed what is queued; `now` in µs UTC."""
         self._clock.microseconds = now
         for design in self.lab.home.designs:
             for step in design.steps:
                 step.run(self.lab.home, None)
+        with suppress(ModelUnavailable):  # then words decide, as in any home
+            self.lab.searcher.embed_pending()
 
     def inject(self, now: int, tokens: int) -> list[Item]:
         """The lines of the context at `now` (µs UTC) within `tokens`."""

@@ -218,7 +218,7 @@ class _Course:
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
-        probes = [probe for probe in self.log.probes if probe.answers]
+        probes = [probe for probe in self.log.probes if probe.answers and probe.query.strip()]
         if not probes:
             return
         chosen = np.random.default_rng(self.plan.seed).permutation(len(probes))[:MOST_SURVIVORS]
