@@ -233,6 +233,8 @@ class Searcher:
             near = np.stack([documents, *sides])
             known, matrix = self._vectors_of(index, np.maximum(near, 0).ravel())
             known = known.reshape(near.shape) & (near >= 0)
+            if not known[0].any():
+                return columns
             rows = matrix.reshape(*near.shape, -1) * known[:, :, None]
             together = rows.sum(axis=0)
             lengths = np.maximum(np.linalg.norm(together, axis=1), 1e-9)

@@ -247,7 +247,7 @@ def date_in_words(at: int) -> str:
 
 
 @cache
-def item_index(items: tuple[ItemKind, ...], name: str = "items") -> type[ItemIndex]:
+def item_index(items: tuple[ItemKind, ...], name: str) -> type[ItemIndex]:
     """The index over these kinds of items: the same class for the same ones, so that views are found by it."""
     by_event: dict[str, tuple[ItemKind, ...]] = {}
     for kind in items:

@@ -68,8 +68,11 @@ def asleep(home: Home, index: ItemIndex) -> NDArray[np.bool_]:
 
 def shared_documents(home: Home, index: ItemIndex, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Documents of promoted concepts, one a concept; none of those that stand among `own` already."""
-    shared, documents = home.views.get(SharedWeb), index.documents
+    documents = index.documents
     mask, is_concept = np.zeros(len(documents), bool), index.of_kinds([CONCEPT.name])
+    if not is_concept.any():  # texts are not shared, and search asks for each index
+        return mask
+    shared = home.views.get(SharedWeb)
     with shared.lock:
         found = (index.agents.find(name) for name in shared.agents)
         numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
