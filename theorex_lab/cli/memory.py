@@ -20,6 +20,8 @@ from theorex_lab.text.line import one_line
 if TYPE_CHECKING:
     from theorex_lab.memory.retrieve import Hit
 
+_ABOUT_CHARACTERS = 100
+
 
 @command("write")
 @agent_option("Who remembers; default $THEOREX_AGENT, else main.")
@@ -84,10 +86,13 @@ def search(
 
 
 def _line(hit: Hit, why: Mapping[str, float] | None = None) -> str:
-    """A hit for a reader: score, day, whose it is and of what kind, the text, what it is about, and what each signal adds."""
+    """A hit for a reader: score, day, whose it is and of what kind, the text, what it is about, and what each signal adds.
+
+    Of texts that were kept with their secrets it shows none.
+    """
     from theorex_lab.text.masking import mask
 
-    text, about = (mask(one_line(part)) for part in (hit.text, hit.about))
+    text, about = one_line(mask(hit.text)), one_line(mask(hit.about), _ABOUT_CHARACTERS)
     line = f"{hit.score:.2f}  {to_datetime(hit.at):%Y-%m-%d}  {hit.agent} {hit.kind}  {text}"
     line += f"  [{about}]" if about else ""
     return line if why is None else f"{line}  ({', '.join(f'{name} {part:+.2f}' for name, part in why.items())})"
@@ -135,7 +140,7 @@ def boot_inject(output: str | None) -> None:
 @command("embed")
 @click.option("--limit", type=click.IntRange(min=0), help="At most so many; default: all.")
 def embed(limit: int | None) -> None:
-    """The newest come first. The night does it too, and a server for agents while nothing is asked of it.
+    """The newest come first. The night does it too; a search makes a vector of its query alone.
 
     JSON: {embedded, covered, queued, note}
     """
