@@ -64,6 +64,7 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
         [
             "axon",
             "items",
+            "labels",
             "projects",
             "flash",
             "short_term",
