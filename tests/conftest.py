@@ -16,6 +16,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import UPCASTERS, VERSIONS, Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
+from theorex_lab.search.embed import HashedNgramEmbedder
 
 # The gate draws the same examples each time, so that it says yes or no of the change alone; runs by hand explore. No
 # example has a time limit: on a busy machine that would say something of the machine.
@@ -51,6 +52,16 @@ def observation(
         "weight": 0.7,
     }
     return new_event("observation", body, agent=agent, at=at, lineage=lineage, event_id=event_id)
+
+
+class Meanings(HashedNgramEmbedder):
+    """Vectors without a model, which are taken for those of meanings: kept, and asked in a search."""
+
+    kind = "semantic"
+
+    def __init__(self, dimensions: int = 256) -> None:
+        super().__init__(dimensions)
+        self.id = f"meanings-{dimensions}"
 
 
 class Ended(NamedTuple):

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import NOW, observation
+from conftest import NOW, Meanings, observation
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import VectorCache
@@ -51,7 +50,7 @@ with Lab(sys.argv[1]) as lab:
 
 @pytest.fixture
 def lab(tmp_path: Path, clock: FixedClock) -> Any:
-    with Lab(tmp_path / "home", clock=clock, embedder=HashedNgramEmbedder()) as lab:
+    with Lab(tmp_path / "home", clock=clock, embedder=Meanings()) as lab:
         yield lab
 
 
@@ -132,19 +131,21 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.boot_inject(), {"axon", "outcomes"}),
         (lambda lab: lab.status(), {"axon"}),
         (lambda lab: lab.search("caches"), {"items", "axon"}),
-        (lambda lab: lab.agent("main").search("caches"), {"items", "axon", "shared"}),
+        (lambda lab: lab.agent("main").search("caches"), {"items", "axon"}),
+        (lambda lab: lab.agent("main").search("caches", kinds=["concept"]), {"labels", "axon", "shared"}),
         (lambda lab: lab.theorex.graduate(), {"short_term"}),
         (lambda lab: lab.theorex.flush("a-session"), {"flash"}),
         (lambda lab: lab.theorex.promote(), {"axon", "shared"}),
         (lambda lab: lab.theorex.boot_aware(), {"axon", "shared"}),
     ],
-    ids=["write", "scan", "prune", "boot-inject", "status", "search", "search of an agent", "graduate", "flush",
+    ids=["write", "scan", "prune", "boot-inject", "status", "search", "search of an agent",
+         "search of concepts", "graduate", "flush",
          "promote", "boot-aware"],
 )  # fmt: skip
 def test_an_act_opens_only_the_views_that_it_needs(
     tmp_path: Path, clock: FixedClock, act: Callable[[Lab], object], opened: set[str]
 ) -> None:
-    with Lab(tmp_path, clock=clock, embedder=HashedNgramEmbedder()) as lab:
+    with Lab(tmp_path, clock=clock, embedder=Meanings()) as lab:
         lab.journal.append(_events(3))
         act(lab)
         assert set(lab.views.opened() if "views" in vars(lab.home) else ()) == opened
@@ -197,7 +198,7 @@ def _arrays(view: Axon | ItemIndex) -> list[np.ndarray[Any, Any]]:
 
 def _searched_anew(lab: Lab, limit: int = 5) -> tuple[Lab, list[tuple[str, float]]]:
     """Another process' lab on the same home, and what its first search finds."""
-    other = Lab(lab.folder, clock=FixedClock(NOW), embedder=HashedNgramEmbedder())
+    other = Lab(lab.folder, clock=FixedClock(NOW), embedder=Meanings())
     return other, [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=limit)]
 
 

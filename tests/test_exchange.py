@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, Meanings, observation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_views import AGENTS, LABELS, streams
@@ -35,7 +35,6 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite import store
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import EvidenceView
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 CONTEXT = "SHARED_CONTEXT.md"
 TRUSTED, TIER = 9, 10  # positions in what `state` says of a concept
@@ -44,7 +43,7 @@ WITHOUT_SOURCE = ("trust", "said", "source")
 
 @contextmanager
 def home(folder: Path) -> Iterator[Lab]:
-    with Lab(folder, clock=FixedClock(NOW), embedder=HashedNgramEmbedder(16)) as lab:
+    with Lab(folder, clock=FixedClock(NOW), embedder=Meanings(16)) as lab:
         yield lab
 
 
@@ -281,7 +280,9 @@ def test_the_layout_and_the_fields(team: Path) -> None:
         "agent_id", "session_id", "frequency_count", "source",
     }  # fmt: skip
     vector = records(team / "embeddings.jsonl")[0]
-    assert vector["embedder"] == "lexical-ngram-v1-16"
+    assert vector["embedder"] == "meanings-16"
+    texts = {each["id"] for each in records(team / "observations.jsonl")}
+    assert {each["id"] for each in records(team / "embeddings.jsonl")} == texts, "concepts have no vectors"
     assert np.linalg.norm(vector["vector"]) == pytest.approx(1)
     assert [each["text"] for each in records(team / "observations.jsonl")][1].startswith("trace_fix: ")
 
@@ -405,10 +406,10 @@ def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> No
 
 
 def test_vectors_of_another_embedder_are_passed_over(team: Path, tmp_path: Path) -> None:
-    with Lab(tmp_path / "other", clock=FixedClock(NOW), embedder=HashedNgramEmbedder(32)) as lab:
+    with Lab(tmp_path / "other", clock=FixedClock(NOW), embedder=Meanings(32)) as lab:
         report = take(lab, team / "embeddings.jsonl")[0]
         assert report.imported == 0
-        assert "not of lexical-ngram-v1-32" in report.problems[0]
+        assert "not of meanings-32" in report.problems[0]
 
 
 def test_a_file_under_another_name_is_known_by_what_is_in_it(team: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, Run, observation
+from conftest import DAY, NOW, Meanings, Run, observation
 
 from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.designs.theorex.axon import Axon
@@ -21,7 +21,6 @@ from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.memory.decay import Tier
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 Open = Callable[[str], Lab]
 
@@ -41,7 +40,7 @@ def home(tmp_path: Path) -> Open:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         (folder / "config.json").write_text(json.dumps({key: str(places / each) for key, each in named.items()}))
-        return Lab(folder, clock=FixedClock(NOW), embedder=HashedNgramEmbedder(16))
+        return Lab(folder, clock=FixedClock(NOW), embedder=Meanings(16))
 
     return opened
 

@@ -310,8 +310,10 @@ def _expect_gone(home: Path) -> None:
     assert holding(home, SECRET) == []
     with opened(home) as lab:
         assert lab.verify().ok
-        assert lab.search("cache").hits
-        assert not any(SECRET in hit.text.lower() for hit in lab.search(SECRET))
+        assert lab.search("cache", kinds=["concept"]).hits
+        assert not any(
+            SECRET in hit.text.lower() for kind in (None, ["concept"]) for hit in lab.search(SECRET, kinds=kind)
+        )
         assert SECRET not in lab.context().text.lower()
         assert SECRET not in lab.theorex.boot_aware().text.lower() + lab.theorex.flash_inject("open").lower()
         assert lab.theorex.flush("open").kept == 0, "what was erased before its flush is not flushed"

@@ -15,13 +15,14 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from conftest import NOW, Run, observation
+from conftest import NOW, Meanings, Run, observation
 from faults import boundaries, fill, forked, killed_at, opened, quick_folder, state
 from test_faults_disk import files_of_at_most
 from test_faults_processes import together
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
+from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.event import Event
@@ -616,7 +617,8 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     mask = os.umask(0o022)
     try:
-        with opened(home, snapshotAfterEvents=1) as lab:
+        settings = check_settings({"snapshotAfterEvents": 1})
+        with Lab(home, clock=FixedClock(NOW), settings=settings, embedder=Meanings()) as lab:
             fill(lab)
             lab.theorex.scan()
             lab.search("cache")
@@ -689,7 +691,7 @@ def test_a_home_that_may_only_be_read_is_read(state_of_log: str, tmp_path: Path)
     def reading() -> None:
         _read_only(home)
         with opened(home) as lab:
-            assert next(hit.text for hit in lab.search("cache") if hit.kind == "concept") == "cache"
+            assert next(hit.text for hit in lab.search("cache", kinds=["concept"])) == "cache"
             assert lab.status()["events"] == lab.journal.last_seq() > 10
             assert lab.verify().ok
             assert lab.context().concepts > 3

@@ -212,24 +212,28 @@ def test_what_sleeps_is_not_promoted_but_survives(lab: Lab, clock: FixedClock) -
 def test_a_shared_concept_is_found_by_others_and_a_private_one_is_not(lab: Lab) -> None:
     lab.agent("main").write("the cache stampede hit the vault", observation_type="decision")
     lab.agent("sage").write("something else entirely")
-    assert list(lab.agent("sage").search("cache stampede vault")) == []
+    both = ["concept", "observation"]
+    assert list(lab.agent("sage").search("cache stampede vault", kinds=both)) == []
     lab.theorex.promote(agent="main")
-    found = lab.agent("sage").search("cache stampede vault", limit=100)
+    found = lab.agent("sage").search("cache stampede vault", limit=100, kinds=both)
     assert {(hit.kind, hit.agent) for hit in found} == {("concept", "main")}, "labels are shared, sentences are not"
+    assert list(lab.agent("sage").search("cache stampede vault")) == []
     lab.agent("sage").write("a cache stampede here too")
-    mine = [hit for hit in lab.agent("sage").search("cache stampede") if hit.text == "cache stampede"]
+    mine = [hit for hit in lab.agent("sage").search("cache stampede", kinds=both) if hit.text == "cache stampede"]
     assert [hit.agent for hit in mine] == ["sage"], "one's own comes once"
 
 
 def test_spread_finds_what_belongs_to_the_finds(lab: Lab) -> None:
-    lab.journal.append([observation("x", labels=["redis", "eviction"]) for _ in range(10)])
+    lab.journal.append([observation(f"redis {n}", labels=["redis", "eviction"]) for n in range(10)])
     lab.journal.append([observation("y", labels=["eviction", "maxmemory"]), observation("z", labels=["far away"])])
-    plain = {hit.text for hit in lab.agent("main").search("redis") if hit.kind == "concept"}
-    spread = {hit.text for hit in lab.agent("main").search("redis", spread=True) if hit.kind == "concept"}
-    assert plain == {"redis"}
-    assert {"redis", "eviction", "maxmemory"} <= spread
-    assert "far away" not in spread
-    assert lab.journal.last_seq() == 12, "nothing of it is stored"
+    lab.journal.append([observation("w", labels=["maxmemory"]), observation("theirs", labels=["redis"], agent="sage")])
+    plain = {hit.text for hit in lab.agent("main").search("redis", limit=100)}
+    spread = lab.agent("main").search("redis", spread=True, limit=100)
+    assert plain == {f"redis {n}" for n in range(10)}
+    assert {hit.text for hit in spread} == plain | {"y", "w"}, "what is linked to the concepts of what was found"
+    assert [hit.text for hit in spread][-2:] == ["y", "w"], "weaker by each link"
+    assert all(0 < hit.score <= 1 for hit in spread)
+    assert lab.journal.last_seq() == 14, "nothing of it is stored"
 
 
 # Contexts

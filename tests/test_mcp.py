@@ -170,12 +170,19 @@ def test_a_server_process_remembers_for_its_agent(tmp_path: Path) -> None:
         async with connected(address, token, mode=mode) as client:
             assert (client.protocol_version >= "2026") is (mode == "auto")
             empty = await told(client, "search", query="telescope maintenance")
-            assert empty["notes"] == []
+            assert empty["hits"] == []
+            assert [note for note in empty["notes"] if not note.endswith("texts have vectors")] == []
             written = await told(client, "write", text=text, type="decision", tags=["cache"], session="s1")
             assert "cache stampede" in written["concepts"]
             found = await told(client, "search", query="stampedes", limit=5)
             assert written["event_id"] in [hit["id"] for hit in found["hits"]]
             assert {hit["agent"] for hit in found["hits"]} == {"bob"}
+            assert {hit["kind"] for hit in found["hits"]} == {"observation"}
+            assert "cache stampede" in found["hits"][0]["about"].split(", ")
+            named = await told(client, "search", query="cache stampede", kinds=["concept"], limit=1)
+            assert [(hit["kind"], hit["text"], hit["about"]) for hit in named["hits"]] == [
+                ("concept", "cache stampede", text)
+            ]
             status = await told(client, "status")
             assert (status["agent"], sum(status["tiers"].values())) == ("bob", status["count"])
             assert "cache stampede" in {top.lower().removesuffix("s") for top in status["top"]}

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, Run, observation
+from conftest import DAY, NOW, Meanings, Run, observation
 from faults import opened, tool_event
 from hostile_server import HostileServer, completion
 from test_gate import TOKENS, _lab, _new
 
-from theorex_lab import Lab
+from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.config import load_settings
 from theorex_lab.designs.theorex import lifecycle, steps
@@ -25,6 +25,7 @@ from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.observation import FIX_TYPE
+from theorex_lab.search.embed import HashedNgramEmbedder
 
 STEPS = ["judge", "review", "refine", "gate", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
 
@@ -118,7 +119,11 @@ def test_no_day_of_a_session_crowds_out_another(tmp_path: Path) -> None:
 
 
 def test_a_night_embeds_what_is_queued(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with Lab(tmp_path / "spelling", clock=FixedClock(NOW), embedder=HashedNgramEmbedder()) as lab:
+        lab.agent("main").write("TTL invalidation prevents cache stampedes")
+        detail = {step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps}
+        assert detail["embed"].startswith("no vectors are made of texts")
+    with Lab(tmp_path / "meaning", clock=FixedClock(NOW), embedder=Meanings()) as lab:
         lab.agent("main").write("TTL invalidation prevents cache stampedes")
         assert lab.searcher.coverage()["queued"] > 0
         detail = {step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps}

@@ -28,7 +28,7 @@ FIT = Fit("recency", "recency", {}, {"recency": LawScore(0.5, 0.4, 0.6, 0.7)}, 6
 HALVES = np.array([0.0, 1.0])
 RUN = TaskRun("task-1", "code", 1, "model", True, 10.0, None, "4", None, 0)
 RESULTS: dict[str, Callable[[], Rows[Any]]] = {
-    "hits": lambda: Hits("cache", (Hit("1", "observation", "<b>", "main", 0.5),)),
+    "hits": lambda: Hits("cache", (Hit("1", "observation", "<b>", "main", 0.5, "", 0),)),
     "fit": lambda: FIT,
     "tuning": lambda: Tuning(FIT),
     "curve": lambda: survival(LOG),

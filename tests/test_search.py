@@ -43,17 +43,35 @@ class Synonyms:
 
 def test_hits_name_the_event_or_the_concept(lab: Lab) -> None:
     written = lab.agent("main").write("TTL invalidation prevents cache stampedes", observation_type="decision")
-    hits = lab.agent("main").search("stampede")
+    (text,) = lab.agent("main").search("stampede")
+    assert (text.kind, text.text) == ("observation", "TTL invalidation prevents cache stampedes")
+    assert (text.id, text.at) == (written.event_id, lab.clock.now())
+    hits = lab.agent("main").search("stampede", kinds=["concept", "observation"])
     assert {(hit.kind, hit.text) for hit in hits[:2]} == {
         ("observation", "TTL invalidation prevents cache stampedes"),
         ("concept", "cache stampede"),
     }
-    assert written.event_id in [hit.id for hit in hits]
     concept = next(hit for hit in hits if hit.kind == "concept")
     assert lab.agent("main").axon.graph().nodes[int(concept.id)]["canonical_form"] == "cache stampede"
-    assert list(hits.frame.columns) == ["id", "kind", "text", "agent", "score"]
+    assert list(hits.frame.columns) == ["id", "kind", "text", "agent", "score", "about", "at"]
     assert "&lt;" in lab.search("stampede <b>", limit=1)._repr_html_() or "<table" in hits._repr_html_()
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_hit_says_what_it_is_about(lab: Lab) -> None:
+    text = "The nightly job failed (again). Redis eviction dropped its lock! Retry at noon."
+    written = lab.agent("main").write(text)
+    (hit,) = lab.search("redis")
+    assert hit.about == ", ".join(written.concepts)
+    (named,) = lab.search("redis eviction", kinds=["concept"], limit=1)
+    assert (named.text, named.about) == ("redis eviction", "Redis eviction dropped its lock!")
+    lab.agent("main").write("So Redis eviction is off now.")
+    assert [hit.about for hit in lab.search("redis eviction", kinds=["concept"], limit=1)] == [named.about]
+    lab.journal.append([observation("nothing is named in the orchard")])
+    assert lab.search("orchard")[0].about == ""
+    lab.erase(ids=[written.event_id])
+    (later,) = lab.search("redis eviction", kinds=["concept"], limit=1)
+    assert later.about == "So Redis eviction is off now."
 
 
 def test_an_agent_never_finds_what_another_keeps(lab: Lab) -> None:
@@ -89,13 +107,14 @@ def test_an_erasure_while_the_embedder_works_leaves_every_vector_with_its_text(t
     with Lab(tmp_path, clock=FixedClock(NOW), embedder=embedder) as lab:
         for text in ("a secret garden", "a red car", "a tall tree"):
             lab.agent("main").write(text)
-        lab.search("anything")
+        lab.searcher.embed_pending()
         for text in ("a blue car", "a small tree"):
             lab.agent("main").write(text)
         embedder.erases = True
-        first, second = ({hit.text for hit in lab.search("automobile") if hit.kind == "observation"} for _ in range(2))
-        assert "a blue car" in first
-        assert second == {"a blue car", "a red car"}
+        first = {hit.text for hit in lab.search("automobile")}
+        assert "a red car" in first
+        assert lab.searcher.embed_pending() == 2
+        assert {hit.text for hit in lab.search("automobile")} == {"a blue car", "a red car"}
         assert lab.searcher.coverage()["queued"] == 0
         assert lab.verify().ok
 
@@ -122,9 +141,12 @@ def test_what_sleeps_is_found_only_when_asked_for(lab: Lab, clock: FixedClock) -
     lab.theorex.scan(agents=["main"])
     assert {hit.agent for hit in lab.search("flux capacitor")} == {"sage"}
     cold = lab.agent("main").search("flux capacitor", cold=True)
-    assert {hit.kind for hit in cold} == {"observation", "concept"}
+    assert {hit.text for hit in cold} == {"the flux capacitor is broken"}
+    assert {hit.agent for hit in lab.search("flux capacitor", kinds=["concept"])} == {"sage"}
+    assert len(lab.agent("main").search("flux capacitor", kinds=["concept"], cold=True)) == 1
     lab.journal.append([observation("flux again", labels=["flux capacitor"], at=clock.now())])
-    assert len(lab.agent("main").search("flux capacitor")) == 3, "awake again: both texts and the concept"
+    both = ["concept", "observation"]
+    assert len(lab.agent("main").search("flux", kinds=both)) == 3, "awake again: both texts and the concept"
 
 
 def test_a_text_is_awake_while_one_of_its_concepts_is(lab: Lab, clock: FixedClock) -> None:
@@ -139,13 +161,15 @@ def test_vectors_find_what_words_do_not(clock: FixedClock) -> None:
     embedder = Synonyms()
     with Lab.temporary(clock=clock, embedder=embedder) as lab:
         lab.journal.append([observation("my automobile is red"), observation("nothing else")])
+        assert lab.searcher.embed_pending() == 2
         assert [hit.text for hit in lab.search("car")] == ["my automobile is red"]
         asked = len(embedder.asked)
-        lab.search("car")
-        assert len(embedder.asked) == asked + 1, "only the query: vectors of texts are kept"
+        lab.search("a car")
+        assert embedder.asked[asked:] == ["a car"], "only the query: vectors of texts are kept"
         assert lab.searcher.coverage() == {"covered": 2, "queued": 0}
     with Lab.temporary(clock=clock, embedder=embedder, fusion="reciprocal_rank") as lab:
         lab.journal.append([observation("my automobile is red"), observation("car parks")])
+        lab.searcher.embed_pending()
         assert lab.search("car")[0].text == "car parks"
 
 
@@ -157,8 +181,31 @@ def test_a_silent_embedder_leaves_the_order_of_the_words(clock: FixedClock) -> N
         hits = lab.search("car")
         assert [hit.text for hit in hits] == ["the car is blue"]
         assert hits.notes == ("by words alone: the model sleeps",)
+        with pytest.raises(ModelUnavailable, match="the model sleeps"):
+            lab.searcher.embed_pending()
         embedder.silent = False
-        assert len(lab.search("car")) == 2
+        hits = lab.search("car")
+        assert hits.notes == ("0 of 2 texts have vectors",)
+        assert not {"vector", "passage_vector"} & hits.why[0].keys(), "what nobody knows takes nothing off"
+        assert lab.searcher.embed_pending(limit=1) == 1
+        assert lab.search("car").notes == ("1 of 2 texts have vectors",)
+        assert embedder.asked[1] == "the car is blue", "the newest first"
+        assert lab.searcher.embed_pending() == 1
+        hits = lab.search("car")
+        assert (len(hits), hits.notes) == (2, ())
+        assert {"words", "vector"} <= hits.why[0].keys()
+
+
+def test_an_embedder_that_knows_spelling_alone_queues_and_embeds_nothing(lab: Lab) -> None:
+    lab.agent("main").write("caches go stale")
+    assert lab.searcher.coverage() == {"covered": 0, "queued": 0}
+    assert lab.searcher.embed_pending() == 0
+    assert "knows spelling, not meaning" in lab.searcher.no_vectors
+    hits = lab.search("stale caches")
+    assert (len(hits), hits.notes) == (1, ())
+    assert "vector" not in hits.why[0]
+    with Lab.temporary(embedder=Synonyms()) as other:
+        assert other.searcher.no_vectors == ""
 
 
 @pytest.fixture

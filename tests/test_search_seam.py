@@ -6,20 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import NOW, Run
+from conftest import NOW, Meanings, Run
 
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.design import Design, ItemKind, ItemText
 from theorex_lab.designs import installed
 from theorex_lab.journal import event as events_module
 from theorex_lab.journal.event import Event, new_event, register_kinds
-from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.search.index import ItemIndex, item_index
 
 
 def _notes(event: Event) -> Iterator[ItemText]:
     for item_id, text in event.body["notes"]:
-        yield ItemText(item_id, text, tuple(event.body.get("tags", ())))
+        yield ItemText(item_id, text, tuple(event.body.get("tags", ())), f"note {item_id}")
 
 
 def _named(name: str) -> Callable[[Event], Iterable[str]]:
@@ -48,7 +47,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
             Lab(
                 tmp_path / "home",
                 clock=FixedClock(NOW),
-                embedder=HashedNgramEmbedder(),
+                embedder=Meanings(),
                 designs=[*installed(), *designs],
             )
         )
@@ -80,13 +79,19 @@ def test_a_designs_items_are_found_beside_the_others(opened: Callable[..., Lab])
     lab = opened(TOY)
     note(lab, FERRY, PORT)
     written = lab.agent("main").write("the ferry was late")
-    assert {hit.kind for hit in lab.search("ferry")} == {"note", "observation", "concept"}
+    assert {hit.kind for hit in lab.search("ferry")} == {"note", "observation"}
+    every = ["note", "observation", "concept"]
+    assert {hit.kind for hit in lab.search("ferry", kinds=every)} == set(every)
     assert found(lab) == sorted([FERRY, PORT]) == found(lab, tag="toy", agents=["main"])
     assert found(lab, agents=["sage"]) == []
     hits = lab.agent("main").search("ferry", kinds=["observation"])
     assert [(hit.kind, hit.id) for hit in hits] == [("observation", written.event_id)]
     assert {hit.kind for hit in lab.search("ferry", kinds=["note", "concept"], spread=True)} == {"note", "concept"}
-    assert lab.searcher.coverage() == {"covered": len(lab.views.get(lab.home.item_view).documents), "queued": 0}
+    assert lab.searcher.coverage() == {"covered": 0, "queued": 3}
+    assert lab.searcher.embed_pending() == 3
+    assert lab.searcher.coverage() == {"covered": 3, "queued": 0}, "texts have vectors, labels have none"
+    told = [(hit.text, hit.about) for hit in lab.search("noon", kinds=["note"])]
+    assert told == [(FERRY[1], "note n1")], "any design says what its items are about"
 
 
 def test_items_sleep_wake_and_are_hidden_for_good(opened: Callable[..., Lab]) -> None:
@@ -126,7 +131,9 @@ def test_an_erased_item_is_gone_with_its_vector(opened: Callable[..., Lab]) -> N
     lab = opened(TOY)
     note(lab, FERRY)
     gone = note(lab, PORT)
+    assert lab.searcher.embed_pending() == 2
     assert len(found(lab)) == 2
+    assert len(lab.searcher.cache) == 2
     lab.erase(ids=[gone])
     assert found(lab) == [FERRY]
     assert len(lab.searcher.cache) == 1
@@ -203,7 +210,7 @@ def test_the_index_is_the_same_however_events_are_cut_and_designs_named(opened: 
         found(lab)
     assert lab.verify().ok
     turned = Lab(lab.folder / "other", designs=[TOY, *installed()])
-    assert turned.home.item_view is lab.home.item_view is item_index(lab.home.item_view.items)
+    assert turned.home.item_view is lab.home.item_view is item_index(lab.home.item_view.items, "items")
     turned.close()
 
 

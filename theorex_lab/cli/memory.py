@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.cli import open_lab
+from theorex_lab.clock import to_datetime
 from theorex_lab.console import command, emit, keeps_secrets, reads_project, tends_project
 from theorex_lab.console.agents import agent_option, nearest, note, own_agent
 from theorex_lab.console.options import ANY_AGENT, LIMIT, SESSION
 from theorex_lab.memory.observation import TYPES
+from theorex_lab.text.line import one_line
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.retrieve import Hit
+
+_ABOUT_CHARACTERS = 100
 
 
 @command("write")
@@ -44,14 +52,17 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @LIMIT
 @click.option("--cold", is_flag=True, help="Find sleeping items too.")
 @click.option("--tag", help="Only what carries this tag.")
-@click.option("--kind", "kinds", multiple=True, help="Only items of this kind; may be repeated.")
+@click.option("--kind", "kinds", multiple=True, help="Only items of this kind, such as concept; may be repeated.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
+@click.option("--why", is_flag=True, help="Say what each signal adds to the sum of which a score is made.")
 @click.argument("query", nargs=-1, required=True)
-def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any) -> None:
-    """Several words are one query. An agent's own items and the shared web are searched, never what another keeps; of this
-    folder's project, or of none.
+def search(
+    agent: str | None, all_agents: bool, why: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any
+) -> None:
+    """Several words are one query, which texts answer; concepts are found with --kind concept. An agent's own items and the
+    shared web are searched, never what another keeps; of this folder's project, or of none.
 
-    JSON: {hits: [{id, kind, text, agent, score}], notes}
+    JSON: {hits: [{id, kind, text, agent, score, about, at, why}], notes}; why with --why
     """
     from theorex_lab.memory.giving import given, note_recalled
 
@@ -67,10 +78,24 @@ def search(agent: str | None, all_agents: bool, query: tuple[str, ...], kinds: t
     if agent is not None or os.environ.get("THEOREX_AGENT"):
         problem = note_recalled(lab.home, "search", query=text, agent=name, **given(hits))
         notes += [problem] if problem else []
-    lines = [f"{hit.score:7.3f}  {hit.agent}  {hit.kind}  {hit.id}\n         {hit.text}" for hit in hits]
+    told = [{"why": dict(parts)} if why else {} for parts in hits.why]
+    lines = [_line(hit, **more) for hit, more in zip(hits, told, strict=True)] or ["nothing found"]
     lines += [f"({note})" for note in notes]
-    result = {"hits": [hit._asdict() for hit in hits], "notes": notes}
-    emit(result, "\n".join(lines if hits else ["nothing found", *lines]))
+    found = [hit._asdict() | more for hit, more in zip(hits, told, strict=True)]
+    emit({"hits": found, "notes": notes}, "\n".join(lines))
+
+
+def _line(hit: Hit, why: Mapping[str, float] | None = None) -> str:
+    """A hit for a reader: score, day, whose it is and of what kind, the text, what it is about, and what each signal adds.
+
+    Of texts that were kept with their secrets it shows none.
+    """
+    from theorex_lab.text.masking import mask
+
+    text, about = one_line(mask(hit.text)), one_line(mask(hit.about), _ABOUT_CHARACTERS)
+    line = f"{hit.score:.2f}  {to_datetime(hit.at):%Y-%m-%d}  {hit.agent} {hit.kind}  {text}"
+    line += f"  [{about}]" if about else ""
+    return line if why is None else f"{line}  ({', '.join(f'{name} {part:+.2f}' for name, part in why.items())})"
 
 
 @command("status")
@@ -115,11 +140,12 @@ def boot_inject(output: str | None) -> None:
 @command("embed")
 @click.option("--limit", type=click.IntRange(min=0), help="At most so many; default: all.")
 def embed(limit: int | None) -> None:
-    """A search computes a few of them by itself; this computes the rest.
+    """The newest come first. The night does it too; a search makes a vector of its query alone.
 
-    JSON: {embedded, covered, queued}
+    JSON: {embedded, covered, queued, note}
     """
     searcher = open_lab().searcher
-    done = searcher.embed_pending(limit)
+    done, note = searcher.embed_pending(limit), searcher.no_vectors
     coverage = searcher.coverage()
-    emit({"embedded": done, **coverage}, f"{done} embedded, {coverage['queued']} still queued")
+    text = note or f"{done} embedded, {coverage['queued']} still queued"
+    emit({"embedded": done, **coverage, "note": note}, text)

@@ -40,13 +40,18 @@ _WORD = re.compile(r"\w+")
 
 
 class Hit(NamedTuple):
-    """One result. id: the item's: the event id of a text, the concept_id of a concept.  score: 0..1, higher is better."""
+    """One result. id: the item's: the event id of a text, the concept_id of a concept.  score: 0..1, higher is better.
+
+    about: what the item is about, see `ItemText`.  at: when its event happened, µs UTC.
+    """
 
     id: str
     kind: str
     text: str
     agent: str
     score: float
+    about: str
+    at: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,6 +233,8 @@ class Searcher:
             near = np.stack([documents, *sides])
             known, matrix = self._vectors_of(index, np.maximum(near, 0).ravel())
             known = known.reshape(near.shape) & (near >= 0)
+            if not known[0].any():
+                return columns
             rows = matrix.reshape(*near.shape, -1) * known[:, :, None]
             together = rows.sum(axis=0)
             lengths = np.maximum(np.linalg.norm(together, axis=1), 1e-9)
@@ -268,7 +275,7 @@ class Searcher:
         return [design.search for design in self.home.designs]
 
     def _check_kinds(self, kinds: Sequence[str]) -> None:
-        known = [kind.name for kind in self.home.item_view.items]
+        known = [kind.name for design in self.home.designs for kind in design.items]
         for kind in kinds:
             if kind not in known:
                 near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
@@ -293,11 +300,22 @@ class Searcher:
         """How vectors are searched now: exactly, or by hnswlib once enough queries have paid for its graph."""
         return resting_backend() if self._vectors is None else self._vectors.backend
 
+    @property
+    def no_vectors(self) -> str:
+        """Why the embedder in use makes no vectors of texts; '' where it does.
+
+        Hashed n-grams know spelling, which the words know better.
+        """
+        lexical = self.embedder.kind == "lexical"
+        return "no vectors are made of texts: the embedder in use knows spelling, not meaning" if lexical else ""
+
     def embed_pending(self, limit: int | None = None) -> int:
         """Compute vectors that are still missing, newest first, up to `limit`; returns how many.
 
         Raises ModelUnavailable where the embedder does not answer; what was computed before is kept.
         """
+        if self.no_vectors:
+            return 0
         index = self.home.views.get(self.home.item_view)
         with index.lock:
             self._load(index)
@@ -312,18 +330,17 @@ class Searcher:
         return done
 
     def coverage(self) -> dict[str, int]:
-        """How many documents have a vector of the embedder in use, and how many are queued for one."""
+        """How many texts have a vector of the embedder in use, and how many are queued for one; see `no_vectors`."""
+        if self.no_vectors:
+            return {"covered": 0, "queued": 0}
         index = self.home.views.get(self.home.item_view)
         with index.lock:
             self._load(index)
             return {"covered": len(self._covered), "queued": len(self._queued)}
 
     def _vector_of(self, query: str) -> tuple[NDArray[np.float32] | None, list[str]]:
-        """The query's vector, None where words alone decide, and what there is to say of it.
-
-        Hashed n-grams know spelling, which the words know better.
-        """
-        if self.embedder.kind == "lexical":
+        """The query's vector, None where words alone decide, and what there is to say of it."""
+        if self.no_vectors:
             return None, []
         if self._asked_last is None or self._asked_last[0] != query:
             try:
@@ -493,7 +510,8 @@ class Searcher:
                 continue
             why = {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
             score = round(float(ranked.scores[row]), 6)
-            yield Hit(item.item_id, index.kind_of(document), item.text, event.agent, score), event.id, why
+            hit = Hit(item.item_id, index.kind_of(document), item.text, event.agent, score, item.about, event.at)
+            yield hit, event.id, why
 
     def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
         """The texts of these documents, without erased ones; they stay in the journal until they are needed."""

@@ -93,7 +93,7 @@ class ItemIndex(View):
         has_flags = kind.has_flags
         if has_flags:
             new.flags["hidden"] += self._flags(event, kind.hides, number, agent, value=True)
-        for item_id, text, tags in kind.texts[event.kind](event) if event.kind in kind.texts else ():
+        for item_id, text, tags, _ in kind.texts[event.kind](event) if event.kind in kind.texts else ():
             item, document = item_number(item_id), new.first + len(new.rows)
             if kind.once:
                 if (named := (number, agent, item, project)) in self._named:
@@ -247,7 +247,7 @@ def date_in_words(at: int) -> str:
 
 
 @cache
-def item_index(items: tuple[ItemKind, ...], name: str = "items") -> type[ItemIndex]:
+def item_index(items: tuple[ItemKind, ...], name: str) -> type[ItemIndex]:
     """The index over these kinds of items: the same class for the same ones, so that views are found by it."""
     by_event: dict[str, tuple[ItemKind, ...]] = {}
     for kind in items:

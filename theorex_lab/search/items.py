@@ -15,11 +15,12 @@ _HASHED = 1 << 62
 
 
 class ItemText(NamedTuple):
-    """A text that an event carries: the item's id, the text, and its tags."""
+    """A text that an event carries: the item's id, the text, its tags, and what a reader is told that it is about."""
 
     item_id: str
     text: str
     tags: tuple[str, ...] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,10 +160,16 @@ def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) 
         limit: Annotated[int, Field(description="How many results at most.", ge=1, le=100)] = 10,
         agent_id: AgentId = None,
         cold: Annotated[bool, Field(description="Also what was put to sleep.")] = False,
+        kinds: Annotated[
+            list[str] | None,
+            Field(
+                description="Only items of these kinds, such as observation or concept; default: texts of all kinds."
+            ),
+        ] = None,
         project: ProjectName = None,
     ) -> FoundItems:
         here, name = scoped(lab, project), named(agent_id)
-        hits = here.search(query, agents=[name], limit=limit, cold=cold)
+        hits = here.search(query, agents=[name], limit=limit, cold=cold, kinds=kinds)
         notes = [*hits.notes, *noted(here, "mcp_search", name, given(hits), query)]
         return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=notes)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
-from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION
+from theorex_lab.designs.theorex.items import MOMENT, OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
@@ -286,37 +286,21 @@ def moment_document(record: FlatRecord) -> FlatRecord:
 
 
 def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
-    """A line a text of these agents that has a vector of the embedder in use: texts first, then concepts, by id.
-
-    Of concepts only those that an axon holds: what was pruned is in no other file either.
-    """
-    index, axon = searcher.home.views.get(searcher.home.item_view), searcher.home.views.get(Axon)
-    living = axon.concepts["concept_id"][axon.rows_of(agents)]
+    """A line an observation of these agents that has a vector of the embedder in use, in order of arrival."""
+    index = searcher.home.views.get(searcher.home.item_view)
     with index.lock:
-        wanted = index.allowed(agents=agents)
-        texts = np.flatnonzero(wanted & index.of_kinds([OBSERVATION.name, MOMENT.name]))
-        labels = np.flatnonzero(wanted & index.of_kinds([CONCEPT.name]))
-        labels = labels[np.isin(index.documents["item"][labels], living)]
-        _, first = np.unique(index.documents["item"][labels], return_index=True)
-        groups = (texts, labels[first])
-        for documents in groups:
-            for start in range(0, len(documents), _VECTORS_AT_ONCE):
-                yield from _vectors_of(searcher, index, documents[start : start + _VECTORS_AT_ONCE])
+        texts = np.flatnonzero(index.allowed(agents=agents) & index.of_kinds([OBSERVATION.name, MOMENT.name]))
+        for start in range(0, len(texts), _VECTORS_AT_ONCE):
+            yield from _vectors_of(searcher, index, texts[start : start + _VECTORS_AT_ONCE])
 
 
 def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int64]) -> Iterator[str]:
     found, matrix = searcher.cache.get(index.keys(documents))
     documents, matrix = documents[found], matrix[found]
-    keys, items = index.keys(documents), index.documents["item"][documents].tolist()
-    is_concept = index.of_kinds([CONCEPT.name])[documents].tolist()
     seqs = index.documents["seq"][documents].tolist()
-    ids = {event.seq: event.id for event in searcher.home.journal.read(seqs=sorted(set(seqs)))}
+    ids = {event.seq: event.id for event in searcher.home.journal.read(seqs=seqs)}
     # Nine significant digits give every float32 back.
     pattern = ",".join(["%.9g"] * matrix.shape[1])
-    for key, item, concept, seq, vector in zip(keys, items, is_concept, seqs, matrix.tolist(), strict=True):
-        head = {
-            "id": str(item) if concept else ids[seq],
-            "text_hash": key.tobytes().hex(),
-            "embedder": searcher.embedder.id,
-        }
+    for key, seq, vector in zip(index.keys(documents), seqs, matrix.tolist(), strict=True):
+        head = {"id": ids[seq], "text_hash": key.tobytes().hex(), "embedder": searcher.embedder.id}
         yield f'{encode(head)[:-1]},"vector":[{pattern % tuple(vector)}]}}'

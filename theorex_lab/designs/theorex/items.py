@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from theorex_lab.design import ItemKind, ItemText
@@ -9,6 +11,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 
 MOMENT_TYPE = "moment"
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+|\n+")
 # Kinds of sentences of a context, and the titles that they stand under.
 TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 
@@ -22,14 +25,21 @@ def _moment(event: Event) -> tuple[ItemText, ...]:
 
 
 def _story(event: Event) -> tuple[ItemText, ...]:
-    return (ItemText(event.id, event.body["text"], event.body["tags"]),)
+    about = ", ".join(concept[1] for concept in event.body["concepts"])
+    return (ItemText(event.id, event.body["text"], event.body["tags"], about),)
 
 
 def _labels(event: Event) -> Iterator[ItemText]:
-    """The concepts that an event names: ids and canonical forms."""
+    """The concepts that an event names: ids, canonical forms, and the sentence that names it."""
     body = event.body
-    for concept_id, label, *_ in body["concepts"] if "concepts" in body else [[body["concept_id"], body["label"]]]:
-        yield ItemText(str(concept_id), label)
+    if "concepts" not in body:
+        yield ItemText(str(body["concept_id"]), body["label"])
+        return
+    text = body.get("text", "")
+    starts = [0, *(end.end() for end in _SENTENCE_END.finditer(text)), len(text)]
+    for concept_id, label, surface, *_ in body["concepts"]:
+        first = bisect_right(starts, max(text.find(surface), 0), hi=len(starts) - 1) - 1
+        yield ItemText(str(concept_id), label, about=text[starts[first] : starts[first + 1]].strip())
 
 
 # A moment never sleeps.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.items import CONCEPT, OBSERVATION
+from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION
 from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.shared import SharedConcept, SharedWeb, shared_concepts
 
@@ -24,7 +24,7 @@ def search_shared(searcher: Searcher, query: str, *, limit: int = 10) -> Hits:
     def among(index: ItemIndex) -> NDArray[np.bool_]:
         return shared_documents(searcher.home, index, np.zeros(len(index.documents), bool))
 
-    return searcher.search_among(query, among, limit=limit)
+    return searcher.search_among(query, among, limit=limit, labels=True)
 
 
 def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[SharedConcept]:
@@ -68,8 +68,11 @@ def asleep(home: Home, index: ItemIndex) -> NDArray[np.bool_]:
 
 def shared_documents(home: Home, index: ItemIndex, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Documents of promoted concepts, one a concept; none of those that stand among `own` already."""
-    shared, documents = home.views.get(SharedWeb), index.documents
+    documents = index.documents
     mask, is_concept = np.zeros(len(documents), bool), index.of_kinds([CONCEPT.name])
+    if not is_concept.any():  # texts are not shared, and search asks for each index
+        return mask
+    shared = home.views.get(SharedWeb)
     with shared.lock:
         found = (index.agents.find(name) for name in shared.agents)
         numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
@@ -84,18 +87,18 @@ def shared_documents(home: Home, index: ItemIndex, own: NDArray[np.bool_]) -> ND
 def related(
     home: Home, index: ItemIndex, found: NDArray[np.int64], allowed: NDArray[np.bool_], now: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Concept documents reached from the concepts among `found`, with their activation."""
-    axon = home.views.get(Axon)
-    concepts = np.flatnonzero(allowed & index.of_kinds([CONCEPT.name]))
-    agents = [index.agents[number] for number in index.documents["agent"][concepts].tolist()]
-    ids = index.documents["item"][concepts].tolist()
+    """Texts that mention what activation reaches from the concepts of those found, with the mean of what each mentions."""
+    axon = home.views.get(Axon, upto=index.seq)
     with axon.lock:
-        rows = [axon.row(agent, concept) for agent, concept in zip(agents, ids, strict=True)]
-        known = np.array([-1 if row is None else row for row in rows], np.int64)
-        seeds = known[np.isin(concepts, found) & (known >= 0)]
-        activation = np.append(spread_activation(axon, seeds, now, home.settings), 0.0)[known]
-    reached = activation > 0
-    return concepts[reached], activation[reached]
+        seqs, observation, concept = axon.observations["seq"], axon.mentions["observation"], axon.mentions["concept"]
+        named = np.unique(concept[np.isin(seqs, index.documents["seq"][found])[observation]])
+        activation = spread_activation(axon, named[axon.concepts["alive"][named]], now, home.settings)
+        mentioned = np.bincount(observation, minlength=len(seqs))
+        reached = np.bincount(observation, activation[concept], minlength=len(seqs)) / np.maximum(mentioned, 1)
+    texts = np.flatnonzero(allowed & index.of_kinds([OBSERVATION.name, MOMENT.name]))
+    rows = np.searchsorted(seqs, index.documents["seq"][texts])
+    given = reached[rows] > 0
+    return texts[given], reached[rows][given]
 
 
 def _owned(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
