@@ -73,10 +73,11 @@ class _Talk:
 _NumberedTalk = Annotated[_Talk, BeforeValidator(_numbered_sessions)]
 
 
-def locomo() -> Parts:
-    """LoCoMo: ten conversations of two people over months; questions about what was never said are left out."""
+def locomo(*, unanswerable: bool = False) -> Parts:
+    """LoCoMo: ten conversations of two people over months; questions about what was never said are left out unless asked for."""
     talks: list[_Talk] = read_json(read_files(DATASETS["locomo"])["locomo10.json"], list[_NumberedTalk])
-    return [(f"locomo/{talk.sample_id}", partial(_talk, f"locomo/{talk.sample_id}", talk)) for talk in talks]
+    named = [(f"locomo/{talk.sample_id}", talk) for talk in talks]
+    return [(name, partial(_talk, name, talk, unanswerable)) for name, talk in named]
 
 
 def realtalk(path: Path) -> Parts:
@@ -86,7 +87,7 @@ def realtalk(path: Path) -> Parts:
         yield f"realtalk/{file.stem}", partial(_talk, f"realtalk/{file.stem}", talk)
 
 
-def _talk(name: str, talk: _Talk) -> Log:
+def _talk(name: str, talk: _Talk, unanswerable: bool = False) -> Log:
     log = Recorder(name)
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
@@ -95,7 +96,7 @@ def _talk(name: str, talk: _Talk) -> Log:
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
         evidence = log.ids(turn for given in asked.evidence for turn in _TURN.findall(given))
-        if evidence and asked.category != _ADVERSARIAL:
+        if evidence and (unanswerable or asked.category != _ADVERSARIAL):
             log.probes.append(Probe(last, asked.question, evidence, informative(asked.answer, asked.question)))
     return log.log()
 

@@ -98,17 +98,18 @@ class _Case:
     user: Annotated[str, Field(alias="userId", default="")]
 
 
-def precisionmembench() -> Parts:
+def precisionmembench(*, searched: bool = False) -> Parts:
     """precisionMemBench: 35 beliefs of a person, and what must come back for each of its cases and what must not.
 
     Where a case lists all that is relevant, every other belief is stale but the pinned ones, which may always stand
-    there. The one case of a user without beliefs is left out: nobody tells a memory here who asks.
+    there. searched: only what search must find counts as wanted, not what stands in every context. The one case of a user
+    without beliefs is left out: nobody tells a memory here who asks.
     """
     files = read_files(DATASETS["precisionmembench"])
-    yield "precisionmembench", partial(_beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"])
+    yield "precisionmembench", partial(_beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"], searched)
 
 
-def _beliefs(beliefs: Content, cases: Content) -> Log:
+def _beliefs(beliefs: Content, cases: Content, searched: bool = False) -> Log:
     log, known = Recorder("precisionmembench"), read_json(beliefs, list[_Belief])
     for number, belief in enumerate(known):
         named = ", ".join([belief.canonical_name, *belief.aliases])
@@ -118,7 +119,8 @@ def _beliefs(beliefs: Content, cases: Content) -> Log:
     last, loose = max(event.at for event in log.events) + 1, {belief.id for belief in known if not belief.pinned}
     for case in read_json(cases, list[_Case]):
         if not case.user:
-            parts = case.expect.pinned, case.expect.relevant, case.expect.open
+            expected = case.expect
+            parts = (expected.relevant,) if searched else (expected.pinned, expected.relevant, expected.open)
             wanted = {belief for part in parts for belief in [*part.must, *(part.only or ())]}
             never = {belief for part in parts for belief in part.never}
             never |= loose if case.expect.relevant.only is not None else set()

@@ -1,0 +1,96 @@
+"""Weights of search's signals, fitted to queries of which it is known which texts answer them.
+
+A conditional logit: a query chooses among the texts that search considers, by the weighted sum of their signals (McFadden,
+"Conditional logit analysis of qualitative choice behavior", 1974). A ridge holds the weights near those that ship.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.search.blend import STANDARDISED, standardised, weights_for
+
+Floats = NDArray[np.float64]
+Weights = Mapping[str, float]
+HEAVIEST = 5.0
+_RIDGE, _FREE = 10.0, 1e-3  # as much as so many queries
+_STEPS, _CLOSE = 30, 1e-6
+
+
+class Considered(NamedTuple):
+    """A query's texts. right: (texts,), which of them answer it.  columns: their signals, see `Searcher.signals`."""
+
+    right: NDArray[np.bool_]
+    columns: Mapping[str, Floats]
+
+
+def fit_weights(choices: Sequence[Considered], *, kept: Sequence[str] = (), trust: float = 1.0) -> dict[str, float]:
+    """The weights, 0..5, under which the right texts stand out most.
+
+    kept: signals that weigh what they ship with: how the queries were made, not what search needs, decides on what they are
+    worth here.  trust: 0..1, how far to go from the weights that ship to those fitted. Queries of which search considers
+    no right text say nothing. Raises InvalidInput where none is left.
+
+    >>> columns = {"words": np.array([3.0, 1.0, 0.0]), "passage": np.array([1.0, 3.0, 0.0])}
+    >>> fitted = fit_weights([Considered(np.array([True, False, False]), columns)] * 20)
+    >>> fitted["words"] > fitted["passage"]
+    True
+    """
+    told = [choice for choice in choices if choice.right.any()]
+    if not told:
+        raise InvalidInput(f"got {len(choices)} queries and no text that answers one; give a log with more texts")
+    ships = {name: weight for name, weight in weights_for(told[0].columns, None).items() if name in told[0].columns}
+    names, free = [*ships], np.array([name not in kept for name in ships])
+    start = np.array([*ships.values()])
+    rows = [
+        (np.stack([columns[name] for name in names], axis=1), choice.right / choice.right.sum())
+        for choice in told
+        if (columns := standardised(choice.columns))
+    ]
+    # How sharply sums decide comes first: the ridge holds to weights that decide so.
+    sharpness = _newton([(matrix @ start[:, None], right) for matrix, right in rows], np.ones(1), np.zeros(1))
+    ridge = np.where(free, _RIDGE, _FREE)
+    found = np.maximum(_newton(rows, start * max(sharpness[0], _FREE), ridge), 0.0)
+    among = free & np.isin(names, STANDARDISED)
+    found *= start[among].sum() / max(found[among].sum(), _FREE)
+    weights = np.where(free, start + trust * (np.minimum(found, HEAVIEST) - start), start)
+    return dict(zip(names, weights.round(3).tolist(), strict=True))
+
+
+def _newton(rows: Sequence[tuple[Floats, Floats]], centre: Floats, ridge: Floats) -> Floats:
+    """The weights of the least cross-entropy plus ridge; the problem is convex, and each step is halved until it helps."""
+    weights, loss = centre.copy(), _loss(rows, centre, centre, ridge)
+    for _ in range(_STEPS):
+        slope, bend = ridge * (weights - centre), np.diag(ridge + 1e-6)
+        for matrix, right in rows:
+            chosen = _softmax(matrix @ weights)
+            mean = chosen @ matrix
+            slope += mean - right @ matrix
+            bend += (matrix * chosen[:, None]).T @ matrix - np.outer(mean, mean)
+        step = np.linalg.solve(bend, slope)
+        while (lower := _loss(rows, weights - step, centre, ridge)) > loss and np.abs(step).max() > _CLOSE:
+            step = step / 2
+        weights, loss = weights - step, lower
+        if np.abs(step).max() <= _CLOSE:
+            break
+    return weights
+
+
+def _loss(rows: Sequence[tuple[Floats, Floats]], weights: Floats, centre: Floats, ridge: Floats) -> float:
+    loss = 0.5 * float(ridge @ (weights - centre) ** 2)
+    for matrix, right in rows:
+        sums = matrix @ weights
+        top = sums.max()
+        loss += float(top + np.log(np.exp(sums - top).sum()) - right @ sums)
+    return loss
+
+
+def _softmax(sums: Floats) -> Floats:
+    powers = np.exp(sums - sums.max())
+    shares: Floats = powers / powers.sum()
+    return shares
