@@ -25,11 +25,12 @@ from theorex_lab.experiments.scores.retrieval import (
     known_figures,
     question_scores,
     remembering,
+    score_left_out,
     score_methods,
     score_retrieval,
 )
 from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
-from theorex_lab.experiments.scores.search_weights import Considered, fit_weights
+from theorex_lab.experiments.scores.search_weights import Considered, fit_weights, floor_table, shown_right
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.retrieve import Hit, Hits
 from theorex_lab.search.blend import WEIGHTS, WORD_WEIGHTS, blend, weights_for
@@ -285,6 +286,46 @@ class TestCommand:
             ended = run("eval", "retrieval", *arguments)
             assert ended.code != 0
             assert "allowed are locomo, qmsum, fact_updates, precisionmembench" in ended.err
+
+
+def test_weights_of_one_log_are_fitted_to_the_others(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted_to: list[int] = []
+
+    def counting(choices: Sequence[Considered], **_: Any) -> dict[str, float]:
+        fitted_to.append(len(choices))
+        return dict(WEIGHTS)
+
+    monkeypatch.setattr("theorex_lab.experiments.scores.retrieval.fit_weights", counting)
+    shorter = Log("shorter", log.events, log.probes[:5])
+    score = score_left_out([log, shorter], WORDS)
+    assert fitted_to == [5, 13]
+    assert (score.n, list(score.scores)) == (18, ["fitted"])
+
+
+class TestFloor:
+    # The first text stands out and is right; the second holds one of the words and is wrong.
+    ASKED = Considered(
+        np.array([True, False, False, True]), {"words": np.array([9.0, 3.0, 0.0, 0.0]), "asked": np.zeros(4)}, 3
+    )
+
+    def test_what_comes_back_is_counted_by_hand(self) -> None:
+        assert shown_right(self.ASKED, WORD_WEIGHTS).tolist() == [True, False, False, True]
+        table = floor_table([self.ASKED], WORD_WEIGHTS, [0.0, 0.5, 0.99])
+        assert table.precision.tolist() == [0.5, 1.0, 0.0]
+        assert table.recall.tolist() == pytest.approx([2 / 3, 1 / 3, 0.0])
+
+    def test_questions_that_nothing_answers_are_left_out(self) -> None:
+        unanswered = Considered(np.zeros(4, bool), self.ASKED.columns, 0)
+        both = floor_table([self.ASKED, unanswered], WORD_WEIGHTS, [0.0])
+        assert both.equals(floor_table([self.ASKED], WORD_WEIGHTS, [0.0]))
+
+    def test_the_floor_of_the_table_is_that_of_search(self, log: Log) -> None:
+        with remembering(log, Counted()) as lab:
+            events, columns = lab.searcher.signals("granite winter supply and timber")
+            right = np.array([event in ("e0", "e1") for event in events])
+            found = lab.search("granite winter supply and timber", limit=50).events
+        shown = shown_right(Considered(right, columns), WEIGHTS, lab.settings.search_floor)
+        assert [event in ("e0", "e1") for event in found][: len(shown)] == shown.tolist()
 
 
 def test_figures_of_others_name_their_source() -> None:

@@ -157,15 +157,29 @@ def score_retrieval(
     return score_methods(logs, used, weights)
 
 
-def score_methods(logs: Sequence[Log], embedder: Embedder, fitted: Weights | None = None) -> Retrieval:
-    """As `score_retrieval`, with weights that are fitted already; None leaves them out."""
-    rows: dict[str, list[list[float]]] = {name: [] for name in (*METHODS, *(["fitted"] if fitted else []))}
+def score_left_out(logs: Sequence[Log], embedder: Embedder) -> Retrieval:
+    """Score weights that are fitted, with labels, to all logs but the one that is asked; the method is `fitted`."""
+    told = [choices_of([log], embedder) for log in logs]
+    parts = []
+    for number, log in enumerate(logs):
+        weights = fit_weights([each for other in (*told[:number], *told[number + 1 :]) for each in other])
+        parts.append(score_methods([log], embedder, weights, methods=("fitted",)).scores["fitted"])
+    scores = np.concatenate(parts)
+    return Retrieval(len(scores), {"fitted": scores})
+
+
+def score_methods(
+    logs: Sequence[Log], embedder: Embedder, fitted: Weights | None = None, *, methods: Sequence[str] = tuple(METHODS)
+) -> Retrieval:
+    """As `score_retrieval`, by these methods, and with weights that are fitted already."""
+    named = dict.fromkeys([*methods, *(["fitted"] if fitted else [])])
+    rows: dict[str, list[list[float]]] = {name: [] for name in named}
     for log in logs:
         with remembering(log, embedder) as lab:
             for probe in filter(_answerable, log.probes):
                 for name, row in rows.items():
                     row.append(question_scores(found_by(lab, probe.query, name, fitted), probe.answers))
-    n = len(rows["default"])
+    n = len(next(iter(rows.values())))
     if not n:
         raise InvalidInput("got no question that a text answers; allowed are logs with questions and their evidence")
     return Retrieval(n, {name: np.array(row) for name, row in rows.items()}, fitted)
@@ -184,7 +198,8 @@ def choices_of(logs: Sequence[Log], embedder: Embedder) -> list[Considered]:
         with remembering(log, embedder) as lab:
             for probe in filter(_answerable, log.probes):
                 events, columns = lab.searcher.signals(probe.query)
-                choices.append(Considered(np.array([event in probe.answers for event in events], bool), columns))
+                right = np.array([event in probe.answers for event in events], bool)
+                choices.append(Considered(right, columns, len(probe.answers)))
     return choices
 
 

@@ -7,13 +7,16 @@ A conditional logit: a query chooses among the texts that search considers, by t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.search.blend import STANDARDISED, standardised, weights_for
+from theorex_lab.search.blend import STANDARDISED, blend, shown, standardised, weights_for
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, float]
@@ -23,10 +26,14 @@ _STEPS, _CLOSE = 30, 1e-6
 
 
 class Considered(NamedTuple):
-    """A query's texts. right: (texts,), which of them answer it.  columns: their signals, see `Searcher.signals`."""
+    """A query's texts. right: (texts,), which of them answer it.  columns: their signals, see `Searcher.signals`.
+
+    wanted: how many texts answer it, considered or not.
+    """
 
     right: NDArray[np.bool_]
     columns: Mapping[str, Floats]
+    wanted: int = 1
 
 
 def fit_weights(choices: Sequence[Considered], *, kept: Sequence[str] = (), trust: float = 1.0) -> dict[str, float]:
@@ -60,6 +67,27 @@ def fit_weights(choices: Sequence[Considered], *, kept: Sequence[str] = (), trus
     found *= start[among].sum() / max(found[among].sum(), _FREE)
     weights = np.where(free, start + trust * (np.minimum(found, HEAVIEST) - start), start)
     return dict(zip(names, weights.round(3).tolist(), strict=True))
+
+
+def shown_right(considered: Considered, weights: Weights, floor: float = 0.0) -> NDArray[np.bool_]:
+    """Which of the texts that come back are right, best first, without the rule for texts that hold all words of a query."""
+    if not len(considered.right):
+        return considered.right
+    total, _ = blend(considered.columns, weights)
+    order = np.argsort(-total, kind="stable")
+    return considered.right[order[shown(total[order]) >= floor]]
+
+
+def floor_table(asked: Sequence[Considered], weights: Weights, floors: Sequence[float]) -> pd.DataFrame:
+    """Columns floor, precision and recall of ten texts at most, means over the queries that something answers."""
+    import pandas as pd
+
+    rows = []
+    for floor in floors:
+        ten = [(shown_right(texts, weights, floor)[:10], texts.wanted) for texts in asked if texts.wanted]
+        precision = np.mean([right.mean() if len(right) else 0.0 for right, _ in ten])
+        rows.append((floor, float(precision), float(np.mean([right.sum() / wanted for right, wanted in ten]))))
+    return pd.DataFrame(rows, columns=["floor", "precision", "recall"])
 
 
 def _newton(rows: Sequence[tuple[Floats, Floats]], centre: Floats, ridge: Floats) -> Floats:
