@@ -89,7 +89,7 @@ def test_scores_are_those_computed_by_hand() -> None:
     assert [scores[f"recall@{depth}"] for depth in (5, 10, 25, 50)] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
     assert scores["ndcg@10"] == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3) + 1 / 2))
     assert (scores["hit@5"], scores["hit@10"], scores["tokens"]) == (1.0, 1.0, 10.0)
-    assert (scores["precision"], scores["recall"]) == (0.1, pytest.approx(1 / 3))
+    assert scores["precision"] == 0.1
     nothing = dict(zip(METRICS, question_scores(hits(), frozenset({"a"})), strict=True))
     assert set(nothing.values()) == {0.0}
 
@@ -99,7 +99,7 @@ def test_every_method_finds_what_holds_the_words_and_tells_so_as_json(log: Log) 
     assert (score.n, list(score.scores)) == (13, ["lexical", "vector", "fused", "default_words", "default"])
     assert score.value("lexical", "recall@5") == score.value("default", "ndcg@10") == 1.0
     told = json.loads(json.dumps(score.result()))
-    assert set(told["default"]) == {"recall_at", "hit_at", "ndcg_at_10", "tokens"}
+    assert set(told["default"]) == {"recall_at", "hit_at", "ndcg_at_10", "tokens", "precision"}
     assert list(told["default"]["recall_at"]) == ["5", "10", "25", "50"]
     assert list(score.frame.columns) == list(METRICS)
 
@@ -252,9 +252,9 @@ class TestSearchOfALog:
 
     def test_the_command_to_adopt_is_one_that_the_settings_take(self, long_log: Log) -> None:
         score = score_search([long_log], queries=24, fit=True, embedder=WORDS)
-        better = type(score)("long", score.retrieval, type(score.gain)(0.1, 0.05, 0.2))  # type: ignore[misc]
+        better = type(score)("long", score.found, type(score.gain)(0.1, 0.05, 0.2))  # type: ignore[misc]
         assert better.adopt.startswith("theorex config set searchWeights '{")
-        assert json.loads(better.adopt.split("'")[1]) == score.retrieval.weights
+        assert json.loads(better.adopt.split("'")[1]) == score.found.weights
 
     def test_a_seed_gives_the_same_again(self, long_log: Log) -> None:
         first, same, other = (score_search([long_log], queries=20, embedder=WORDS, seed=seed) for seed in (1, 1, 2))
@@ -274,7 +274,7 @@ class TestSearchOfALog:
 
 class TestCommand:
     def test_search_of_this_home(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("theorex_lab.experiments.scores.search_log.kept_embedder", lambda: WORDS)
+        monkeypatch.setattr("theorex_lab.experiments.scores.retrieval.kept_embedder", lambda: WORDS)
         for number in range(8):
             run("write", f"the {SUBJECTS[number]} was {' and '.join(MATTERS[number : number + 4])} again")
         told = run("eval", "search", "--queries", "2", "--json").json

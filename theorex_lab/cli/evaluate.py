@@ -95,7 +95,7 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
     from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
 
     score = score_search(logs_to_search(log or str(open_lab().folder)), queries=queries, seed=seed, fit=fit)
-    lines = [f"{score.name}, n = {score.retrieval.n}", score.retrieval.frame.round(3).to_string()]
+    lines = [f"{score.name}, n = {score.found.n}", score.found.frame.round(3).to_string()]
     if score.gain is not None:
         lines += [
             f"fitted weights gain {score.gain} in nDCG@10 on queries held back",

@@ -9,17 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from theorex_lab.experiments.draw.axes import (
-    colour_of,
-    columns_of,
-    finish_axes,
-    frame_of,
-    legend_beside,
-    new_axes,
-    note,
-    say,
-    shape_of,
-)  # fmt: skip
+from theorex_lab.experiments.draw import axes
+from theorex_lab.experiments.draw.axes import colour_of, finish_axes, new_axes, shape_of
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.scores.search_weights import Considered, Weights, floor_table, shown_right
 from theorex_lab.search.blend import WEIGHTS
@@ -35,14 +26,14 @@ _FLOOR = 0.35
 def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     """Recall against how many texts come back, a line a method; `score` is a Retrieval, or a table like its frame."""
     depths = (5, 10, 25, 50)
-    table = frame_of(score, *(f"recall@{depth}" for depth in depths))
+    table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
     ax = new_axes(ax)
     if table.empty:
-        return say(ax, "nothing was scored yet")
+        return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
         found = [row[f"recall@{depth}"] for depth in depths]
         ax.plot(depths, found, marker=shape_of(number), color=colour_of(number), label=str(method).replace("_", ", "))
-    legend_beside(ax)
+    axes.legend_beside(ax)
     ax.set_xscale("log")
     ax.minorticks_off()
     return finish_axes(ax, xticks=depths, xticklabels=depths, xlabel="Texts that come back", ylabel="Recall",
@@ -51,25 +42,25 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
 
 def plot_recall_by_tokens(score: Any, *, ax: Axes | None = None) -> Axes:
     """Recall of ten texts against their tokens, a point a method; `score` as in `plot_recall`."""
-    table = frame_of(score, "recall@10", "tokens")
+    table = axes.frame_of(score, "recall@10", "tokens")
     ax = new_axes(ax)
     if table.empty:
-        return say(ax, "nothing was scored yet")
+        return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
         ax.plot(row["tokens"], row["recall@10"], shape_of(number), color=colour_of(number), markersize=9)
-        note(ax, str(method).replace("_", ", "), (row["tokens"], row["recall@10"]), 8)
+        axes.note(ax, str(method).replace("_", ", "), (row["tokens"], row["recall@10"]), 8)
     ax.margins(x=0.25, y=0.15)
     return finish_axes(ax, xlabel="Tokens of the ten texts", ylabel="Recall@10", title="What the right texts cost")
 
 
 def plot_floor(table: pd.DataFrame, *, floor: float = _FLOOR, ax: Axes | None = None) -> Axes:
     """Precision and recall of ten texts over floors, columns of the table; a line marks the floor in force."""
-    floors, *values = columns_of(table, "floor", "precision", "recall")
+    floors, *values = axes.columns_of(table, "floor", "precision", "recall")
     ax = new_axes(ax)
     for number, (name, value) in enumerate(zip(("precision", "recall"), values, strict=True)):
         ax.plot(floors, value, marker=shape_of(number), color=colour_of(number), label=name)
     ax.axvline(floor, color="#8C8C8C", linestyle=":", label=f"floor {floor:g}")
-    legend_beside(ax)
+    axes.legend_beside(ax)
     return finish_axes(ax, ylim=(0, 1.02), xlabel="Score below which a text does not come back",
                        ylabel="Mean over the questions", title="A floor trades recall for precision")  # fmt: skip
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theorex_lab.clock import FixedClock
+from theorex_lab.config import check_settings
 from theorex_lab.design import Design, ItemKind, ItemText, Log, Probe
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import cache_folder
@@ -47,9 +48,13 @@ if TYPE_CHECKING:
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
 GIVEN_SETS = ("longmemeval", "beam", "realtalk")  # that a user has
 DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
-METRICS = (*(f"recall@{depth}" for depth in DEPTHS), *(f"hit@{depth}" for depth in HIT_DEPTHS), "ndcg@10", "tokens",
-           "precision", "recall")  # fmt: skip
-_SHOWN = 10
+METRICS = (
+    *(f"recall@{depth}" for depth in DEPTHS),
+    *(f"hit@{depth}" for depth in HIT_DEPTHS),
+    "ndcg@10",
+    "tokens",
+    "precision",
+)
 _FIGURES = Path(__file__).with_name("retrieval_figures.json")
 _FITTED_LOGS, _FITTED_QUERIES = 10, 400  # logs at most that weights are fitted to, and made queries of all of them
 # What made queries say nothing of: they are made of longer texts more often, whoever says them.
@@ -84,7 +89,7 @@ METHODS: Mapping[str, tuple[Weights | None, bool]] = {
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """What each method found. scores: by method, (questions, METRICS); precision is NaN where nothing came back."""
+    """What each method found. scores: by method, (questions, METRICS); tokens and precision are of ten texts."""
 
     n: int
     scores: Mapping[str, Scores]
@@ -92,7 +97,7 @@ class Retrieval:
 
     def value(self, method: str, metric: str) -> float:
         """The mean of a metric over the questions."""
-        return float(np.nanmean(self.scores[method][:, METRICS.index(metric)]))
+        return float(np.mean(self.scores[method][:, METRICS.index(metric)]))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -103,16 +108,17 @@ class Retrieval:
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
 
     def result(self) -> dict[str, Any]:
-        """By method: recall_at and hit_at (depth → share), ndcg_at_10, tokens (mean of the ten texts together)."""
-        return {name: self._of(name) for name in self.scores}
-
-    def _of(self, name: str) -> dict[str, Any]:
-        return {
-            "recall_at": {str(depth): self.value(name, f"recall@{depth}") for depth in DEPTHS},
-            "hit_at": {str(depth): self.value(name, f"hit@{depth}") for depth in HIT_DEPTHS},
-            "ndcg_at_10": self.value(name, "ndcg@10"),
-            "tokens": self.value(name, "tokens"),
-        }
+        """By method: recall_at and hit_at (depth → share), ndcg_at_10, tokens (of the ten texts together), precision."""
+        told = {}
+        for name in self.scores:
+            of = {metric: self.value(name, metric) for metric in METRICS}
+            recall_at, hit_at = (
+                {str(depth): of[f"{kind}@{depth}"] for depth in depths}
+                for kind, depths in (("recall", DEPTHS), ("hit", HIT_DEPTHS))
+            )
+            told[name] = {"recall_at": recall_at, "hit_at": hit_at, "ndcg_at_10": of["ndcg@10"]}
+            told[name] |= {"tokens": of["tokens"], "precision": of["precision"]}
+        return told
 
 
 def retrieval_logs(dataset: str, path: str = "") -> list[Log]:
@@ -149,12 +155,10 @@ def score_retrieval(
     with vectors go by words. Raises InvalidInput where no question has an answer among the texts.
     """
     used = kept_embedder() if embedder is None else embedder
-    weights = None
-    if fitted:
-        chosen = logs[:: math.ceil(len(logs) / _FITTED_LOGS)]
-        made = made_logs(chosen, _FITTED_QUERIES, seed)
-        weights = fit_weights(choices_of(made, used), kept=MADE_SO, trust=TRUST)
-    return score_methods(logs, used, weights)
+    if not fitted:
+        return score_methods(logs, used)
+    made = made_logs(logs[:: math.ceil(len(logs) / _FITTED_LOGS)], _FITTED_QUERIES, seed)
+    return score_methods(logs, used, fit_weights(choices_of(made, used), kept=MADE_SO, trust=TRUST))
 
 
 def score_left_out(logs: Sequence[Log], embedder: Embedder) -> Retrieval:
@@ -172,8 +176,7 @@ def score_methods(
     logs: Sequence[Log], embedder: Embedder, fitted: Weights | None = None, *, methods: Sequence[str] = tuple(METHODS)
 ) -> Retrieval:
     """As `score_retrieval`, by these methods, and with weights that are fitted already."""
-    named = dict.fromkeys([*methods, *(["fitted"] if fitted else [])])
-    rows: dict[str, list[list[float]]] = {name: [] for name in named}
+    rows: dict[str, list[list[float]]] = {name: [] for name in (*methods, *(["fitted"] if fitted else []))}
     for log in logs:
         with remembering(log, embedder) as lab:
             for probe in filter(_answerable, log.probes):
@@ -211,8 +214,6 @@ def _answerable(probe: Probe) -> bool:
 @contextmanager
 def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
     """A lab in a folder of its own that remembers the log's texts, their vectors computed."""
-    from theorex_lab.config import check_settings
-
     clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
     with (
         tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True) as folder,
@@ -224,9 +225,7 @@ def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
         yield lab
 
 
-def found_by(
-    lab: Lab, query: str, method: str = "default", fitted: Weights | None = None, limit: int = DEPTHS[-1]
-) -> Hits:
+def found_by(lab: Lab, query: str, method: str = "default", fitted: Weights | None = None) -> Hits:
     """What a method of METHODS, or `fitted` with its weights, finds."""
     weights, with_vectors = METHODS.get(method, (fitted, True))
     ships = lab.settings
@@ -237,24 +236,21 @@ def found_by(
         searcher.embedder = HashedNgramEmbedder()
     try:
         lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": floor})
-        return searcher.search(query, limit=limit)
+        return searcher.search(query, limit=DEPTHS[-1])
     finally:
         lab.settings = ships
 
 
 def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
     """The METRICS of what came back for one question."""
-    right = [event in answers for event in hits.events]
-    ideal = sum(1 / math.log2(place + 2) for place in range(min(len(answers), 10)))
-    gain = sum(1 / math.log2(place + 2) for place, good in enumerate(right[:10]) if good)
-    shown = right[:_SHOWN]
+    right = np.array([event in answers for event in hits.events], bool)
+    ten, discounts = right[:10], 1 / np.log2(np.arange(2, 12))
     return [
-        *(sum(right[:depth]) / len(answers) for depth in DEPTHS),
-        *(float(any(right[:depth])) for depth in HIT_DEPTHS),
-        gain / ideal,
-        float(sum(count_tokens(hit.text) for hit in hits.hits[:_SHOWN])),
-        sum(shown) / len(shown) if shown else 0.0,
-        sum(shown) / len(answers),
+        *(right[:depth].sum() / len(answers) for depth in DEPTHS),
+        *(float(right[:depth].any()) for depth in HIT_DEPTHS),
+        (ten * discounts[: len(ten)]).sum() / discounts[: len(answers)].sum(),
+        float(sum(count_tokens(hit.text) for hit in hits.hits[:10])),
+        ten.mean() if len(ten) else 0.0,
     ]
 
 

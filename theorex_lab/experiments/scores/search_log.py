@@ -11,17 +11,7 @@ from typing import Any
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.scores.retrieval import (
-    MADE_SO,
-    METRICS,
-    TEXTS,
-    TRUST,
-    Retrieval,
-    choices_of,
-    kept_embedder,
-    made_logs,
-    score_methods,
-)  # fmt: skip
+from theorex_lab.experiments.scores import retrieval
 from theorex_lab.experiments.scores.search_weights import fit_weights
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 from theorex_lab.lab import Lab
@@ -35,11 +25,11 @@ _FEWEST_TO_FIT = 20
 class SearchScore:
     """How each method finds shortened texts. fitted: what the log's weights gain in nDCG@10 on queries held back.
 
-    Where they were fitted, `retrieval` is over the held-back queries alone.
+    Where they were fitted, `found` is over the held-back queries alone.
     """
 
     name: str
-    retrieval: Retrieval
+    found: retrieval.Retrieval
     gain: Interval | None = None
 
     @property
@@ -50,16 +40,16 @@ class SearchScore:
     @property
     def adopt(self) -> str:
         """The command that puts the fitted weights in force; '' where they do not help."""
-        return f"theorex config set searchWeights '{json.dumps(self.retrieval.weights)}'" if self.helps else ""
+        return f"theorex config set searchWeights '{json.dumps(self.found.weights)}'" if self.helps else ""
 
     def result(self) -> dict[str, Any]:
         """JSON values: log, n, methods, weights, gain, adopt."""
         gain = self.gain and {"value": self.gain.mean, "low": self.gain.low, "high": self.gain.high}
         return {
             "log": self.name,
-            "n": self.retrieval.n,
-            "methods": self.retrieval.result(),
-            "weights": self.retrieval.weights,
+            "n": self.found.n,
+            "methods": self.found.result(),
+            "weights": self.found.weights,
             "gain": gain,
             "adopt": self.adopt,
         }
@@ -77,17 +67,19 @@ def score_search(
         raise InvalidInput(
             f"got {queries} queries; allowed is {_FEWEST_TO_FIT} or more, where weights are fitted to them"
         )
-    used = kept_embedder() if embedder is None else embedder
-    made = made_logs(logs, queries, seed)
+    used = retrieval.kept_embedder() if embedder is None else embedder
+    made = retrieval.made_logs(logs, queries, seed)
     weights, gain = None, None
     if fit:
         weights = fit_weights(
-            choices_of([_probed(log, slice(0, None, 2)) for log in made], used), kept=MADE_SO, trust=TRUST
+            retrieval.choices_of([_probed(log, slice(0, None, 2)) for log in made], used),
+            kept=retrieval.MADE_SO,
+            trust=retrieval.TRUST,
         )
         made = [_probed(log, slice(1, None, 2)) for log in made]
-    scored = score_methods(made, used, weights)
+    scored = retrieval.score_methods(made, used, weights)
     if fit:
-        after, before = (scored.scores[name][:, METRICS.index("ndcg@10")] for name in ("fitted", "default"))
+        after, before = (scored.scores[name][:, retrieval.METRICS.index("ndcg@10")] for name in ("fitted", "default"))
         gain = bootstrap_mean(after - before, seed)
     return SearchScore(", ".join(log.name for log in logs), scored, gain)
 
@@ -97,7 +89,7 @@ def logs_to_search(name: str) -> list[Log]:
     if not (Path(name).expanduser() / DATABASE_FILE).exists():
         return load_logs(name)
     with Lab(Path(name).expanduser()) as lab:
-        kinds = [kind for item in TEXTS.items for kind in item.texts]
+        kinds = [kind for item in retrieval.TEXTS.items for kind in item.texts]
         return [Log(name, sorted(lab.journal.tail(0, kinds=kinds), key=lambda event: event.at), [])]
 
 
