@@ -14,9 +14,10 @@ from theorex_lab.config_record import SettingsRecord, to_camel, to_snake, tunabl
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
 
-_CHECKS = 2  # raised whenever `check_settings` refuses something else than what fields say
+_CHECKS = 3  # raised whenever `check_settings` refuses something else than what fields say
 OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model
 Weight = float
+SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", "asked", "length")  # see search.blend
 R = TypeVar("R", bound=SettingsRecord)
 T = TypeVar("T")
 ModelTier = Literal["small", "medium", "large"]
@@ -100,6 +101,9 @@ class Settings(SettingsRecord):
     )
     search_floor: float = tunable(
         0.35, "score below which a text does not come back; 0 gives the nearest, whatever they are", ge=0, le=1
+    )
+    search_weights: dict[str, float] | None = tunable(
+        None, "weights of search's signals, 0 to 5, in the place of its own; `theorex eval search --fit` fits them"
     )
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(
@@ -265,6 +269,11 @@ def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Set
         check_agent(agent)
         if not 0 <= weight <= 1:
             raise ConfigError(f"{where}: sourceWeights.{agent} is {weight}; allowed is 0 to 1")
+    for signal, weight in (settings.search_weights or {}).items():
+        if signal not in SIGNALS or not 0 <= weight <= 5:
+            raise ConfigError(
+                f"{where}: searchWeights.{signal} is {weight}; allowed is 0 to 5 for each of {', '.join(SIGNALS)}"
+            )
     _check_law(settings, where)
     for position, role in enumerate(settings.roles):
         check_agent(role.agent_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,14 +17,23 @@ _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs 
 
 
 @command("eval")
-@click.argument("part", type=click.Choice(["routing", "failures"]))
+@click.argument("part", type=click.Choice(["routing", "failures", "retrieval", "search"]))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
-    "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld.",
+    "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld. "
+    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="routing: seed of bandits and intervals.")
-def eval(part: str, dataset: str | None, seed: int) -> None:
+@click.option("--path", default="", help="retrieval: where a set is that you have.")
+@click.option(
+    "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
+)
+@click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
+@click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Seed of what is drawn: bandits, intervals, queries."
+)
+def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     """Every score stands beside trivial baselines and its 95 % interval. Public sets are downloaded unless THEOREX_DATA
     names a folder that holds them.
 
@@ -32,22 +42,25 @@ def eval(part: str, dataset: str | None, seed: int) -> None:
 
     failures: which agent and step made a run fail; whether a run will succeed, from earlier ones; whether fixes help.
 
-    JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too
+    retrieval: what search finds of the texts that answer questions: by words alone, by vectors, by both, as it ships with
+    and without vectors, and with weights fitted to the texts without labels.
+
+    search: the same on a log of your own, without labels: a few words of a text must find it, though most of them were
+    deleted from it. --fit proposes weights for it where held-back queries say that they help.
+
+    JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
+    instead of metrics; search: {log, n, methods, weights, gain, adopt}
     """
-    if part == "routing":
-        emit(*_routing(dataset or "llmrouter", seed))
-        return
-    from theorex_lab.cli.evaluate_failures import report
-
-    emit(*report(dataset or "whoandwhen"))
+    result, text = _PARTS[part](dataset, seed, **given)
+    emit(result, text)
 
 
-def _routing(dataset: str, seed: int) -> tuple[dict[str, Any], str]:
+def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import score_routing
     from theorex_lab.experiments.scores.routing_curves import cost_quality
 
-    found = load_routing_set(dataset, seed=seed)
+    found = load_routing_set(dataset or "llmrouter", seed=seed)
     score = score_routing(found, seed=seed)
     result, text = score.result(), _routing_text(score)
     if len(found.models) == 2:
@@ -55,6 +68,48 @@ def _routing(dataset: str, seed: int) -> tuple[dict[str, Any], str]:
         result["cost_quality"] = table.to_dict(orient="records")
         text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
     return result, text
+
+
+def _failures(dataset: str | None, _seed: int, **_: Any) -> tuple[dict[str, Any], str]:
+    from theorex_lab.cli.evaluate_failures import report
+
+    return report(dataset or "whoandwhen")
+
+
+def _retrieval(dataset: str | None, seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
+    from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
+
+    name = dataset or "locomo"
+    score, known = score_retrieval(retrieval_logs(name, path), seed=seed), known_figures(name)
+    result = {"dataset": name, "n": score.n, "methods": score.result(), **known, "weights": score.weights}
+    lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
+    for kind in ("baselines", "published"):
+        lines += [
+            f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}"
+            for who, values in known[kind].items()
+        ]
+    return result, "\n".join(lines)
+
+
+def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, **_: Any) -> tuple[dict[str, Any], str]:
+    from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
+
+    score = score_search(logs_to_search(log or str(open_lab().folder)), queries=queries, seed=seed, fit=fit)
+    lines = [f"{score.name}, n = {score.found.n}", score.found.frame.round(3).to_string()]
+    if score.gain is not None:
+        lines += [
+            f"fitted weights gain {score.gain} in nDCG@10 on queries held back",
+            score.adopt or "keep those that ship",
+        ]
+    return score.result(), "\n".join(lines)
+
+
+_PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
+    "routing": _routing,
+    "failures": _failures,
+    "retrieval": _retrieval,
+    "search": _search,
+}
 
 
 def _routing_text(score: RoutingScore) -> str:

@@ -21,7 +21,7 @@ from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.rows import Rows
-from theorex_lab.search.blend import WEIGHTS, WordScores, best, blend, shown, word_scores
+from theorex_lab.search.blend import WordScores, best, blend, shown, weights_for, word_scores
 from theorex_lab.search.embed import HttpEmbedder
 from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
@@ -188,26 +188,50 @@ class Searcher:
         wanted: int,
     ) -> _Ranked:
         """The documents that fit the query, best first."""
+        documents, columns, held = self._candidates(index, query, vector, allowed, wanted)
+        if not len(documents):
+            return _Ranked(documents, np.zeros(0), {})
+        if self.home.settings.fusion == "reciprocal_rank":
+            lists = [(documents, columns[name]) for name in ("words", "vector") if name in columns]
+            kept = [(ids[~np.isnan(column)], column[~np.isnan(column)]) for ids, column in lists]
+            return _Ranked(*fuse_reciprocal_rank(kept, k=int(self.home.settings.reciprocal_rank_k)), {})
+        total, parts = blend(columns, weights_for(columns, self.home.settings.search_weights))
+        # A text that holds the words of the query fits, also where all texts hold them and none stands out.
+        fits = (shown(total) >= self.home.settings.search_floor) | (held >= _HOLDS_ALL)
+        ids, ordered = best_first(documents[fits], total[fits], int(fits.sum()))
+        rows = np.searchsorted(documents, ids)
+        return _Ranked(ids, shown(ordered), {name: part[rows] for name, part in parts.items()})
+
+    def signals(self, query: str) -> tuple[list[str], Mapping[str, NDArray[np.float64]]]:
+        """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""
+        vector, _ = self._vector_of(query)
+        index = self.home.views.get(self.home.item_view)
+        with index.lock:
+            if vector is not None:
+                self._follow(index)
+            allowed = self._awake(index) & ~index.documents["hidden"]
+            documents, columns, _ = self._candidates(index, query, vector, allowed, _CANDIDATES)
+            seqs = index.documents["seq"][documents].tolist()
+        ids = {event.seq: event.id for event in self.home.journal.read(seqs=sorted(set(seqs)))}
+        return [ids[seq] for seq in seqs], columns
+
+    def _candidates(
+        self,
+        index: ItemIndex,
+        query: str,
+        vector: NDArray[np.float32] | None,
+        allowed: NDArray[np.bool_],
+        wanted: int,
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]], NDArray[np.float64]]:
+        """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
         passages = self._passages_of(index)
         scored = word_scores(index.lexical, tokenize(query), passages)
         found = [best(scored.words, allowed, wanted), best(scored.passage, allowed, wanted)]
         if vector is not None:
             found.append(self._near(index, vector, allowed, wanted))
         documents = np.unique(np.concatenate(found))
-        if not len(documents):
-            return _Ranked(documents, np.zeros(0), {})
-        columns = self._signals(index, query, vector, documents, passages, scored)
-        if self.home.settings.fusion == "reciprocal_rank":
-            lists = [(documents, columns[name]) for name in ("words", "vector") if name in columns]
-            kept = [(ids[~np.isnan(column)], column[~np.isnan(column)]) for ids, column in lists]
-            return _Ranked(*fuse_reciprocal_rank(kept, k=int(self.home.settings.reciprocal_rank_k)), {})
-        total, parts = blend(columns, WEIGHTS)
-        scores = shown(total)
-        # A text that holds the words of the query fits, also where all texts hold them and none stands out.
-        fits = (scores >= self.home.settings.search_floor) | (scored.held[documents] >= _HOLDS_ALL)
-        ids, ordered = best_first(documents[fits], scores[fits], int(fits.sum()))
-        rows = np.searchsorted(documents, ids)
-        return _Ranked(ids, ordered, {name: part[rows] for name, part in parts.items()})
+        columns = self._signals(index, query, vector, documents, passages, scored) if len(documents) else {}
+        return documents, columns, scored.held[documents]
 
     def _signals(
         self,
@@ -228,6 +252,7 @@ class Searcher:
             "around": np.asarray(around),
             "speaker": _named(index, query)[index.documents["speaker"][documents]],
             "asked": asked,
+            "length": np.log1p(index.lexical.lengths[documents].astype(float)),
         }
         if vector is not None:
             near = np.stack([documents, *sides])

@@ -18,7 +18,7 @@ from theorex_lab.search.passages import Passages
 
 # words: BM25 of the text.  passage: of its passage.  around: of the texts before and after it.  vector: cosine of the text.
 # passage_vector: of the mean of the text and those before and after it.  speaker: who speaks is named in the query.
-# asked: a person says it to an agent.
+# asked: a person says it to an agent.  length: logarithm of how many words it has; of two that fit, the longer tells more.
 WEIGHTS: Mapping[str, float] = {
     "words": 0.5,
     "passage": 0.5,
@@ -27,9 +27,19 @@ WEIGHTS: Mapping[str, float] = {
     "passage_vector": 0.5,
     "speaker": 0.4,
     "asked": 0.5,
+    "length": 0.0,
+}
+# Where there are no vectors: not below BM25 of the texts alone on either set.
+WORD_WEIGHTS: Mapping[str, float] = {
+    "words": 0.75,
+    "passage": 0.25,
+    "around": 0.25,
+    "speaker": 0.8,
+    "asked": 0.5,
+    "length": 0.0,
 }
 VECTOR_SIGNALS = ("vector", "passage_vector")
-_STANDARDISED = ("words", "passage", "around", *VECTOR_SIGNALS)  # the others are 0 or 1
+STANDARDISED = ("words", "passage", "around", *VECTOR_SIGNALS)  # the others are 0 or 1
 _ALL = 2.0
 _IMAGINED = 10
 # Cosines of unrelated sentences, as measured with MiniLM: mean and standard deviation.
@@ -75,21 +85,35 @@ def _saturated(counts: NDArray[Any], lengths: NDArray[Any], mean: float) -> Scor
     return found
 
 
-def blend(columns: Columns, weights: Mapping[str, float]) -> tuple[Scores, Columns]:
+def weights_for(columns: Mapping[str, Scores], given: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The weights of these signals: those that ship with vectors or without, in whose place those given stand."""
+    return {**(WEIGHTS if "vector" in columns else WORD_WEIGHTS), **(given or {})}
+
+
+def blend(columns: Mapping[str, Scores], weights: Mapping[str, float]) -> tuple[Scores, Columns]:
     """The weighted sum of the signals of candidates, and what each of them adds to it.
 
     columns: by signal, a value a candidate; NaN where it is not known, as of a text without a vector: there stands what
     the other candidates with these words have. Raises KeyError for a signal without a weight.
     """
-    parts: Columns = {}
     # Without vectors the words have their weight too, so that sums mean the same.
-    scale = _ALL / sum(weights[name] for name in columns if name in _STANDARDISED)
-    for name, column in columns.items():
-        if name in _STANDARDISED:
-            parts[name] = scale * weights[name] * _standardised(name, _filled(column, columns["words"]))
-        else:
-            parts[name] = weights[name] * column
+    scale = _ALL / (sum(weights[name] for name in columns if name in STANDARDISED) or _ALL)
+    parts = {
+        name: (scale if name in STANDARDISED else 1.0) * weights[name] * column
+        for name, column in standardised(columns).items()
+    }
     return np.sum(list(parts.values()), axis=0), parts
+
+
+def standardised(columns: Mapping[str, Scores]) -> Columns:
+    """The signals as `blend` weighs them."""
+    found = {
+        name: _standardised(name, _filled(columns[name], columns["words"])) for name in STANDARDISED if name in columns
+    }
+    if "length" in columns:
+        above = columns["length"] - columns["length"].mean()
+        found["length"] = above / max(float(above.std()), 1e-9)
+    return {**columns, **found}
 
 
 def shown(total: Scores) -> Scores:

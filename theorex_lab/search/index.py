@@ -22,7 +22,7 @@ _Key = tuple[int, int, int]  # kind, agent, item
 _COLUMNS = ("seq", "kind", "agent", "item", "session", "speaker", "asked")
 _NAME = r"[^\W\d_][\w.'-]{0,30}"
 # One to three words with a capital at the beginning, as transcripts name who speaks.
-_SPEAKER = re.compile(rf"((?=[A-Z]){_NAME}(?: {_NAME}){{0,2}}): ")
+SPEAKER = re.compile(rf"((?=[A-Z]){_NAME}(?: {_NAME}){{0,2}}): ")
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
@@ -118,7 +118,7 @@ class ItemIndex(View):
         if kind.label:
             return -1, -1, False
         session = self.sessions.number(f"{event.agent}\n{event.session}") if event.session else -1
-        speaker = _SPEAKER.match(text)
+        speaker = SPEAKER.match(text)
         return session, self.speakers.number(speaker[1]) if speaker else -1, event.kind == "prompt"
 
     def _flags(

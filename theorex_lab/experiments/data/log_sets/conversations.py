@@ -72,10 +72,10 @@ class _Talk:
 _NumberedTalk = Annotated[_Talk, BeforeValidator(_numbered_sessions)]
 
 
-def locomo() -> Parts:
-    """LoCoMo: ten conversations of two people over months; questions about what was never said are left out."""
+def locomo(*, unanswerable: bool = False) -> Parts:
+    """LoCoMo: ten conversations of two people over months; questions about what was never said are left out unless asked for."""
     talks: list[_Talk] = read_json(read_files(DATASETS["locomo"])["locomo10.json"], list[_NumberedTalk])
-    return [part(f"locomo/{talk.sample_id}", _talk, talk) for talk in talks]
+    return [part(f"locomo/{talk.sample_id}", _talk, talk, unanswerable) for talk in talks]
 
 
 def realtalk(path: Path) -> Parts:
@@ -84,7 +84,7 @@ def realtalk(path: Path) -> Parts:
         yield part(f"realtalk/{file.stem}", _talk, read_json(content(file), _NumberedTalk))
 
 
-def _talk(log: Recorder, talk: _Talk) -> None:
+def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
             at = moment(turn.date_time) if turn.date_time else moment(began) + place * SECOND
@@ -92,7 +92,7 @@ def _talk(log: Recorder, talk: _Talk) -> None:
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
         turns = [turn for given in asked.evidence for turn in _TURN.findall(given)]
-        if log.ids(turns) and asked.category != _ADVERSARIAL:
+        if log.ids(turns) and (unanswerable or asked.category != _ADVERSARIAL):
             log.probe(last, asked.question, turns, informative(asked.answer, asked.question))
 
 

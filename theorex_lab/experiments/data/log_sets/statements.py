@@ -85,17 +85,19 @@ class _Case:
     user: Annotated[str, Field(alias="userId", default="")]
 
 
-def precisionmembench() -> Parts:
+def precisionmembench(*, searched: bool = False) -> Parts:
     """precisionMemBench: 35 beliefs of a person, and what must come back for each of its cases and what must not.
 
     Where a case lists all that is relevant, every other belief is stale but the pinned ones, which may always stand
-    there. The one case of a user without beliefs is left out: nobody tells a memory here who asks.
+    there. searched: only what search must find counts as wanted, not what stands in every context. The one case of a user
+    without beliefs is left out: nobody tells a memory here who asks.
     """
     files = read_files(DATASETS["precisionmembench"])
-    yield part("precisionmembench", _beliefs, files["beliefs.seed.json"], files["retrieval.cases.json"])
+    beliefs, cases = files["beliefs.seed.json"], files["retrieval.cases.json"]
+    yield part("precisionmembench", _beliefs, beliefs, cases, searched)
 
 
-def _beliefs(log: Recorder, beliefs: Content, cases: Content) -> None:
+def _beliefs(log: Recorder, beliefs: Content, cases: Content, searched: bool = False) -> None:
     known = read_json(beliefs, list[_Belief])
     for number, belief in enumerate(known):
         named = ", ".join([belief.canonical_name, *belief.aliases])
@@ -105,7 +107,8 @@ def _beliefs(log: Recorder, beliefs: Content, cases: Content) -> None:
     last, loose = max(event.at for event in log.events) + 1, {belief.id for belief in known if not belief.pinned}
     for case in read_json(cases, list[_Case]):
         if not case.user:
-            parts, relevant = case.expect.values(), case.expect.get("relevantBeliefs")
+            relevant = case.expect.get("relevantBeliefs")
+            parts = [relevant] if searched and relevant else [] if searched else case.expect.values()
             wanted = {belief for part in parts for belief in [*part.must, *(part.only or ())]}
             never = {belief for part in parts for belief in part.never}
             never |= loose if relevant and relevant.only is not None else set()

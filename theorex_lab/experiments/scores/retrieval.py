@@ -1,0 +1,280 @@
+"""How well search finds the texts that answer questions: every method through the search that ships, in a home of its own.
+
+>>> from theorex_lab.journal.event import new_event
+>>> from theorex_lab.search.embed import HashedNgramEmbedder
+>>> said = [new_event("observation", {"text": text}, agent="main", at=1) for text in ("the port is 8080", "it rains")]
+>>> log = Log("tiny", said, [Probe(2, "which port?", frozenset({said[0].id}))])
+>>> score_retrieval([log], embedder=HashedNgramEmbedder(), fitted=False).value("default", "recall@5")
+1.0
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from theorex_lab.clock import FixedClock
+from theorex_lab.config import check_settings
+from theorex_lab.design import Design, ItemKind, ItemText, Log, Probe
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.dataset_files import cache_folder
+from theorex_lab.experiments.data.log_sets.conversations import locomo
+from theorex_lab.experiments.data.log_sets.statements import precisionmembench
+from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.scores.label_free import without_words
+from theorex_lab.experiments.scores.search_weights import Considered, Weights, fit_weights
+from theorex_lab.journal.event import Event
+from theorex_lab.lab import Lab
+from theorex_lab.memory.filling import count_tokens
+from theorex_lab.memory.retrieve import Hits, Searcher
+from theorex_lab.search.blend import WEIGHTS
+from theorex_lab.search.embed import Embedder, EmbedderKind, HashedNgramEmbedder, choose_embedder
+from theorex_lab.search.vectors import VectorCache, text_key
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from theorex_lab.search.fuse import Scores
+
+SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
+GIVEN_SETS = ("longmemeval", "beam", "realtalk")  # that a user has
+DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
+METRICS = (
+    *(f"recall@{depth}" for depth in DEPTHS),
+    *(f"hit@{depth}" for depth in HIT_DEPTHS),
+    "ndcg@10",
+    "tokens",
+    "precision",
+)
+_FIGURES = Path(__file__).with_name("retrieval_figures.json")
+_FITTED_LOGS, _FITTED_QUERIES = 10, 400  # logs at most that weights are fitted to, and made queries of all of them
+# What made queries say nothing of: they are made of longer texts more often, whoever says them.
+MADE_SO, TRUST = ("asked", "length"), 0.5
+
+
+def _text(member: str) -> Callable[[Event], list[ItemText]]:
+    return lambda event: [ItemText(event.id, event.body[member])] if event.body.get(member) else []
+
+
+# What people and agents said, and nothing else: the smallest memory that can be searched.
+TEXTS = Design(
+    "texts",
+    items=(ItemKind("text", {"observation": _text("text"), "prompt": _text("text"), "turn_ended": _text("message")}),),
+)
+
+
+def only(*names: str) -> dict[str, float]:
+    """Weights of 1 for these signals and of 0 for all others."""
+    return {name: float(name in names) for name in WEIGHTS}
+
+
+# By method: its weights (None: those that ship), and whether it has vectors. All but what ships go without the floor.
+METHODS: Mapping[str, tuple[Weights | None, bool]] = {
+    "lexical": (only("words"), False),
+    "vector": (only("vector"), True),
+    "fused": (only("words", "vector"), True),
+    "default_words": (None, False),
+    "default": (None, True),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """What each method found. scores: by method, (questions, METRICS); tokens and precision are of ten texts."""
+
+    n: int
+    scores: Mapping[str, Scores]
+    weights: Weights | None = None
+
+    def value(self, method: str, metric: str) -> float:
+        """The mean of a metric over the questions."""
+        return float(np.mean(self.scores[method][:, METRICS.index(metric)]))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row a method, a column a metric of METRICS."""
+        import pandas as pd
+
+        rows = {name: [self.value(name, metric) for metric in METRICS] for name in self.scores}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
+
+    def result(self) -> dict[str, Any]:
+        """By method: recall_at and hit_at (depth → share), ndcg_at_10, tokens (of the ten texts together), precision."""
+        told = {}
+        for name in self.scores:
+            of = {metric: self.value(name, metric) for metric in METRICS}
+            recall_at, hit_at = (
+                {str(depth): of[f"{kind}@{depth}"] for depth in depths}
+                for kind, depths in (("recall", DEPTHS), ("hit", HIT_DEPTHS))
+            )
+            told[name] = {"recall_at": recall_at, "hit_at": hit_at, "ndcg_at_10": of["ndcg@10"]}
+            told[name] |= {"tokens": of["tokens"], "precision": of["precision"]}
+        return told
+
+
+def retrieval_logs(dataset: str, path: str = "") -> list[Log]:
+    """The logs of a set: its texts, and every question that some of them answer.
+
+    Raises InvalidInput for an unknown set, and for one of your own without its path.
+    """
+    parts = {
+        "locomo": partial(locomo, unanswerable=True),
+        "precisionmembench": partial(precisionmembench, searched=True),
+    }
+    if dataset in GIVEN_SETS and path:
+        return load_logs(f"{dataset}:{path}")
+    if dataset not in SETS or path:
+        raise InvalidInput(
+            f"got the data set {dataset!r}{f' at {path}' if path else ''}; allowed are {', '.join(SETS)}, "
+            f"and with --path {', '.join(GIVEN_SETS)}"
+        )
+    return [make() for _, make in parts[dataset]()] if dataset in parts else load_logs(dataset)
+
+
+def known_figures(dataset: str) -> dict[str, Any]:
+    """baselines, published and source: what is known of a set from elsewhere; empty where nothing is."""
+    known: dict[str, dict[str, Any]] = json.loads(_FIGURES.read_text(encoding="utf-8"))
+    return known.get(dataset, {"baselines": {}, "published": {}, "source": ""})
+
+
+def score_retrieval(
+    logs: Sequence[Log], *, embedder: Embedder | None = None, fitted: bool = True, seed: int = 0
+) -> Retrieval:
+    """Ask each log's questions, by each of METHODS, and with weights fitted to queries that the logs' own texts give.
+
+    embedder: None is the one that is installed, its vectors kept in the user's cache. Where it is a lexical one, methods
+    with vectors go by words. Raises InvalidInput where no question has an answer among the texts.
+    """
+    used = kept_embedder() if embedder is None else embedder
+    if not fitted:
+        return score_methods(logs, used)
+    made = made_logs(logs[:: math.ceil(len(logs) / _FITTED_LOGS)], _FITTED_QUERIES, seed)
+    return score_methods(logs, used, fit_weights(choices_of(made, used), kept=MADE_SO, trust=TRUST))
+
+
+def score_left_out(logs: Sequence[Log], embedder: Embedder) -> Retrieval:
+    """Score weights that are fitted, with labels, to all logs but the one that is asked; the method is `fitted`."""
+    told = [choices_of([log], embedder) for log in logs]
+    parts = []
+    for number, log in enumerate(logs):
+        weights = fit_weights([each for other in (*told[:number], *told[number + 1 :]) for each in other])
+        parts.append(score_methods([log], embedder, weights, methods=("fitted",)).scores["fitted"])
+    scores = np.concatenate(parts)
+    return Retrieval(len(scores), {"fitted": scores})
+
+
+def score_methods(
+    logs: Sequence[Log], embedder: Embedder, fitted: Weights | None = None, *, methods: Sequence[str] = tuple(METHODS)
+) -> Retrieval:
+    """As `score_retrieval`, by these methods, and with weights that are fitted already."""
+    rows: dict[str, list[list[float]]] = {name: [] for name in (*methods, *(["fitted"] if fitted else []))}
+    for log in logs:
+        with remembering(log, embedder) as lab:
+            for probe in filter(_answerable, log.probes):
+                for name, row in rows.items():
+                    row.append(question_scores(found_by(lab, probe.query, name, fitted), probe.answers))
+    n = len(next(iter(rows.values())))
+    if not n:
+        raise InvalidInput("got no question that a text answers; allowed are logs with questions and their evidence")
+    return Retrieval(n, {name: np.array(row) for name, row in rows.items()}, fitted)
+
+
+def made_logs(logs: Sequence[Log], queries: int, seed: int = 0) -> list[Log]:
+    """The logs with queries that their own texts give, so many of all of them together: see `label_free`."""
+    each = math.ceil(queries / len(logs))
+    return [without_words(log, TEXTS, each, seed + number) for number, log in enumerate(logs)]
+
+
+def choices_of(logs: Sequence[Log], embedder: Embedder) -> list[Considered]:
+    """What search considers for each question of the logs, and what is right of it."""
+    choices = []
+    for log in logs:
+        with remembering(log, embedder) as lab:
+            for probe in filter(_answerable, log.probes):
+                events, columns = lab.searcher.signals(probe.query)
+                right = np.array([event in probe.answers for event in events], bool)
+                choices.append(Considered(right, columns, len(probe.answers)))
+    return choices
+
+
+def _answerable(probe: Probe) -> bool:
+    """Whether a question is one, and something answers it."""
+    return bool(probe.answers and probe.query.strip())
+
+
+@contextmanager
+def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
+    """A lab in a folder of its own that remembers the log's texts, their vectors computed."""
+    clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
+    with (
+        tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True) as folder,
+        Lab(folder, clock=clock, settings=check_settings(settings), embedder=embedder, designs=[TEXTS]) as lab,
+    ):
+        lab.journal.append(log.events)
+        if embedder.kind == "semantic":
+            lab.searcher.embed_pending()
+        yield lab
+
+
+def found_by(lab: Lab, query: str, method: str = "default", fitted: Weights | None = None) -> Hits:
+    """What a method of METHODS, or `fitted` with its weights, finds."""
+    weights, with_vectors = METHODS.get(method, (fitted, True))
+    ships = lab.settings
+    floor = ships.search_floor if weights is None or method == "fitted" else 0.0
+    searcher = lab.searcher
+    if not with_vectors:
+        searcher = Searcher(lab.home)
+        searcher.embedder = HashedNgramEmbedder()
+    try:
+        lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": floor})
+        return searcher.search(query, limit=DEPTHS[-1])
+    finally:
+        lab.settings = ships
+
+
+def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
+    """The METRICS of what came back for one question."""
+    right = np.array([event in answers for event in hits.events], bool)
+    ten, discounts = right[:10], 1 / np.log2(np.arange(2, 12))
+    return [
+        *(right[:depth].sum() / len(answers) for depth in DEPTHS),
+        *(float(right[:depth].any()) for depth in HIT_DEPTHS),
+        (ten * discounts[: len(ten)]).sum() / discounts[: len(answers)].sum(),
+        float(sum(count_tokens(hit.text) for hit in hits.hits[:10])),
+        ten.mean() if len(ten) else 0.0,
+    ]
+
+
+class KeptEmbedder:
+    """An embedder whose vectors are kept on disk, by text hash, so that none is computed twice."""
+
+    def __init__(self, embedder: Embedder, folder: Path) -> None:
+        self._embedder = embedder
+        self.id, self.dimensions = embedder.id, embedder.dimensions
+        self.kind: EmbedderKind = embedder.kind
+        self._cache = VectorCache(folder, self.id, self.dimensions)
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """See Embedder."""
+        keys = [text_key(text) for text in texts]
+        found, matrix = self._cache.get(keys)
+        missing = np.flatnonzero(~found).tolist()
+        if missing:
+            matrix[missing] = self._embedder.embed([texts[row] for row in missing])
+            self._cache.add([keys[row] for row in missing], matrix[missing])
+        return matrix
+
+
+def kept_embedder() -> Embedder:
+    """The embedder that is installed, its vectors kept in the user's cache."""
+    embedder = choose_embedder()[0]
+    return KeptEmbedder(embedder, cache_folder() / "vectors") if embedder.kind == "semantic" else embedder
