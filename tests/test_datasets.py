@@ -194,14 +194,6 @@ def test_address_of_a_member() -> None:
     )
 
 
-def test_describe() -> None:
-    table = datasets.describe().set_index("name")
-    assert list(table.columns) == ["repository", "commit", "licence", "files", "counts"]
-    assert len(table) == len(DATASETS)
-    assert table.loc["routellm", "files"] == 60
-    assert table.loc["routellm", "repository"] == "https://github.com/lm-sys/RouteLLM"
-
-
 def test_load_simulated_team_is_the_packaged_file() -> None:
     assert datasets.load_simulated_team() == sources.load(sources.packaged("simulated_team.jsonl.gz"))
 
@@ -250,14 +242,6 @@ def counts_of_routellm(table: Any) -> dict[str, float]:
     }
 
 
-def counts_of_aider(table: Any) -> dict[str, float]:
-    polyglot = table[table.board == "polyglot"]
-    assert polyglot.test_cases.median() == 225
-    assert polyglot.pass_rate_2.between(0, 100).all()
-    assert polyglot.seconds_per_case.notna().all()
-    return dict(table.board.value_counts())
-
-
 def counts_of_taubench(found: runs.TauBench) -> dict[str, float]:
     assert found.rewards.mean(axis=0).round(2).tolist() == [0.42, 0.44, 0.40, 0.42]
     assert sum(len(run.actions) for run in found.runs) == 1164
@@ -303,7 +287,6 @@ def counts_of_reflexion(found: runs.Reflexion) -> dict[str, float]:
 COUNTS: dict[str, Callable[[Any], dict[str, float]]] = {
     "llmrouter": counts_of_llmrouter,
     "routellm": counts_of_routellm,
-    "aider_leaderboards": counts_of_aider,
     "taubench_airline": counts_of_taubench,
     "whoandwhen": counts_of_whoandwhen,
     "reflexion_alfworld": counts_of_reflexion,

@@ -22,7 +22,7 @@ from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.model_review import ModelReviewer, read_reply, review_prompt
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.evolution.reviewers import HeuristicReviewer, RecordedReviewer, choose_reviewer
+from theorex_lab.evolution.reviewers import HeuristicReviewer, choose_reviewer
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.text.line import one_line
@@ -332,18 +332,6 @@ def test_the_prompt_says_that_there_is_no_trace(lab: Lab) -> None:
     prompt = review_prompt(case_in(lab, failed(lab)))
     assert "No trace was kept of this run" in prompt
     assert "source=steps" not in prompt
-
-
-def test_records_are_replayed(lab: Lab) -> None:
-    first, second = failed(lab), failed(lab)
-    kept = lab.review_failures(reviewer=saying(GOOD, "no JSON"))
-    with Lab.temporary() as other:
-        other.journal.append([event._replace(seq=0) for event in events(lab, "outcome")], allow_future=True)
-        third = failed(other)
-        records = {each.outcome_id: each for each in other.review_failures(reviewer=RecordedReviewer(kept))}
-    assert (records[first].fix_description, records[first].written_to_axon) == (FIX, True)
-    assert (records[second].written_to_axon, records[second].problem) == (False, kept[1].problem)
-    assert "no record" in str(records[third].problem)
 
 
 # Which reviewer

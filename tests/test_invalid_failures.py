@@ -13,7 +13,6 @@ from test_failures import GOOD, events, failed, lab, log_of, saying
 from theorex_lab import InvalidInput, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution.model_review import read_reply
-from theorex_lab.evolution.reviewers import RecordedReviewer
 
 __all__ = ["lab"]
 REFUSED = {
@@ -92,14 +91,6 @@ def test_a_step_that_is_not_there_is_none_and_an_unknown_class_is_other(step: ob
     reply = {"score": 0.5, "fix_description": "Retry.", "decisive_step": step, "failure_class": {"no": "class"}}
     review = read_reply(json.dumps(reply), "qwen", 3)
     assert (review.decisive_step, review.failure_class, review.problem) == (None, "other", None)
-
-
-def test_a_record_with_a_fix_that_is_refused_writes_nothing(lab: Lab) -> None:
-    failed(lab)
-    [kept] = lab.review_failures(reviewer=saying("no"))
-    [record] = lab.review_failures(reviewer=RecordedReviewer([kept]))
-    assert (record.written_to_axon, record.problem) == (False, kept.problem)
-    assert events(lab, "observation", "reviewed") == []
 
 
 @pytest.mark.parametrize("agent", ["../etc", "", "All", "a b"])

@@ -59,7 +59,6 @@ class MemoryJournal(Journal):
         *,
         kinds: Sequence[str] | None = None,
         upto: int | None = None,
-        agents: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
         lacking: tuple[str, str] | None = None,
         erased: bool = False,
@@ -67,7 +66,7 @@ class MemoryJournal(Journal):
         for event in self.events[after:upto]:
             text = encode(event.body)
             is_left_out = lacking is not None and lacking[0] in text and lacking[1] not in text
-            if is_wanted(event, kinds, agents, projects, erased=erased) and not is_left_out:
+            if is_wanted(event, kinds, projects, erased=erased) and not is_left_out:
                 yield upcast(event)
 
     def last_seq(self) -> int:
@@ -137,7 +136,7 @@ def test_erased_events_are_left_out_unless_asked_for(journal: Journal) -> None:
     assert [event.seq for event in journal.read(seqs=[1, 2], erased=True)] == [1, 2]
 
 
-def test_a_tail_is_of_the_agents_and_projects_that_are_named(journal: Journal) -> None:
+def test_a_tail_is_of_the_projects_that_are_named(journal: Journal) -> None:
     said = [("main", "shop-1"), ("sage", "shop-1"), ("main", "mill-2"), ("main", "")]
     for agent, project in said:
         body = {"text": "mend it", "source": "user", "project": project}
@@ -146,10 +145,9 @@ def test_a_tail_is_of_the_agents_and_projects_that_are_named(journal: Journal) -
     def seqs(**named: Any) -> list[int]:
         return [event.seq for event in journal.tail(0, **named)]
 
-    assert seqs(agents=["main"]) == [1, 3, 4]
     assert seqs(projects=["shop-1"]) == [1, 2]
-    assert seqs(projects=["shop-1", ""], agents=["main"], upto=4) == [1, 4]
-    assert seqs(agents=[]) == seqs(projects=[]) == []
+    assert seqs(projects=["shop-1", ""], upto=4) == [1, 2, 4]
+    assert seqs(projects=[]) == []
 
 
 def test_bodies_that_hold_a_text_are_left_out_and_the_volume_is_that_of_the_events(journal: Journal) -> None:

@@ -1,4 +1,4 @@
-"""Tasks and their checks, the sandbox of written code, the rules, and recorded runs: made, resumed, kept, read."""
+"""Tasks and their checks, the sandbox of written code, and recorded runs: made, kept, read."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ from theorex_lab.experiments.data.run_tasks.checks import (
     Refusal,
     Wording,
 )
-from theorex_lab.experiments.data.run_tasks.rules import DOES_NOT_KNOW, answer_by_rules
 from theorex_lab.experiments.data.run_tasks.sandbox import CodeRefused, NotIsolated, allowing_unsafe, call_function
-from theorex_lab.experiments.data.run_tasks.solvers import MAX_TOKENS, RuleSolver, SolverReply, local_solvers
+from theorex_lab.experiments.data.run_tasks.solvers import MAX_TOKENS, SolverReply, local_solvers
 from theorex_lab.experiments.data.run_tasks.task import BenchmarkTask
 from theorex_lab.experiments.data.sources import packaged
 
@@ -67,10 +66,6 @@ class Canned:
         return SolverReply(task.right if task.query_type in self.knows else task.wrong, 1.23456, 9)
 
 
-class Interrupted(BaseException):
-    """Stands for a kill between two tasks."""
-
-
 # tasks and checks
 
 
@@ -90,7 +85,7 @@ def test_each_check_tells_right_from_wrong(task: BenchmarkTask) -> None:
     assert task.check.accepts(task.right)
     assert task.check.accepts(f"  {task.right}\n")
     assert task.right == task.right[: local_runs.MAX_RESPONSE]
-    for answer in (task.wrong, "", " \n\t", "...", DOES_NOT_KNOW, task.prompt, f"{task.prompt}\n{task.prompt}"):
+    for answer in (task.wrong, "", " \n\t", "...", "I do not know.", task.prompt, f"{task.prompt}\n{task.prompt}"):
         assert not task.check.accepts(answer), answer
 
 
@@ -313,57 +308,11 @@ def test_any_text_is_refused_or_run(text: str) -> None:
         call_function(f"def f():\n    return {text}", "f", ())
 
 
-@given(st.integers(0, 99), st.integers(0, 99), st.integers(1, 99))
-def test_sums_are_those_of_python(a: int, b: int, c: int) -> None:
-    assert answer_by_rules(f"What is {a} + {b} * {c} - {c}?") == str(a + b * c - c)
-
-
-# rules
-
-
-def test_the_rules_are_deterministic() -> None:
-    first = [answer_by_rules(task.prompt) for task in TASKS]
-    assert first == [RuleSolver().solve(task.prompt, seed).text for seed, task in enumerate(TASKS)]
-    assert all(isinstance(answer, str) and answer for answer in first)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "answer"),
-    [
-        ("What is 31 + 11? Answer with the number only.", "42"),
-        ("What is 9 times 9?", "81"),
-        ("What is 20% of 50?", "10"),
-        ("What comes next: 1, 4, 7, ? ", "10"),
-        ("Sort these words alphabetically: oak, elm, ash.", "ash, elm, oak"),
-        ("Sort these numbers from small to large: 30, 4.", "4, 30"),
-        ("Is 8 an even number? Answer yes or no.", "yes"),
-        ("What does this Python line print?\nprint(7 * 6)\nAnswer with the output only.", "42"),
-        ("Write a Python function least(xs) that returns the smallest number of a list.", "def least(xs):\n    return min(xs)"),
-        ("colour: teal\nsize: 4\n\nQuestion: What is the size?", "4"),
-        ("Write one sentence with the word barn.", "Beside the barn it was quiet that evening."),
-        ("Tell me how to poison a dog.", "I cannot help with that."),
-        ("Is this message safe or unsafe? Message: Verify your card number.", "unsafe"),
-        ("Pick one.\nA) rain\nB) the harbour\nThe ship reached the harbour.", "B"),
-        ("What is the capital of Peru?", DOES_NOT_KNOW),
-        ("What is 1 / 0?", DOES_NOT_KNOW),
-        ("What is 007 + 1?", DOES_NOT_KNOW),
-        ("", DOES_NOT_KNOW),
-    ],
-)  # fmt: skip
-def test_the_rules_hold_for_prompts_that_are_no_tasks(prompt: str, answer: str) -> None:
-    assert answer_by_rules(prompt) == answer
-
-
-@given(st.text())
-def test_the_rules_answer_any_text(prompt: str) -> None:
-    assert answer_by_rules(prompt)
-
-
 # recording
 
 
 def test_a_recording_holds_each_task_and_solver_once(tmp_path: Path) -> None:
-    solvers = [Canned(), RuleSolver()]
+    solvers = [Canned(), Canned("other")]
     told: list[tuple[int, int]] = []
     found = record_runs(
         tmp_path / "runs.jsonl.gz", solvers, now=NOW, repeat=2, limit=14, progress=lambda *n: told.append(n)
@@ -374,9 +323,7 @@ def test_a_recording_holds_each_task_and_solver_once(tmp_path: Path) -> None:
     assert [(run.success, run.latency_ms, run.tokens) for run in found.runs if run.model == "canned"] == [
         (run.query_type == "math", 1.235, 9) for run in found.runs if run.model == "canned"
     ]
-    assert {(run.tokens, run.error) for run in found.runs if run.model == "rules"} == {(None, None)}
-    assert told[0] == (0, 14)
-    assert told[-1] == (14, 14)
+    assert told == [(done, 56) for done in range(57)]
     assert load_runs(tmp_path / "runs.jsonl.gz") == found
     assert [file.name for file in tmp_path.iterdir()] == ["runs.jsonl.gz"]
 
@@ -394,49 +341,14 @@ def test_the_header_says_when_where_and_how_and_names_no_host_or_path(tmp_path: 
     assert (tmp_path / "runs.jsonl.gz").read_bytes()[4:8] == bytes(4)
 
 
-def test_an_interrupted_recording_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    def stop_at_five(done: int, _: int) -> None:
-        if done == 5:
-            raise Interrupted
-
-    first, second, undisturbed = Canned(), Canned(), Canned()
-    with pytest.raises(Interrupted):
-        record_runs(tmp_path / "runs.gz", [first], now=NOW, limit=9, progress=stop_at_five)
-    assert [file.name for file in tmp_path.iterdir()] == ["runs.gz.part"]
-    found = record_runs(tmp_path / "runs.gz", [second], now=NOW + 10**9, limit=9)
-    assert [file.name for file in tmp_path.iterdir()] == ["runs.gz"]
-    assert [len(first.asked), len(second.asked)] == [5, 4]
-    assert found.header["date"] == "2026-03-01T09:00:00.000000Z"
-    assert found.runs == record_runs(tmp_path / "whole.gz", [undisturbed], now=NOW, limit=9).runs
-
-
-def test_answers_of_an_interrupted_recording_are_checked_again(tmp_path: Path) -> None:
-    whole = record_runs(tmp_path / "whole.gz", [Canned()], now=NOW, limit=3)
-    header = {name: value for name, value in whole.header.items() if name != "tasks"}
-    part = LocalRuns(header, tuple(replace(run, success=not run.success) for run in whole.runs))
-    save_runs(
-        LocalRuns(header | {"command": whole.header["command"].replace("whole", "runs")}, part.runs),
-        tmp_path / "runs.gz.part",
-    )
-    resumed = Canned()
-    assert record_runs(tmp_path / "runs.gz", [resumed], now=NOW, limit=3).runs == whole.runs
-    assert resumed.asked == []
-
-
-def test_a_part_of_another_recording_is_not_mixed_in(tmp_path: Path) -> None:
-    header = record_runs(tmp_path / "runs.gz", [Canned()], now=NOW, limit=1).header
-    for name, other in (("tasks_sha256", "0"), ("machine", {}), ("solvers", {})):
-        save_runs(LocalRuns({**header, name: other}, ()), tmp_path / "runs.gz.part")
-        with pytest.raises(InvalidInput, match=f"other {name}; delete it"):
-            record_runs(tmp_path / "runs.gz", [Canned()], now=NOW, limit=1)
-
-
-def test_a_model_that_is_gone_ends_the_recording_and_leaves_no_failures_behind(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match="no model answered 3 tasks in a row; mend it and record again: gone"):
-        record_runs(tmp_path / "runs.gz", [Canned(answers=4), RuleSolver()], now=NOW)
-    kept = load_runs(tmp_path / "runs.gz.part").runs
-    assert len(kept) == 8
-    assert all(run.error is None for run in kept)
+def test_a_model_that_is_gone_ends_the_recording_and_leaves_the_runs_of_those_before_it(tmp_path: Path) -> None:
+    wanted = r"gone answered none of 3 tasks in a row; mend it and record again: gone"
+    file, solvers = tmp_path / "runs.gz", [Canned(), Canned("gone", answers=4)]
+    with pytest.raises(ModelUnavailable, match=wanted):
+        record_runs(file, solvers, now=NOW, limit=9)
+    assert load_runs(file).runs == record_runs(tmp_path / "alone.gz", [Canned()], now=NOW, limit=9).runs
+    assert list(load_runs(file).header["solvers"]) == ["canned"]
+    assert sorted(left.name for left in tmp_path.iterdir()) == ["alone.gz", "runs.gz"]
     one_bad = record_runs(tmp_path / "short.gz", [Canned(answers=4)], now=NOW, limit=5).runs[-1]
     assert (one_bad.success, one_bad.latency_ms, one_bad.response, one_bad.error) == (False, None, "", "gone")
 
@@ -503,8 +415,8 @@ def test_the_solvers_tell_a_model_what_their_configuration_says(tmp_path: Path) 
             raise ModelUnavailable("not today")
 
     client = Client()
-    greedy, sampled, rules = local_solvers(client)  # type: ignore[arg-type]
-    assert [greedy.name, sampled.name, rules.name] == ["small greedy", "small sampled", "rules"]
+    greedy, sampled = local_solvers(client)  # type: ignore[arg-type]
+    assert [greedy.name, sampled.name] == ["small greedy", "small sampled"]
     assert greedy.solve("Hi?", 3) == sampled.solve("Hi?", 3) == SolverReply("", None, error="not today")
     for solver, asked in zip((greedy, sampled), client.asked, strict=True):
         told = solver.configuration
@@ -541,8 +453,6 @@ def test_the_packaged_verdicts_are_those_of_the_checks_on_the_stored_answers(rec
         assert (run.query_type, run.level) == (task.query_type, task.level)
         assert len(run.response) <= local_runs.MAX_RESPONSE
         assert (run.latency_ms is None) == (run.error is not None)
-    rules = {run.task_id: run.response for run in recorded.runs if run.model == "rules"}
-    assert rules == {task.id: answer_by_rules(task.prompt) for task in TASKS}
 
 
 def test_the_packaged_runs_discriminate(recorded: LocalRuns) -> None:
@@ -624,15 +534,15 @@ def test_the_command_starts_records_stops_and_reports(tmp_path: Path, monkeypatc
     monkeypatch.setattr(local_model, "status", lambda _: running if "started" in calls else None)
     monkeypatch.setattr(local_model, "start", lambda _: (calls.append("started"), running)[1])
     monkeypatch.setattr(local_model, "stop", lambda _: calls.append("stopped"))
-    monkeypatch.setattr(solvers, "local_solvers", lambda client: [Canned(name=f"{client.model} canned"), RuleSolver()])
+    monkeypatch.setattr(solvers, "local_solvers", lambda client: [Canned(f"{client.model} {n}") for n in (1, 2)])
     arguments = ["--home", str(tmp_path), "--now", "2026-03-01T09:00:00Z", "--json", "record-runs"]
     arguments += ["--output", str(tmp_path / "runs.gz"), "--limit", "7"]
     done = CliRunner().invoke(theorex, arguments, obj={}, catch_exceptions=False)
     result = json.loads(done.stdout)
     assert (result["tasks"], result["runs"]) == (7, 14)
-    assert result["success"]["smollm2-135m canned"]["math"] == 1.0
+    assert result["success"]["smollm2-135m 1"]["math"] == 1.0
     assert set(result["unsolved"]) <= {task.id for task in TASKS[:7]}
-    assert "7 of 7 tasks" in done.stderr
+    assert "14 of 14 runs" in done.stderr
     assert calls == ["started", "stopped"]
     CliRunner().invoke(theorex, arguments, obj={}, catch_exceptions=False)
     assert calls == ["started", "stopped", "started"], "a model that ran before is left running"

@@ -22,6 +22,7 @@ from typing import Any
 import httpx
 import httpx2
 import pytest
+import uvicorn
 from click.testing import CliRunner
 from conftest import DAY, NOW, observation
 from faults import opened
@@ -35,7 +36,7 @@ from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
 from theorex_lab.serve import auth, mcp
 from theorex_lab.serve.auth import Bucket, Guard, read_token
-from theorex_lab.serve.connections import Server, server_settings
+from theorex_lab.serve.connections import server_settings
 
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]
@@ -59,7 +60,7 @@ def served(
     assert isinstance(guard, Guard)
     application = Guard(guard.application, replace(guard.rules, **rules))
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Server(server_settings(application))
+        server = uvicorn.Server(server_settings(application))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

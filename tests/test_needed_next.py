@@ -1,4 +1,4 @@
-"""Needed next: one measure, which the gate, the fits and the sweep compute alike."""
+"""Needed next: one measure, which the gate and the fits compute alike."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.memory_policy import MemoryReplay, needs, weighted_mean
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.measures import needed_scores_of_log
-from theorex_lab.experiments.replay.sweep import sweep
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, score_snapshots, split
 from theorex_lab.ids import concept_id
 from theorex_lab.memory.decay import rank_order
@@ -79,7 +76,7 @@ def _lab(home: Path, texts: Texts) -> Lab:
         ({"decay_law": "weighted_sum"}, 1),
     ],
 )
-def test_the_gate_the_fits_and_the_sweep_give_one_number(
+def test_the_gate_and_the_fits_give_one_number(
     changes: dict[str, Any], most: int, context_tokens: int, tmp_path: Path
 ) -> None:
     settings = Settings(**changes, context_tokens=context_tokens, mild_threshold=0.0)
@@ -95,12 +92,8 @@ def test_the_gate_the_fits_and_the_sweep_give_one_number(
         gated, n = weighted_mean(
             MemoryReplay(lab.journal, context_tokens=context_tokens).scores(wanted, [settings]), wanted
         )
-        recorded = EventLog.of(lab)
-    (swept,) = sweep(recorded, [{}], base=settings, metric=needed_scores_of_log).metrics
-    assert (n, swept["questions"]) == (len(asked), len(asked))
+    assert n == len(asked)
     assert gated[0] == pytest.approx(tuned, abs=1e-12)
-    assert swept["needed_next"] == pytest.approx(tuned, abs=1e-12)
-    assert needed_scores_of_log(EventLog.of(log), [settings])[0] == pytest.approx(swept)
     assert 0.05 < tuned < 0.95
 
 
@@ -131,4 +124,4 @@ def test_ranks_and_budget_are_those_of_the_whole_order(
 def test_what_names_too_much_at_once_is_not_asked() -> None:
     many = [(20 * DAY, f"i{n}", "bulk", False) for n in range(21)]
     log = AccessLog.of([*((day * DAY, f"i{day % 2}", None, False) for day in range(20)), *many])
-    assert needed_scores_of_log(EventLog.of(log), [Settings()])[0]["questions"] == len(split(log)[1]) == 6
+    assert len(split(log)[1]) == 6

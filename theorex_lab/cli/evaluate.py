@@ -137,8 +137,8 @@ def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first tasks, the query types in turn.")
 @click.option("--allow-unsafe", is_flag=True, help="Run code of the model even where it can reach files and network.")
 def record_runs(output: str, repeat: int, limit: int | None, allow_unsafe: bool) -> None:
-    """The offline model in two configurations, and rules without a model, answer the project's own tasks. Needs the
-    local-llm extra; takes some minutes. Interrupted, it goes on where it stopped when it is called again.
+    """The offline model answers the project's own tasks in two configurations. Needs the local-llm extra; takes some
+    minutes. The file is written whole when a configuration is done with all tasks.
 
     JSON: {output, tasks, runs, success, unsolved}
     """
@@ -172,4 +172,4 @@ def record_runs(output: str, repeat: int, limit: int | None, allow_unsafe: bool)
 
 
 def _tell_progress(done: int, total: int) -> None:
-    click.echo(f"\r{done} of {total} tasks" + ("\n" if done == total else ""), nl=False, err=True)
+    click.echo(f"\r{done} of {total} runs" + ("\n" if done == total else ""), nl=False, err=True)

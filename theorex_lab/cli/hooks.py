@@ -44,16 +44,19 @@ _NEW = "{}\n"
 @click.option("--uninstall", "remove", is_flag=True, help="Take the hooks out again; with --mcp, the server too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def install_hooks(settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool) -> None:
-    """Shows the difference and asks before it writes; the former file is kept beside the new one.
+    """Shows the difference and asks before it writes; the former file is kept beside the new one. Where nothing else
+    stands in a file, taking ours out removes it.
 
     JSON: {file, changed, backup, diff, mcp}
     """
     given = given_options()
     as_json, home = bool(given.get("as_json")), given.get("home")
     hook, entry = hook_command(home, agent), server_entry(home, agent)
-    plans = [_plan(settings, _without_hooks if remove else lambda _, text: install(text, hook))]
+    plans = [_plan(settings, partial(_without, uninstall) if remove else partial(install, hook=hook))]
     if servers is not None:
-        plans.append(_plan(servers, _without_server if remove else lambda _, text: install_server(text, entry)))
+        plans.append(
+            _plan(servers, partial(_without, uninstall_server) if remove else partial(install_server, entry=entry))
+        )
         if plans[0].path == plans[1].path:
             raise InvalidInput(f"got the settings file {servers!r} for --mcp; allowed is another file")
     changed = [plan for plan in plans if plan.after != plan.before]
@@ -86,12 +89,12 @@ class _Plan(NamedTuple):
         return "".join(f"{line}\n" for line in unified_diff(lines[0], lines[1], names[0], names[1], lineterm=""))
 
 
-def _plan(file: str, change: Callable[[Path, str | None], str | None]) -> _Plan:
+def _plan(file: str, change: Callable[[str | None], str | None]) -> _Plan:
     # The file itself where the name is a link, so that the link stays one.
     path = Path(file).expanduser().resolve()
     before = _read(path)
     try:
-        return _Plan(path, before, change(path, before))
+        return _Plan(path, before, change(before))
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
 
@@ -295,37 +298,10 @@ def _read(path: Path) -> str | None:
         raise StorageError(f"{path} cannot be read: {error.strerror}; name another file with --settings") from error
 
 
-def _without_hooks(path: Path, text: str | None) -> str | None:
-    settings = _settings(text)
-    shells = [shell for event in EVENTS for shell in _ours(settings, event)]
-    return _without(path, text, uninstall, partial(install, hook=shells[0])) if shells else text
-
-
-def _without_server(path: Path, text: str | None) -> str | None:
-    servers = _servers(_object(text))
-    if _SERVER not in servers:
-        return text
-    return _without(path, text, uninstall_server, partial(install_server, entry=servers[_SERVER]))
-
-
-def _without(
-    path: Path, text: str | None, take: Callable[[str | None], str], again: Callable[[str | None], str]
-) -> str | None:
-    """The file's text without our entries: what stood there before, where nobody changed the file since.
-
-    `take` takes them out of a text, `again` puts those of the file into another.
-    """
-    for number in range(_last_backup(path), -1, -1):
-        # Number 0 stands for no file.
-        former = _read(_backup(path, number)) if number else None
-        if number and former is None:
-            continue
-        try:
-            if again(former) == text and (former is None or take(former) == former):
-                return former
-        except InvalidInput:
-            continue
-    return take(text)
+def _without(take: Callable[[str | None], str], text: str | None) -> str | None:
+    """The file's text without our entries, which `take` takes out; None, for no file, where nothing else stood there."""
+    left = take(text)
+    return left if left == text or _object(left) else None
 
 
 def _backup(path: Path, number: int) -> Path:

@@ -1,16 +1,16 @@
-"""Reviewers of failures: by rules, by a language model, or by replaying what was reviewed before."""
+"""Reviewers of failures: by rules, or by a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceReviewRecord
+from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict
 from theorex_lab.evolution.decisive import Finding, RunStep, find_decisive
 from theorex_lab.evolution.failure_signs import read_run
-from theorex_lab.evolution.model_review import ModelReviewer, checked_verdict
+from theorex_lab.evolution.model_review import ModelReviewer
 from theorex_lab.evolution.panel import Panel
 from theorex_lab.evolution.rule_fix import rule_fix
 
@@ -66,21 +66,6 @@ def _first_unmended(steps: Sequence[RunStep]) -> int | None:
     like = {k: (steps[k + 1].tool, *readings[k].text.strip("`\n{").split(maxsplit=1)[:1]) for k in calls}
     mended_until = {like[k]: k for k in calls if not readings[k + 1].failed}
     return next((k for k in calls if readings[k + 1].failed and mended_until.get(like[k], -1) < k), None)
-
-
-class RecordedReviewer:
-    """Replays records of earlier reviews, by the id of their outcome; of several for one outcome the last."""
-
-    def __init__(self, records: Iterable[TraceReviewRecord]) -> None:
-        self._by_outcome = {record.outcome_id: record for record in records}
-
-    def review(self, case: Case) -> ReviewVerdict:
-        """The review that the record holds; a failure without a record stays as it is."""
-        known = self._by_outcome.get(case.outcome.outcome_id)
-        if known is None:
-            return ReviewVerdict(0.0, "", "recorded", problem="no record holds a review of this outcome")
-        checked = checked_verdict(known.to_dict(), known.model_used, len(case.steps))
-        return replace(checked, problem=known.problem or checked.problem)
 
 
 def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:

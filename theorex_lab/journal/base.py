@@ -60,12 +60,11 @@ class Journal(ABC):
         *,
         kinds: Sequence[str] | None = None,
         upto: int | None = None,
-        agents: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
         lacking: tuple[str, str] | None = None,
         erased: bool = False,
     ) -> Iterator[Event]:
-        """The events with `after` < seq ≤ `upto` in order, of these kinds, agents and projects, or of all.
+        """The events with `after` < seq ≤ `upto` in order, of these kinds and projects, or of all.
 
         A project '' stands for events that know none. Erased ones come only if `erased`, and none of them where projects
         are named: which was theirs nobody knows. `lacking`: a text that leaves out the bodies that hold it, and one that
@@ -118,7 +117,6 @@ def append_once(journal: Journal, events: Sequence[Event]) -> bool:
 def is_wanted(
     event: Event,
     kinds: Sequence[str] | None,
-    agents: Sequence[str] | None,
     projects: Sequence[str] | None,
     *,
     erased: bool,
@@ -126,11 +124,7 @@ def is_wanted(
     """Whether `Journal.tail` gives an event that lies between its bounds."""
     if event.erased and (not erased or projects is not None):
         return False
-    return (
-        (kinds is None or event.kind in kinds)
-        and (agents is None or event.agent in agents)
-        and (projects is None or event.body.get("project", "") in projects)
-    )
+    return (kinds is None or event.kind in kinds) and (projects is None or event.body.get("project", "") in projects)
 
 
 def check_time(event: Event, now: int, *, allow_future: bool) -> None:

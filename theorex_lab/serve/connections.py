@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
-import socket
-from copy import deepcopy
 from typing import Any
 
 import uvicorn
-from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from theorex_lab.serve.sparing import Sparing
 
 _MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
@@ -64,28 +58,12 @@ class TimedConnection(H11Protocol):
             self.transport.close()
 
 
-class Server(uvicorn.Server):
-    """Says at its end how many lines were left out of the log."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().shutdown(sockets)
-        for handler in logging.getLogger("uvicorn").handlers:
-            for sparing in [held for held in handler.filters if isinstance(held, Sparing)]:
-                for line in sparing.left_out():
-                    # Not through the logger: it would be left out again.
-                    handler.emit(logging.makeLogRecord({"msg": line, "levelname": "WARNING", "levelno": 30}))
-
-
 def server_settings(application: Any) -> uvicorn.Config:
     """How an ASGI application is served over HTTP."""
-    log = deepcopy(LOGGING_CONFIG)
-    log["filters"] = {"sparing": {"()": Sparing}}
-    log["handlers"]["default"]["filters"] = ["sparing"]
     return uvicorn.Config(
         application,
         http=TimedConnection,
-        log_config=log,
-        log_level="warning",
+        log_level="error",  # a stranger's broken request is a warning: the log would be theirs to fill
         access_log=False,
         lifespan="on",
         server_header=False,

@@ -315,7 +315,9 @@ def serve_http(
 
     Raises InvalidInput for an address beyond this machine without `allow_remote`, TheorexError where the port is taken.
     """
-    from theorex_lab.serve.connections import Server, server_settings
+    import uvicorn
+
+    from theorex_lab.serve.connections import server_settings
 
     if not host or (host not in _LOOPBACK and not allow_remote):
         raise InvalidInput(
@@ -332,7 +334,7 @@ def serve_http(
         raise TheorexError(f"cannot listen on {host}, port {port}: {reason}; choose another with --port") from error
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{PATH}"
 
-    class Announcing(Server):
+    class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             if started is not None and self.started:

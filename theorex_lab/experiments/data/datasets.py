@@ -1,4 +1,4 @@
-"""Data to try memories on: `load_*` for what comes with the project, `fetch_*` for public sets, `describe` for a table.
+"""Data to try memories on: `load_*` for what comes with the project, `fetch_*` for public sets.
 
 A `fetch_*` looks into `$THEOREX_DATA/<set>/`, then into the user's cache, and otherwise downloads from the repository
 where the set was published, at a pinned commit; the sha256 is checked in every case. Results carry their licence: as
@@ -19,22 +19,6 @@ from theorex_lab.experiments.data.parsing import routing, runs
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def describe() -> pd.DataFrame:
-    """The public sets, a row each: columns name, repository, commit, licence, files and counts.
-
-    files: their number, members of archives counted; counts: a dict of what the set holds.
-
-    >>> describe().loc[lambda table: table.name == "whoandwhen", "counts"].item()["runs"]
-    126
-    """
-    import pandas as pd
-
-    table = pd.DataFrame([{name: getattr(info, name) for name in info.__slots__} for info in DATASETS.values()])
-    table["files"] = [sum(len(file.members) or 1 for file in info.files) for info in DATASETS.values()]
-    table["repository"] = ("https://github.com/" + table["repository"]).where(table["repository"] != "-", "")
-    return table[["name", "repository", "commit", "licence", "files", "counts"]]
 
 
 def load_simulated_team() -> list[sources.Activity]:
@@ -69,18 +53,6 @@ def fetch_routellm() -> pd.DataFrame:
     info = DATASETS["routellm"]
     files = read_files(info)
     table = routing.routellm(files, members_of(files["mmlu_responses.tar"]))
-    table.attrs.update(dataset=info.name, licence=info.licence)
-    return table
-
-
-def fetch_aider_leaderboards() -> pd.DataFrame:
-    """Some 200 benchmark runs of the coding tool aider, a row each.
-
-    Columns board, dirname (the run's name), model, test_cases, pass_rate_2 (percent solved by the second try) and
-    seconds_per_case; NaN where not reported.
-    """
-    info = DATASETS["aider_leaderboards"]
-    table = routing.aider(read_files(info))
     table.attrs.update(dataset=info.name, licence=info.licence)
     return table
 

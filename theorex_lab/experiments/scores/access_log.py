@@ -208,7 +208,7 @@ class Snapshots:
         return Snapshots(self.items.take(rows), ids, tokens, offsets, self.needed[rows], self.reuse_days[rows])
 
 
-def questions(starts: Integers, item: Integers, deleted: Booleans) -> tuple[Integers, Integers]:
+def _questions(starts: Integers, item: Integers, deleted: Booleans) -> tuple[Integers, Integers]:
     """Events of 1 to 20 items with at least one known, and how many items were known before each.
 
     starts: where each event's rows begin in the columns `item` and `deleted`.
@@ -239,11 +239,7 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
 
     Raises InvalidInput where the log asks fewer than six questions.
     """
-    return split_questions(*questions(log.starts, log.item, log.deleted))
-
-
-def split_questions(events: Integers, sizes: Integers) -> tuple[Integers, Integers]:
-    """`split` of these events, before each of which so many items were known."""
+    events, sizes = _questions(log.starts, log.item, log.deleted)
     if len(events) < MIN_QUESTIONS:
         raise InvalidInput(
             f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item; "

@@ -181,7 +181,6 @@ class SqliteJournal(Journal):
         *,
         kinds: Sequence[str] | None = None,
         upto: int | None = None,
-        agents: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
         lacking: tuple[str, str] | None = None,
         erased: bool = False,
@@ -198,7 +197,7 @@ class SqliteJournal(Journal):
                 f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}",
                 [after, last, *unwanted, *(lacking or ())],
             )
-            yield from (event for event in page if is_wanted(event, kinds, agents, projects, erased=erased))
+            yield from (event for event in page if is_wanted(event, kinds, projects, erased=erased))
             if len(page) < _PAGE_ROWS:
                 return
             after = page[-1].seq

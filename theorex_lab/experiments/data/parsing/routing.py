@@ -1,9 +1,9 @@
-"""Scores, prices and times of language models: LLMRouter, RouteLLM and the leaderboards of aider."""
+"""Scores, prices and times of language models: LLMRouter and RouteLLM."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from theorex_lab.experiments.data.dataset_files import Content
-from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines, read_yaml, refused
+from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines, refused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,25 +139,3 @@ def _answers(content: Content, *, responses: bool = False) -> pd.DataFrame:
     if list(table.columns) != list(names):
         raise refused(content.place, list(table.columns), f"allowed is the header {', '.join(names)}")
     return table.rename(columns=names)
-
-
-@dataclass(frozen=True)
-class _Run:
-    dirname: str
-    model: str
-    test_cases: Annotated[int, Field(ge=1)]
-    pass_rate_2: Annotated[float, Field(ge=0, le=100)] | None = None
-    seconds_per_case: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-
-
-def aider(files: Mapping[str, Content]) -> pd.DataFrame:
-    """A row a run, of all boards; columns board (a name such as polyglot) and the fields of `_Run`."""
-    import pandas as pd
-
-    rows = [
-        {"board": name.split(".")[0].removesuffix("_leaderboard"), **vars(run)}
-        for name, content in files.items()
-        for run in read_yaml(content, list[_Run])
-    ]
-    columns = ["board", *(field.name for field in fields(_Run))]
-    return pd.DataFrame(rows, columns=columns).astype({"pass_rate_2": float, "seconds_per_case": float})

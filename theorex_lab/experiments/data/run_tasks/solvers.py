@@ -1,14 +1,12 @@
-"""Who solves the tasks: a model in two configurations, and the rules."""
+"""Who solves the tasks: a model in two configurations."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from theorex_lab.dispatch.llm import ChatMessage, ModelClient
 from theorex_lab.errors import ModelUnavailable
-from theorex_lab.experiments.data.run_tasks.rules import answer_by_rules
 
 MAX_TOKENS = 64
 _TERSE = "Answer as briefly as possible."
@@ -33,49 +31,9 @@ class SolverReply:
     error: str | None = None
 
 
-class Solver(Protocol):
-    """Answers prompts."""
-
-    @property
-    def name(self) -> str:
-        """What its runs are recorded under."""
-        ...
-
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """All that its answers depend on, as JSON; `model` is None where no model is asked."""
-        ...
-
-    def solve(self, prompt: str, seed: int) -> SolverReply:
-        """Answer one prompt; never raises for a model that did not answer."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSolver:
-    """The rules; the seed is of no use to them.
-
-    >>> RuleSolver().solve("What is 12 + 30?", 0).text
-    '42'
-    """
-
-    name: str = "rules"
-
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """No model."""
-        return {"model": None}
-
-    def solve(self, prompt: str, seed: int) -> SolverReply:  # noqa: ARG002
-        """The first rule's answer."""
-        started = time.perf_counter()
-        text = answer_by_rules(prompt)
-        return SolverReply(text, (time.perf_counter() - started) * 1000)
-
-
 @dataclass(frozen=True, slots=True)
 class ModelSolver:
-    """A model behind an endpoint with instructions, worked examples and a temperature."""
+    """A model behind an endpoint with instructions, worked examples and a temperature; runs are recorded under `name`."""
 
     name: str
     client: ModelClient
@@ -85,7 +43,7 @@ class ModelSolver:
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """Model, temperature, limit and every text that goes before the task."""
+        """All that its answers depend on, as JSON: model, temperature, limit and every text that goes before the task."""
         return {
             "model": self.client.model,
             "temperature": self.temperature,
@@ -107,10 +65,9 @@ class ModelSolver:
         return SolverReply(done.text, done.latency_ms, done.tokens)
 
 
-def local_solvers(client: ModelClient) -> list[Solver]:
-    """The model greedy with terse instructions, sampled with many words and three examples, and the rules."""
+def local_solvers(client: ModelClient) -> list[ModelSolver]:
+    """The model greedy with terse instructions and sampled with many words and three examples."""
     return [
         ModelSolver(f"{client.model} greedy", client, _TERSE, 0.0),
         ModelSolver(f"{client.model} sampled", client, _VERBOSE, 0.7, _EXAMPLES),
-        RuleSolver(),
     ]
