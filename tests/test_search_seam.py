@@ -129,7 +129,7 @@ def test_an_erased_item_is_gone_with_its_vector(opened: Callable[..., Lab]) -> N
     assert len(found(lab)) == 2
     lab.erase(ids=[gone])
     assert found(lab) == [FERRY]
-    assert len(lab.searcher.cache) == 1
+    assert len(lab.searcher.vectors.cache) == 1
     assert lab.verify().ok
 
 

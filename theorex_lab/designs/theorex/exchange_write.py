@@ -309,7 +309,7 @@ def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
 
 
 def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int64]) -> Iterator[str]:
-    found, matrix = searcher.cache.get(index.keys(documents))
+    found, matrix = searcher.vectors.cache.get(index.keys(documents))
     documents, matrix = documents[found], matrix[found]
     keys, items = index.keys(documents), index.documents["item"][documents].tolist()
     is_concept = index.of_kinds([CONCEPT.name])[documents].tolist()
@@ -321,6 +321,6 @@ def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int6
         head = {
             "id": str(item) if concept else ids[seq],
             "text_hash": key.tobytes().hex(),
-            "embedder": searcher.embedder.id,
+            "embedder": searcher.vectors.embedder.id,
         }
         yield f'{encode(head)[:-1]},"vector":[{pattern % tuple(vector)}]}}'

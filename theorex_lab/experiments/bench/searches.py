@@ -10,11 +10,10 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.experiments.bench.made import DIMENSIONS, NOW, GivenVectors, lay_home, texts, unit_rows
+from theorex_lab.experiments.bench.made import NOW, GivenVectors, lay_home, texts, unit_rows
 from theorex_lab.experiments.bench.measure import BenchRow, Ground, Round, alternately, in_turn
 from theorex_lab.lab import Lab
 from theorex_lab.search.lexical import LexicalIndex, tokenize
-from theorex_lab.search.vectors import VectorIndex, exact_search
 
 
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
@@ -48,38 +47,23 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
 
 
 @contextmanager
-def _exact(ground: Ground) -> Iterator[Round]:
-    matrix, query = unit_rows(ground.rows), unit_rows(1, seed=1)[0]
-
-    def bare() -> object:
-        scores = matrix @ query
-        return np.argpartition(scores, -10)[-10:]
-
-    yield alternately(lambda: exact_search(matrix, query), bare, calls=max(1, 500_000 // ground.rows))
-
-
-@contextmanager
 def _hybrid(ground: Ground) -> Iterator[Round]:
-    """The parts are given the same mask of what is awake, and find as many."""
+    """The parts: BM25 of every text, and the products of the query's vector and all others, as they lie in one array."""
     embedder = GivenVectors()
     home, questions = lay_home(ground.folder, ground.rows, embedder), texts(50, length=3, seed=5)
+    vector, matrix = unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
     with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
-        searcher, vectors = lab.searcher, VectorIndex(DIMENSIONS)
-        searcher.coverage()
         index = lab.views.get(lab.home.item_view)
-        assert searcher._vectors is not None
-        vectors.add(searcher._vectors.matrix)  # as they lie in the search itself
-        vector, allowed = unit_rows(1, seed=1)[0], index.allowed() & searcher._awake(index)
 
         def parts(question: str) -> object:
-            return index.lexical.search(tokenize(question), allowed, 200), vectors.search(vector, allowed, 200)
+            scores = matrix @ vector
+            return index.lexical.search(tokenize(question), limit=100), np.argpartition(scores, -100)[-100:]
 
-        yield alternately(in_turn(searcher.search, questions), in_turn(parts, questions), calls=20)
+        yield alternately(in_turn(lab.search, questions), in_turn(parts, questions), calls=20)
 
 
 ROWS = [
     BenchRow("words-rank-bm25", "search by words", "rank_bm25", _rank_bm25, at_most=0.01, target_from=100_000),
     BenchRow("words-bm25s", "search by words", "bm25s with numba", _bm25s, at_most=4, needs=("bm25s", "numba")),
-    BenchRow("vectors", f"exact search by vectors of {DIMENSIONS}", "matmul and argpartition", _exact, at_most=1.3),
     BenchRow("hybrid", "search by words and vectors", "its two parts", _hybrid, at_most=1.3),
 ]
