@@ -86,7 +86,7 @@ def status(agent: str | None) -> None:
         f"home      {result['home']}",
         f"events    {result['events']}   observations {result['observations']}   concepts {result['concepts']}",
         f"law       {result['decay_law']}",
-        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']}), {result['embedder']['search']}",
+        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']})",
     ]
     for row in result["agents"]:
         tiers = "  ".join(f"{tier} {count}" for tier, count in row["tiers"].items() if count) or "nothing yet"

@@ -206,13 +206,13 @@ class Searcher:
         scored: WordScores,
     ) -> dict[str, NDArray[np.float64]]:
         """By signal, a value a candidate."""
-        sides = [passages.before(documents), passages.after(documents)]
-        around = sum(np.where(side >= 0, scored.words[side], 0.0) for side in sides)
+        sides = [passages.before(documents), passages.after(documents)] if passages.any else []
+        around = sum((np.where(side >= 0, scored.words[side], 0.0) for side in sides), np.zeros(len(documents)))
         asked = index.documents["asked"][documents].astype(float)
         columns = {
             "words": scored.words[documents],
             "passage": scored.passage[documents],
-            "around": np.asarray(around),
+            "around": around,
             "speaker": _named(index, query)[index.documents["speaker"][documents]],
             "asked": asked,
         }

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.private import open_private
-from theorex_lab.search.fuse import Ids, Mask, best_first
+from theorex_lab.search.fuse import Ids, Mask
 
 Matrix = npt.NDArray[np.float32]
 Keys = Sequence[bytes] | npt.NDArray[np.uint64]  # of 16 bytes each, or their two halves, (n, 2)
@@ -120,8 +120,9 @@ class VectorCache:
         if len(numbers) <= wanted or not len(self._signs):
             return np.arange(len(numbers))
         differ = np.bitwise_count(self._signs ^ _signs(query[None]))
-        equal = self.dimensions - differ.sum(axis=0, dtype=np.int32)[numbers]
-        return best_first(np.arange(len(numbers)), equal, wanted)[0]
+        order = -differ.sum(axis=0, dtype=np.int64)[numbers] * len(numbers)
+        order += np.arange(len(numbers))  # of equal ones the newer
+        return np.argpartition(order, len(order) - wanted)[len(order) - wanted :]
 
     def add(self, keys: Keys, matrix: Matrix, *, wanted: Callable[[], Mask] | None = None) -> None:
         """Append those that are not held yet; durable when this returns.
@@ -257,7 +258,9 @@ def _signs(matrix: Matrix) -> npt.NDArray[np.uint64]:
     """The signs of the numbers, by 64 in a row: (dimensions / 64, vectors)."""
     with np.errstate(invalid="ignore"):  # damaged ones are seen when they are read
         bits = np.packbits(matrix > 0, axis=1)
-    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64).T
+    if missing := -bits.shape[1] % 8:
+        bits = np.pad(bits, ((0, 0), (0, missing)))
+    return bits.view(np.uint64).T
 
 
 def _append(path: Path, records: _Records) -> None:
