@@ -13,6 +13,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.experiments.bench.made import NOW, GivenVectors, lay_home, texts, unit_rows
 from theorex_lab.experiments.bench.measure import BenchRow, Ground, Round, alternately, in_turn
 from theorex_lab.lab import Lab
+from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 
 
@@ -57,7 +58,7 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
 
         def parts(question: str) -> object:
             scores = matrix @ vector
-            return index.lexical.search(tokenize(question), limit=100), np.argpartition(scores, -100)[-100:]
+            return index.lexical.search(tokenize(question), limit=100), best_first(np.arange(len(scores)), scores, 100)
 
         yield alternately(in_turn(lab.search, questions), in_turn(parts, questions), calls=20)
 
