@@ -16,6 +16,7 @@ from conftest import NOW, Meanings, observation
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.experiments.bench.made import GivenVectors
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -202,22 +203,26 @@ def _searched_anew(lab: Lab, limit: int = 5) -> tuple[Lab, list[tuple[str, float
     return other, [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=limit)]
 
 
-def test_a_single_search_does_not_load_the_vectors(lab: Lab) -> None:
-    lab.journal.append(_events(100))
+def test_a_search_copies_out_only_vectors_that_may_be_near(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.searcher.vectors.embedder = GivenVectors()
+    lab.journal.append(_events(6_000))
     lab.searcher.embed_pending()
-    other, first = _searched_anew(lab)
-    assert other.searcher._vectors is None
-    assert [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=5)] == first, "the same once loaded"
-    assert len(other.searcher._vectors or ()) == len(other.views.get(other.home.item_view).documents)
-    other.close()
+    copied: list[int] = []
+    real = VectorCache.read
+    monkeypatch.setattr(
+        VectorCache, "read", lambda cache, numbers: (copied.append(len(numbers)), real(cache, numbers))[1]
+    )
+    assert len(lab.search("caches")) == 10
+    assert copied[0] == 1_000
+    assert copied[1] <= 3 * 300, "a text and those around it, of as many as each signal names"
 
 
 def test_a_damaged_vector_is_seen_by_the_search_that_would_return_it(lab: Lab) -> None:
     lab.journal.append(_events(100))
     lab.searcher.embed_pending()
-    file = lab.searcher.cache.path
+    file = lab.searcher.vectors.cache.path
     content = bytearray(file.read_bytes())
-    size = lab.searcher.cache._record.itemsize
+    size = lab.searcher.vectors.cache._record.itemsize
     for record in range(0, len(content), size):
         content[record + 20] ^= 1
     file.write_bytes(content)

@@ -630,7 +630,7 @@ def test_a_vector_made_of_a_text_that_is_erased_meanwhile_is_not_kept(tmp_path: 
     with Lab(tmp_path, embedder=embedder) as lab:
         lab.journal.append([observation("y", labels=["cache"]), secret(at=NOW)])
         erasing = Erasing(tmp_path, monkeypatch)
-        keep, remembered = lab.searcher._keep, lab.searcher._remembered
+        keep, remembered = lab.searcher.vectors._keep, lab.searcher.vectors._remembered
 
         def keeping(*arguments: object) -> None:
             if moment == "before it is kept":
@@ -644,8 +644,8 @@ def test_a_vector_made_of_a_text_that_is_erased_meanwhile_is_not_kept(tmp_path: 
                 erasing.until_committed()
             return wanted
 
-        monkeypatch.setattr(lab.searcher, "_keep", keeping)
-        monkeypatch.setattr(lab.searcher, "_remembered", looking)
+        monkeypatch.setattr(lab.searcher.vectors, "_keep", keeping)
+        monkeypatch.setattr(lab.searcher.vectors, "_remembered", looking)
         lab.searcher.embed_pending()
         erasing.end()
         assert held(tmp_path, embedder, "y", f"the {SECRET} vault") == [True, False]
@@ -683,7 +683,7 @@ def test_a_file_may_be_swept_between_any_two_looks_into_it(tmp_path: Path, monke
             locked.pop()
 
         def finding(self: VectorCache, keys: np.ndarray) -> np.ndarray:
-            if self is lab.searcher.cache and not locked:
+            if self is lab.searcher.vectors.cache and not locked:
                 calls.append(1)
                 if len(calls) == call:
                     other._sweep_vectors()

@@ -313,7 +313,7 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
         assert any(event.erased for event in events)
         assert not any(SECRET in label.lower() for label in axon.labels)
         index = lab.views.get(ITEMS)
-        cache = lab.searcher.cache
+        cache = lab.searcher.vectors.cache
         keys = np.frombuffer(cache.path.read_bytes(), record_type(cache.dimensions))["key"]
         assert index.holds(keys).all(), "no vector of what was erased"
         lab.boot_inject()

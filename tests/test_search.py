@@ -200,12 +200,12 @@ def test_an_embedder_that_knows_spelling_alone_queues_and_embeds_nothing(lab: La
     lab.agent("main").write("caches go stale")
     assert lab.searcher.coverage() == {"covered": 0, "queued": 0}
     assert lab.searcher.embed_pending() == 0
-    assert "knows spelling, not meaning" in lab.searcher.no_vectors
+    assert "knows spelling, not meaning" in lab.searcher.vectors.no_vectors
     hits = lab.search("stale caches")
     assert (len(hits), hits.notes) == (1, ())
     assert "vector" not in hits.why[0]
     with Lab.temporary(embedder=Synonyms()) as other:
-        assert other.searcher.no_vectors == ""
+        assert other.searcher.vectors.no_vectors == ""
 
 
 @pytest.fixture

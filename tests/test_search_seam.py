@@ -133,10 +133,10 @@ def test_an_erased_item_is_gone_with_its_vector(opened: Callable[..., Lab]) -> N
     gone = note(lab, PORT)
     assert lab.searcher.embed_pending() == 2
     assert len(found(lab)) == 2
-    assert len(lab.searcher.cache) == 2
+    assert len(lab.searcher.vectors.cache) == 2
     lab.erase(ids=[gone])
     assert found(lab) == [FERRY]
-    assert len(lab.searcher.cache) == 1
+    assert len(lab.searcher.vectors.cache) == 1
     assert lab.verify().ok
 
 

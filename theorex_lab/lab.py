@@ -271,20 +271,16 @@ class Lab:
 
         In a lab of a project: what is of it or of none, and the events that were captured in it.
         """
-        from theorex_lab.search.vectors import resting_backend
-
         if agent is not None:
             check_agent(agent)
         parts = [design.status(self.home, agent) for design in self.home.designs if design.status is not None]
         embedder, reason = self.chosen_embedder
-        # Search itself is opened for a query: its modules would take a fifth of a status' time.
-        backend = self.searcher.backend if "searcher" in self.__dict__ else resting_backend()
         return {
             "home": str(self.folder),
             "project": self.home.project,
             "events": self._captured() if self.home.project else self.journal.last_seq(),
             **{name: value for part in reversed(parts) for name, value in part.items()},
-            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason, "search": backend},
+            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason},
         }
 
     def route(

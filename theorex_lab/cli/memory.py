@@ -111,7 +111,7 @@ def status(agent: str | None) -> None:
         f"home      {result['home']}",
         f"events    {result['events']}   observations {result['observations']}   concepts {result['concepts']}",
         f"law       {result['decay_law']}",
-        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']}), {result['embedder']['search']}",
+        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']})",
     ]
     for row in result["agents"]:
         tiers = "  ".join(f"{tier} {count}" for tier, count in row["tiers"].items() if count) or "nothing yet"
@@ -145,7 +145,7 @@ def embed(limit: int | None) -> None:
     JSON: {embedded, covered, queued, note}
     """
     searcher = open_lab().searcher
-    done, note = searcher.embed_pending(limit), searcher.no_vectors
+    done, note = searcher.embed_pending(limit), searcher.vectors.no_vectors
     coverage = searcher.coverage()
     text = note or f"{done} embedded, {coverage['queued']} still queued"
     emit({"embedded": done, **coverage, "note": note}, text)

@@ -130,7 +130,7 @@ class _Night:
         """Compute the vectors that are queued; where the embedder is silent they wait on."""
         searcher = Searcher(self.home)
         try:
-            return searcher.no_vectors or f"{searcher.embed_pending()} embedded"
+            return searcher.vectors.no_vectors or f"{searcher.embed_pending()} embedded"
         except ModelUnavailable as error:
             return f"{searcher.coverage()['queued']} wait on: {error}"
 

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import difflib
-import queue
 import re
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.design import SearchPart
-from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
+from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.rows import Rows
 from theorex_lab.search.blend import WordScores, best, blend, shown, weights_for, word_scores
-from theorex_lab.search.embed import HttpEmbedder
 from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.passages import Passages
-from theorex_lab.search.vectors import VectorCache, VectorIndex, resting_backend, text_key
 
 MAX_RESULTS = 1_000
-_CANDIDATES = 200  # of each signal; what stands deeper in all does not reach the top ten
-_MIN_SIMILARITY = 0.15  # cosine; unrelated texts lie below it with each of the embedders
-_EMBEDDED_AT_ONCE = 64
-_MIXED = -1  # no file has this number
+_CANDIDATES = 100  # of each signal; what stands deeper in all does not reach the top ten
 _HOLDS_ALL = 0.8  # of the query's words, by idf
 _REACHED_SHARE = 0.5  # of the best text's score, that a text gets which full activation reaches
 _WORD = re.compile(r"\w+")
@@ -92,17 +84,17 @@ class Searcher:
     """Search over one home: of texts by words and vectors, of labels by words. Vectors are taken from the cache."""
 
     def __init__(self, home: Home) -> None:
-        self.home, self.embedder, self.folder = home, home.embedder, home.folder / "vectors"
-        self._table: Table | None = None
+        self.home, self.vectors = home, EmbeddedTexts(home)
         self._awake_at: dict[str, tuple[Table, int, NDArray[np.bool_]]] = {}
         self._passages: tuple[Table, int, Passages] | None = None
-        self._asked_last: tuple[str, NDArray[np.float32]] | None = None
-        self._forget()
 
-    @cached_property
-    def cache(self) -> VectorCache:
-        """Vectors on disk. Raises ModelUnavailable where an endpoint must be asked for its dimensions and is silent."""
-        return VectorCache(self.folder, self.embedder.id, self.embedder.dimensions)
+    def embed_pending(self, limit: int | None = None) -> int:
+        """See `EmbeddedTexts.embed_pending`."""
+        return self.vectors.embed_pending(limit)
+
+    def coverage(self) -> dict[str, int]:
+        """See `EmbeddedTexts.coverage`."""
+        return self.vectors.coverage()
 
     def search(
         self,
@@ -164,16 +156,16 @@ class Searcher:
         check_text(query, self.home.settings.max_text_bytes)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
             raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
-        vector, notes = (None, []) if labels else self._vector_of(query)
+        vector, notes = (None, []) if labels else self.vectors.vector_of(query)
         # After the vector, which an endpoint may take its time for: what is searched is what is there then.
         index = self.home.views.get(self.home.label_view if labels else self.home.item_view)
         with index.lock:
             allowed = among(index) & ~index.documents["hidden"]
             if vector is not None:
-                self._follow(index)
-                if len(self._queued):
-                    notes.append(f"{len(self._covered)} of {len(index.documents)} texts have vectors")
-            ranked = self._ranked(index, query, vector, allowed, max(_CANDIDATES, 2 * limit))
+                covered = self.vectors.follow(index)
+                if covered < len(index.documents):
+                    notes.append(f"{covered} of {len(index.documents)} texts have vectors")
+            ranked = self._ranked(index, query, vector, allowed, max(_CANDIDATES, 4 * limit))
             if spread:
                 ranked = self._spread(index, ranked, allowed, limit)
             found = list(self._hits(index, ranked, limit))
@@ -204,11 +196,11 @@ class Searcher:
 
     def signals(self, query: str) -> tuple[list[str], Mapping[str, NDArray[np.float64]]]:
         """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""
-        vector, _ = self._vector_of(query)
+        vector, _ = self.vectors.vector_of(query)
         index = self.home.views.get(self.home.item_view)
         with index.lock:
             if vector is not None:
-                self._follow(index)
+                self.vectors.follow(index)
             allowed = self._awake(index) & ~index.documents["hidden"]
             documents, columns, _ = self._candidates(index, query, vector, allowed, _CANDIDATES)
             seqs = index.documents["seq"][documents].tolist()
@@ -228,7 +220,7 @@ class Searcher:
         scored = word_scores(index.lexical, tokenize(query), passages)
         found = [best(scored.words, allowed, wanted), best(scored.passage, allowed, wanted)]
         if vector is not None:
-            found.append(self._near(index, vector, allowed, wanted))
+            found.append(self.vectors.near(vector, allowed, wanted))
         documents = np.unique(np.concatenate(found))
         columns = self._signals(index, query, vector, documents, passages, scored) if len(documents) else {}
         return documents, columns, scored.held[documents]
@@ -243,20 +235,20 @@ class Searcher:
         scored: WordScores,
     ) -> dict[str, NDArray[np.float64]]:
         """By signal, a value a candidate."""
-        sides = [passages.before(documents), passages.after(documents)]
-        around = sum(np.where(side >= 0, scored.words[side], 0.0) for side in sides)
+        sides = [passages.before(documents), passages.after(documents)] if passages.any else []
+        around = sum((np.where(side >= 0, scored.words[side], 0.0) for side in sides), np.zeros(len(documents)))
         asked = index.documents["asked"][documents].astype(float)
         columns = {
             "words": scored.words[documents],
             "passage": scored.passage[documents],
-            "around": np.asarray(around),
+            "around": around,
             "speaker": _named(index, query)[index.documents["speaker"][documents]],
             "asked": asked,
             "length": np.log1p(index.lexical.lengths[documents].astype(float)),
         }
         if vector is not None:
             near = np.stack([documents, *sides])
-            known, matrix = self._vectors_of(index, np.maximum(near, 0).ravel())
+            known, matrix = self.vectors.of(np.maximum(near, 0).ravel())
             known = known.reshape(near.shape) & (near >= 0)
             if not known[0].any():
                 return columns
@@ -320,210 +312,6 @@ class Searcher:
             self._awake_at[index.name] = (index.documents, index.seq, mask)
         return mask
 
-    @property
-    def backend(self) -> str:
-        """How vectors are searched now: exactly, or by hnswlib once enough queries have paid for its graph."""
-        return resting_backend() if self._vectors is None else self._vectors.backend
-
-    @property
-    def no_vectors(self) -> str:
-        """Why the embedder in use makes no vectors of texts; '' where it does.
-
-        Hashed n-grams know spelling, which the words know better.
-        """
-        lexical = self.embedder.kind == "lexical"
-        return "no vectors are made of texts: the embedder in use knows spelling, not meaning" if lexical else ""
-
-    def embed_pending(self, limit: int | None = None) -> int:
-        """Compute vectors that are still missing, newest first, up to `limit`; returns how many.
-
-        Raises ModelUnavailable where the embedder does not answer; what was computed before is kept.
-        """
-        if self.no_vectors:
-            return 0
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
-            self._load(index)
-            wanted = len(self._queued[:limit])
-        done = 0
-        while done < wanted:
-            part, texts = self._pending(self.home.views.get(self.home.item_view), min(wanted - done, _EMBEDDED_AT_ONCE))
-            if not texts:
-                break
-            self._keep(part, texts, self.embedder.embed(texts))
-            done += len(part)
-        return done
-
-    def coverage(self) -> dict[str, int]:
-        """How many texts have a vector of the embedder in use, and how many are queued for one; see `no_vectors`."""
-        if self.no_vectors:
-            return {"covered": 0, "queued": 0}
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
-            self._load(index)
-            return {"covered": len(self._covered), "queued": len(self._queued)}
-
-    def _vector_of(self, query: str) -> tuple[NDArray[np.float32] | None, list[str]]:
-        """The query's vector, None where words alone decide, and what there is to say of it."""
-        if self.no_vectors:
-            return None, []
-        if self._asked_last is None or self._asked_last[0] != query:
-            try:
-                deadline = time.monotonic() + self.home.settings.search_timeout_seconds
-                self._asked_last = query, self._embed([query], deadline)[0]
-            except ModelUnavailable as error:
-                return None, [f"by words alone: {error}"]
-        return self._asked_last[1], []
-
-    def _embed(self, texts: list[str], deadline: float) -> NDArray[np.float32]:
-        """Vectors from the embedder; an endpoint is not waited for beyond the deadline."""
-        if not isinstance(self.embedder, HttpEmbedder):
-            return self.embedder.embed(texts)
-        answers: queue.Queue[NDArray[np.float32] | ModelUnavailable] = queue.Queue()
-
-        def ask() -> None:
-            try:
-                answers.put(self.embedder.embed(texts))
-            except ModelUnavailable as error:
-                answers.put(error)
-
-        # A daemon: a process that has its results must not hang at its end for an endpoint that never answers.
-        threading.Thread(target=ask, daemon=True).start()
-        try:
-            answer = answers.get(timeout=max(deadline - time.monotonic(), 0.01))
-        except queue.Empty:
-            seconds = self.home.settings.search_timeout_seconds
-            raise ModelUnavailable(f"{self.embedder.url} did not answer within {seconds:g} s") from None
-        if isinstance(answer, ModelUnavailable):
-            raise answer
-        return answer
-
-    def _pending(self, index: ItemIndex, limit: int) -> tuple[NDArray[np.int64], list[str]]:
-        """The newest documents without a vector, and the texts of those that were not erased."""
-        with index.lock:
-            self._follow(index)
-            documents = self._queued[::-1][:limit]
-            return documents, self._texts(index, documents) if len(documents) else []
-
-    def _keep(self, documents: NDArray[np.int64], texts: list[str], matrix: NDArray[np.float32]) -> None:
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
-            numbered = self._table
-            self._follow(index)
-            # By the texts: an erasure meanwhile gives the documents other numbers.
-            keys = [text_key(text) for text in texts]
-            self.cache.add(keys, matrix, wanted=lambda: self._remembered(keys, numbered))
-            known = len(self.cache), self.cache.file_number
-            if self._table is not index.documents or self._renumbered():
-                self._follow(index)
-                return
-            self._cache_state = known
-            # What else is queued was not computed meanwhile: only these are looked up.
-            same = self._table is numbered
-            self._take_over(index, self._queued[np.isin(self._queued, documents)] if same else self._queued)
-
-    def _remembered(self, keys: list[bytes], numbered: Table | None) -> NDArray[np.bool_]:
-        """Which of the texts were not erased since they were read from documents numbered as in this table.
-
-        Asked while the cache is locked: an erasure that comes later sweeps what is added now.
-        """
-        index = self.home.views.get(self.home.item_view)
-        if index.documents is numbered:
-            return np.ones(len(keys), bool)
-        return index.holds(np.frombuffer(b"".join(keys), np.uint64).reshape(-1, 2))
-
-    def _forget(self) -> None:
-        # Vectors are loaded for a process' second search; the first reads them where they lie in the cache's file.
-        self._vectors: VectorIndex | None = None
-        self._searched = False
-        self._covered: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._records: NDArray[np.int64] = np.zeros(0, np.int64)  # of the covered documents, until they are loaded
-        self._records_file = 0  # which file they are in
-        self._queued: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._rows_of: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
-        self._followed = 0
-        self._cache_state = 0, 0  # the cache's length and its file when it was last looked into
-
-    def _follow(self, index: ItemIndex) -> None:
-        """Take over vectors that the cache has got meanwhile."""
-        known = len(self.cache), self.cache.file_number
-        # A view that was folded again has other numbers for its documents, another file other ones for its records.
-        if self._table is not index.documents or self._renumbered():
-            self._forget()
-            self._table = index.documents
-        new = np.arange(self._followed, len(index.documents))
-        self._followed = len(index.documents)
-        self._queued = np.concatenate([self._queued, new]) if len(new) else self._queued
-        self._take_over(index, new if known == self._cache_state else self._queued)
-        self._cache_state = known
-        if self._renumbered():  # the file was swept while it was looked into
-            self._follow(index)
-
-    def _renumbered(self) -> bool:
-        """Whether the records that were found have other numbers in the cache's file as it is now."""
-        return self._vectors is None and len(self._records) > 0 and self._records_file != self.cache.file_number
-
-    def _take_over(self, index: ItemIndex, documents: NDArray[np.int64]) -> None:
-        """Move these queued documents, in rising order, to the covered ones where the cache holds their vectors."""
-        if not len(documents):
-            return
-        if self._vectors is None:
-            numbers = self.cache.find(index.keys(documents))
-            found = numbers >= 0
-            known = self._records_file if len(self._records) else self.cache.file_number
-            self._records_file = known if known == self.cache.file_number else _MIXED
-            self._records = np.concatenate([self._records, numbers[found]])
-        else:
-            found, matrix = self.cache.get(index.keys(documents))
-            self._vectors.add(matrix[found])
-        self._covered = np.concatenate([self._covered, documents[found]])
-        self._queued = np.delete(self._queued, np.searchsorted(self._queued, documents[found]))
-
-    def _load(self, index: ItemIndex) -> None:
-        """Follow, and read the vectors into memory; a document whose vector is damaged is queued again."""
-        self._follow(index)
-        if self._vectors is None:
-            found, matrix = self.cache.get(index.keys(self._covered))
-            self._vectors = VectorIndex(self.cache.dimensions, approximate=True)
-            self._vectors.add(matrix if found.all() else matrix[found])
-            self._queued = np.sort(np.concatenate([self._queued, self._covered[~found]]))
-            self._covered = self._covered[found]
-
-    def _near(
-        self, index: ItemIndex, vector: NDArray[np.float32], allowed: NDArray[np.bool_], wanted: int
-    ) -> NDArray[np.int64]:
-        """The documents nearest to a vector."""
-        if not len(self._covered):
-            return np.zeros(0, np.int64)
-        result = None
-        if self._vectors is None and not self._searched:
-            result = self.cache.nearest(self._records, vector, allowed[self._covered], wanted)
-            self._searched = True
-        if result is None:
-            self._load(index)
-            assert self._vectors is not None
-            result = self._vectors.search(vector, allowed[self._covered], wanted)
-        rows, scores = result
-        return self._covered[rows[scores >= _MIN_SIMILARITY]]
-
-    def _vectors_of(
-        self, index: ItemIndex, documents: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """Which of these documents have a vector, and the vectors, zeros where there is none."""
-        if self._vectors is None:
-            return self.cache.get(index.keys(documents))
-        if not len(self._covered):
-            return np.zeros(len(documents), bool), np.zeros((len(documents), self.cache.dimensions), np.float32)
-        if self._rows_of is None or self._rows_of[0] != len(self._covered):
-            order = np.argsort(self._covered, kind="stable")
-            self._rows_of = len(self._covered), self._covered[order], order
-        _, covered, order = self._rows_of
-        places = np.minimum(np.searchsorted(covered, documents), len(covered) - 1)
-        known = covered[places] == documents
-        matrix = self._vectors.matrix[order[places]]
-        matrix[~known] = 0.0
-        return known, matrix
-
     def _hits(self, index: ItemIndex, ranked: _Ranked, limit: int) -> Iterator[_Row]:
         documents = ranked.documents[:limit]
         seqs = index.documents["seq"][documents]
@@ -537,14 +325,6 @@ class Searcher:
             score = round(float(ranked.scores[row]), 6)
             hit = Hit(item.item_id, index.kind_of(document), item.text, event.agent, score, item.about, event.at)
             yield hit, event.id, why
-
-    def _texts(self, index: ItemIndex, documents: NDArray[np.int64]) -> list[str]:
-        """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
-        seqs = index.documents["seq"][documents].tolist()
-        events = {event.seq: event for event in self.home.journal.read(seqs=sorted(set(seqs)))}
-        pairs = zip(documents.tolist(), seqs, strict=True)
-        items = [index.item_of(document, events[seq]) for document, seq in pairs if seq in events]
-        return [item.text for item in items if item is not None]
 
 
 def _named(index: ItemIndex, query: str) -> NDArray[np.float64]:

@@ -5,7 +5,6 @@ A list is a pair of arrays of equal length: ids (integers, each once) and scores
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,36 +49,6 @@ def check_mask(allowed: Mask | None, count: int) -> None:
         raise InvalidInput(f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool({count},)")
 
 
-def fuse_standardised(lists: Sequence[RankedList], weights: Sequence[float] | None = None) -> tuple[Ids, Scores]:
-    """Weighted sum of each list's z-scores over the union of their ids, best first.
-
-    A list is standardised over its own entries; an id that it misses counts as its lowest entry. An empty list, or
-    one whose scores are all equal, adds nothing. Weights are 0 or more, 1 each unless given.
-
-    Raises InvalidInput for ids given twice, scores that are not finite, and weights that do not fit.
-
-    >>> ids, scores = fuse_standardised([([1, 2, 3], [9.0, 3.0, 0.0]), ([3, 2], [0.9, 0.7])])
-    >>> ids.tolist()
-    [1, 3, 2]
-    """
-    checked = [_checked(entry) for entry in lists]
-    factors = _checked_weights(weights, len(checked))
-    union = _union(checked)
-    total = np.zeros(len(union))
-    for (ids, scores), factor in zip(checked, factors, strict=True):
-        if not len(scores):
-            continue
-        centred = scores - scores.mean()
-        spread = math.sqrt(centred @ centred / len(scores))
-        # Rounding gives equal scores a spread of some 1e-16 of their size.
-        if spread > 1e-12 * np.abs(scores).max():
-            standardised = centred / spread
-            column = np.full(len(union), standardised.min())
-            column[np.searchsorted(union, ids)] = standardised
-            total += factor * column
-    return best_first(union, total, len(union))
-
-
 def fuse_reciprocal_rank(lists: Sequence[RankedList], k: int = 60) -> tuple[Ids, Scores]:
     """Sum over the lists of 1 / (k + rank), rank from 1 in the order of the scores, best first.
 
@@ -118,12 +87,3 @@ def _checked(entry: RankedList) -> tuple[Ids, Scores]:
     if not np.isfinite(scores).all():
         raise InvalidInput("got a score that is not finite; leave such an entry out of the list")
     return ids.astype(np.int64), scores
-
-
-def _checked_weights(weights: Sequence[float] | None, count: int) -> Scores:
-    factors = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
-    if factors.shape != (count,) or not np.isfinite(factors).all() or (factors < 0).any():
-        raise InvalidInput(
-            f"got the weights {weights!r} for {count} lists; allowed is one number of 0 or more for each"
-        )
-    return factors

@@ -269,17 +269,21 @@ def _held(home: Home) -> Callable[[str, int], bool]:
 def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> Appended:
     """Vectors of the embedder in use enter the cache; those of another are passed over, they cannot be compared."""
     new = known = foreign = 0
-    lines = each_noted(problems, read_lines(file, problems), _vector, searcher.embedder.id, searcher.cache.dimensions)
+    lines = each_noted(
+        problems, read_lines(file, problems), _vector, searcher.vectors.embedder.id, searcher.vectors.cache.dimensions
+    )
     while batch := [found for _, found in islice(lines, _VECTORS_AT_ONCE)]:
         own = [pair for pairs in batch for pair in pairs]
         sound = dict(own)
         foreign += len(batch) - len(own)
         if sound:
-            held = int(searcher.cache.get(list(sound))[0].sum())
-            searcher.cache.add(list(sound), np.stack(list(sound.values())))
+            held = int(searcher.vectors.cache.get(list(sound))[0].sum())
+            searcher.vectors.cache.add(list(sound), np.stack(list(sound.values())))
             known, new = known + held + len(own) - len(sound), new + len(sound) - held
     if foreign:
-        problems.append(f": {foreign} vectors are not of {searcher.embedder.id}, the embedder in use; passed over")
+        problems.append(
+            f": {foreign} vectors are not of {searcher.vectors.embedder.id}, the embedder in use; passed over"
+        )
     return Appended(new, known)
 
 

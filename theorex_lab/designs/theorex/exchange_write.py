@@ -295,12 +295,12 @@ def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
 
 
 def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int64]) -> Iterator[str]:
-    found, matrix = searcher.cache.get(index.keys(documents))
+    found, matrix = searcher.vectors.cache.get(index.keys(documents))
     documents, matrix = documents[found], matrix[found]
     seqs = index.documents["seq"][documents].tolist()
     ids = {event.seq: event.id for event in searcher.home.journal.read(seqs=seqs)}
     # Nine significant digits give every float32 back.
     pattern = ",".join(["%.9g"] * matrix.shape[1])
     for key, seq, vector in zip(index.keys(documents), seqs, matrix.tolist(), strict=True):
-        head = {"id": ids[seq], "text_hash": key.tobytes().hex(), "embedder": searcher.embedder.id}
+        head = {"id": ids[seq], "text_hash": key.tobytes().hex(), "embedder": searcher.vectors.embedder.id}
         yield f'{encode(head)[:-1]},"vector":[{pattern % tuple(vector)}]}}'

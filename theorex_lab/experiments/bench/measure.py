@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -51,7 +51,7 @@ class Ground(NamedTuple):
 class BenchRow:
     """A row of the table. `prepare` lays its data and gives the function that measures one round.
 
-    at_most: the target for ours ÷ peer, from so many rows of data as `target_from` says.  needs: modules of the peer that may not be installed, by the extra that brings
+    at_most: the target for ours ÷ peer, or one for some of what a row measures, from so many rows of data as `target_from` says.  needs: modules of the peer that may not be installed, by the extra that brings
     them.  most_rounds: for what takes minutes; such a row is not run once before it is measured.
     """
 
@@ -59,7 +59,7 @@ class BenchRow:
     about: str
     peer: str
     prepare: Callable[[Ground], AbstractContextManager[Round]]
-    at_most: float | None = None
+    at_most: float | Mapping[str, float] | None = None
     target_from: int = 10_000
     needs: Sequence[str] = field(default=())
     extra: str = "bench"

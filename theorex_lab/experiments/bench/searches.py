@@ -9,11 +9,11 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.experiments.bench.made import DIMENSIONS, NOW, GivenVectors, lay_home, texts, unit_rows
+from theorex_lab.experiments.bench.made import NOW, GivenVectors, lay_home, texts, unit_rows
 from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
 from theorex_lab.lab import Lab
+from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
-from theorex_lab.search.vectors import VectorIndex, exact_search
 
 
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
@@ -46,31 +46,17 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
     yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=50)
 
 
-@row("vectors", f"exact search by vectors of {DIMENSIONS}", "matmul and argpartition", at_most=1.3)
-def _exact(ground: Ground) -> Iterator[Round]:
-    matrix, query = unit_rows(ground.rows), unit_rows(1, seed=1)[0]
-
-    def bare() -> object:
-        scores = matrix @ query
-        return np.argpartition(scores, -10)[-10:]
-
-    yield alternately(lambda: exact_search(matrix, query), bare, calls=max(1, 500_000 // ground.rows))
-
-
-@row("hybrid", "search by words and vectors", "its two parts", at_most=1.3)
+@row("hybrid", "search by words and vectors", "BM25 of all, and a product with all vectors")
 def _hybrid(ground: Ground) -> Iterator[Round]:
-    """The parts are given the same mask of what is awake, and find as many."""
+    """The parts: BM25 of every text, and the products of the query's vector and all others, as they lie in one array."""
     embedder = GivenVectors()
     home, questions = lay_home(ground.folder, ground.rows, embedder), texts(50, length=3, seed=5)
+    vector, matrix = unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
     with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
-        searcher, vectors = lab.searcher, VectorIndex(DIMENSIONS)
-        searcher.coverage()
         index = lab.views.get(lab.home.item_view)
-        assert searcher._vectors is not None
-        vectors.add(searcher._vectors.matrix)  # as they lie in the search itself
-        vector, allowed = unit_rows(1, seed=1)[0], index.allowed() & searcher._awake(index)
 
         def parts(question: str) -> object:
-            return index.lexical.search(tokenize(question), allowed, 200), vectors.search(vector, allowed, 200)
+            scores = matrix @ vector
+            return index.lexical.search(tokenize(question), limit=100), best_first(np.arange(len(scores)), scores, 100)
 
-        yield alternately(in_turn(searcher.search, questions), in_turn(parts, questions), calls=20)
+        yield alternately(in_turn(lab.search, questions), in_turn(parts, questions), calls=20)

@@ -6,7 +6,7 @@ import gc
 import sqlite3
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -35,23 +35,29 @@ class BenchLine:
     ratios: Sequence[float] = ()
     skipped: str = ""
 
+    @property
+    def at_most(self) -> float | None:
+        """The target of this line."""
+        target = self.row.at_most
+        return target.get(self.what) if isinstance(target, Mapping) else target
+
     def result(self) -> dict[str, Any]:
         """The line as JSON holds it."""
         row = self.row
-        told = {"row": row.name, "about": row.about, "peer": row.peer, "what": self.what, "at_most": row.at_most}
+        told = {"row": row.name, "about": row.about, "peer": row.peer, "what": self.what, "at_most": self.at_most}
         if self.skipped:
             return {**told, "skipped": self.skipped}
         return {**told, "ratios": list(self.ratios), "median": statistics.median(self.ratios)}
 
     def __str__(self) -> str:
         row = self.row
-        target = "" if row.at_most is None else f"≤ {row.at_most:g}"
+        target = "" if self.at_most is None else f"≤ {self.at_most:g}"
         peer = f"{row.peer}: {self.what}" if self.what else row.peer
         if self.skipped:
             return f"| {row.name} | {row.about} | {peer} | skipped: {self.skipped} | {target} |"
         low, high = number(min(self.ratios)), number(max(self.ratios))
         median = statistics.median(self.ratios)
-        missed = " **missed**" if row.at_most is not None and median > row.at_most else ""
+        missed = " **missed**" if self.at_most is not None and median > self.at_most else ""
         return f"| {row.name} | {row.about} | {peer} | {number(median)} [{low}–{high}] | {target}{missed} |"
 
 

@@ -233,7 +233,7 @@ def found_by(lab: Lab, query: str, method: str = "default", fitted: Weights | No
     searcher = lab.searcher
     if not with_vectors:
         searcher = Searcher(lab.home)
-        searcher.embedder = HashedNgramEmbedder()
+        searcher.vectors.embedder = HashedNgramEmbedder()
     try:
         lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": floor})
         return searcher.search(query, limit=DEPTHS[-1])
