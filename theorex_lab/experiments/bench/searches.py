@@ -9,11 +9,12 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.experiments.bench.made import NOW, GivenVectors, lay_home, texts, unit_rows
+from theorex_lab.experiments.bench.made import NOW, GivenVectors, Matrix, lay_home, texts, unit_rows
 from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
 from theorex_lab.lab import Lab
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
+from theorex_lab.search.vectors import VectorCache, text_key
 
 
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
@@ -44,6 +45,28 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
         return peer.retrieve([tokens], k=10, show_progress=False, n_threads=1)
 
     yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=50)
+
+
+@row("nearest", "ten nearest vectors, by signs first", "hnswlib, its graph built", at_most=4)
+def _nearest(ground: Ground) -> Iterator[Round]:
+    rows, queries = unit_rows(ground.rows), unit_rows(50, seed=1)
+    cache = VectorCache(ground.folder, "bench", rows.shape[1])
+    cache.add([text_key(str(number)) for number in range(len(rows))], rows)
+    cache.refresh()
+    numbers = np.arange(len(rows))
+    graph = import_module("hnswlib").Index(space="ip", dim=rows.shape[1])
+    graph.init_index(len(rows), ef_construction=200, M=16, random_seed=0)
+    graph.add_items(rows, num_threads=1)
+    graph.set_ef(128)
+
+    def ours(query: Matrix) -> object:
+        likely = cache.likely(numbers, query, 10)
+        return best_first(likely, cache.read(likely)[1] @ query, 10)
+
+    def theirs(query: Matrix) -> object:
+        return graph.knn_query(query[None], k=10, num_threads=1)
+
+    yield alternately(in_turn(ours, [*queries]), in_turn(theirs, [*queries]), calls=50)
 
 
 @row("hybrid", "search by words and vectors", "BM25 of all, and a product with all vectors")
