@@ -162,11 +162,12 @@ def test_a_resume_file_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_names_that_a_sweep_does_not_have() -> None:
-    done = sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=final_tiers)
+    done = sweep(LOG, {"half_life_days": [1.0, 2.0], "active_threshold": [0.5, 0.6]}, metric=final_tiers)
+    both = ("half_life_days", "active_threshold")
     for draw in (
-        lambda: done.plot("mild_threshold", metric="active"),
-        lambda: done.plot("half_life_days", metric="joy"),
-        lambda: done.plot("half_life_days", metric="active", marks={"default": {"active": 1}}),
+        lambda: done.plot("half_life_days", "mild_threshold", metric="active"),
+        lambda: done.plot(*both, metric="joy"),
+        lambda: done.plot(*both, metric="active", marks={"default": {"active": 1}}),
         lambda: done.best("joy"),
         lambda: frontier(done, "active", "joy"),
         lambda: plot_frontier(done, "active", "less", marks={"default": {"active": 1}}),
@@ -184,12 +185,12 @@ LAWS = sweep(
     ("x", "y", "marks"),
     [
         ("decay_law", "decay_law", None),
-        ("decay_params", None, None),
+        ("decay_params", "mild_threshold", None),
         ("decay_law", "mild_threshold", {"here": {"decay_law": "recency", "mild_threshold": 0.1}}),
         ("mild_threshold", "decay_law", {"here": {"decay_law": "power", "mild_threshold": "low"}}),
     ],
 )
-def test_what_a_sweep_cannot_draw(x: str, y: str | None, marks: Any) -> None:
+def test_what_a_sweep_cannot_draw(x: str, y: str, marks: Any) -> None:
     with pytest.raises(InvalidInput, match="allowed are"):
         LAWS.plot(x, y, metric="active", marks=marks)
 
@@ -211,9 +212,9 @@ def test_a_metric_that_is_never_a_number() -> None:
     def metric(recorded: EventLog, settings: Any) -> Any:
         return [{"x": float("nan")}]
 
-    done = sweep(LOG, {"half_life_days": [1.0]}, metric=metric)
+    done = sweep(LOG, {"half_life_days": [1.0], "mild_threshold": [0.1]}, metric=metric)
     with pytest.raises(InvalidInput, match="no x that is a number"):
         done.best("x")
     with pytest.raises(InvalidInput, match="no x that is a number"):
-        done.plot("half_life_days", metric="x")
+        done.plot("half_life_days", "mild_threshold", metric="x")
     assert frontier(pd.DataFrame({"a": [float("nan")], "b": [1.0]}), "a", "b").empty

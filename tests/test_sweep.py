@@ -266,16 +266,12 @@ def test_progress_is_shown_when_asked_for_and_not_by_default(capfd: pytest.Captu
 
 
 DONE = sweep(LOG, GRID, metric=WEEKLY)
-LAW = sweep(LOG, {"decay_law": ["product", "power"], "half_life_days": [2.0, 9.0]}, metric=final_tiers)
 SAMPLED = sweep(
     LOG, [{"half_life_days": 1.0 + 3.0 * n, "mild_threshold": 0.1 + 0.02 * (7 * n % 20)} for n in range(20)],
     metric=final_tiers,
 )  # fmt: skip
 DRAWINGS: dict[str, Any] = {
-    "line": partial(DONE.plot, "half_life_days", metric="asked_absent", marks={"default": {"half_life_days": 7.0}}),
-    "names": partial(LAW.plot, "decay_law", metric="active", maximise=True),
     "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake", marks={"default": {"half_life_days": 7.0, "mild_threshold": 0.3}}),
-    "dots": partial(SAMPLED.plot, "half_life_days", "mild_threshold", metric="sleeping"),
     "frontier": partial(plot_frontier, DONE, "mean_context_tokens", "absent_rate", marks={"default": DONE.metrics[-1]}),
 }  # fmt: skip
 
@@ -287,6 +283,11 @@ def test_plots_draw_on_the_axes_given_and_open_no_other(name: str) -> None:
     assert not plt.get_fignums()
     assert isinstance(DRAWINGS[name](), Axes)
     assert len(plt.get_fignums()) == 1
+
+
+def test_settings_that_make_no_grid_are_not_drawn() -> None:
+    with pytest.raises(InvalidInput, match="got 20 pairs of half_life_days and mild_threshold; allowed is each value"):
+        SAMPLED.plot("half_life_days", "mild_threshold", metric="sleeping")
 
 
 def test_the_heat_map_shows_the_best_over_what_else_varies() -> None:

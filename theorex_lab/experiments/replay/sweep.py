@@ -220,32 +220,36 @@ class Sweep(Rows[dict[str, Any]]):
     def plot(
         self,
         x: str,
-        y: str | None = None,
+        y: str,
         *,
         metric: str,
         maximise: bool = False,
         marks: Mapping[str, Mapping[str, Any]] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """The metric over one setting (a line) or two (a heat map, or dots where they are no grid), the best as a diamond.
+        """The metric over a grid of two settings, as a heat map with the best as a diamond.
 
         Where other settings vary too, each point is the best over them. `marks`: by name, values of x and y to mark.
-        Raises InvalidInput for a setting or metric that the sweep does not have, and for a mark that x and y do not hold.
+        Raises InvalidInput for a setting or metric that the sweep does not have, for two settings that make no grid, and for
+        a mark that x and y do not hold.
         """
         from theorex_lab.experiments.draw.sweep_plots import draw_sweep
 
-        wanted = [x] if y is None else [x, y]
-        for name in wanted:
+        for name in (x, y):
             self._known(name, self.parameters)
         self._values(metric)
-        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in wanted)
+        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y))
         if x == y or not drawable:
             raise InvalidInput(
                 f"got x {x!r} and y {y!r}; allowed are two settings, each with numbers or words as values"
             )
-        grouped = self.frame.groupby(wanted, sort=True)[metric]
+        grouped = self.frame.groupby([x, y], sort=True)[metric]
         table = (grouped.max() if maximise else grouped.min()).reset_index()
-        return draw_sweep(table, wanted, metric, maximise=maximise, marks=marks or {}, ax=ax)
+        if len(table) < table[x].nunique() * table[y].nunique():
+            raise InvalidInput(
+                f"got {len(table)} pairs of {x} and {y}; allowed is each value of one with each of the other"
+            )
+        return draw_sweep(table, x, y, metric, maximise=maximise, marks=marks or {}, ax=ax)
 
     def _values(self, metric: str) -> Floats:
         self._known(metric, list(self.metrics[0]))
