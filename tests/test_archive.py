@@ -277,7 +277,7 @@ def test_a_full_disk_changes_nothing(journal: SqliteJournal, monkeypatch) -> Non
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(StorageError, match=r"cannot write .*No space.*repeat"):
+        with pytest.raises(StorageError, match=r"cannot be written: No space.*repeat"):
             move(journal)
     assert (bodies(journal), segments(journal)) == (before, [])
     assert move(journal).events == 1

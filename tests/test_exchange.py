@@ -495,7 +495,7 @@ def test_a_full_disk_leaves_the_old_files_whole(team: Path, tmp_path: Path, monk
         lab.agent("main").write("one more decision about leases")
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", _failing(os.fsync, after))
-            with pytest.raises(StorageError, match=r"cannot write .*No space.*make room"):
+            with pytest.raises(StorageError, match=r"cannot be written: No space.*make room"):
                 export(lab, team)
         disturbed = contents(team)
         assert not [name for name in disturbed if name.rpartition("/")[2].startswith(".")], "no draft is left"

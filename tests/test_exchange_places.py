@@ -188,7 +188,7 @@ def test_where_nothing_is_or_nothing_can_be_written(home: Open, tmp_path: Path) 
         with pytest.raises(InvalidInput, match=r"got no path, and nothing is in .*cold\.db"):
             take(lab)
         (tmp_path / "places").write_text("a file where the folder should be")
-        with pytest.raises(StorageError, match="cannot write"):
+        with pytest.raises(StorageError, match="cannot be written"):
             export(lab)
 
 

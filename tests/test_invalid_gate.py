@@ -84,7 +84,7 @@ def test_a_home_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
             (lab.folder / name).mkdir()
         with pytest.raises(StorageError, match="nothing was changed"):
             rollback(lab.journal, lab.settings, lab.folder, 1, at=NOW)
-        with pytest.raises(StorageError, match="cannot write in"):
+        with pytest.raises(StorageError, match="cannot be written"):
             lab.nightly(reviewer="heuristic")
         assert lab.journal.last_seq() == 1
 

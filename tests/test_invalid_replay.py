@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival
 from theorex_lab.experiments.replay.measures import tier_counts
 from theorex_lab.experiments.replay.replay import compare_settings, replay
+from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.sweep import (
     final_tiers,
     frontier,
     settings_of,
-    summaries,
     sweep,
 )
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -76,18 +75,16 @@ def test_survival_arguments() -> None:
             kaplan_meier(days, ended)
 
 
-def test_every_wrong_setting_is_named_before_anything_runs(tmp_path: Path) -> None:
+def test_every_wrong_setting_is_named_before_anything_runs() -> None:
     def metric(recorded: EventLog, settings: Any) -> Any:
         raise AssertionError("nothing may run")
 
-    file = tmp_path / "sweep.jsonl"
     with pytest.raises(ConfigError) as caught:
-        sweep(LOG, {"halfLifeDays": [-1.0, 5.0], "mild_threshold": [0.2, 0.9]}, metric=metric, resume=file)
+        sweep(LOG, {"halfLifeDays": [-1.0, 5.0], "mild_threshold": [0.2, 0.9]}, metric=metric)
     text = str(caught.value)
     assert "3 of 4 settings are refused" in text
     assert "half_life_days is -1.0" in text
     assert "mildThreshold is 0.9; allowed is up to activeThreshold (0.6)" in text
-    assert not file.exists()
     with pytest.raises(ConfigError, match="halfLive"):
         sweep(LOG, {"halfLive": [1.0]}, metric=metric)
     with pytest.raises(ConfigError, match="'exponential'"):
@@ -119,15 +116,12 @@ def test_chunk_size() -> None:
         sweep(LOG, {"half_life_days": [1.0]}, chunk_size=0)
 
 
-def test_resume_files_of_other_sweeps(tmp_path: Path) -> None:
-    file = tmp_path / "sweep.jsonl"
-    grid = {"half_life_days": [1.0, 2.0]}
-    sweep(LOG, grid, metric=final_tiers, resume=file)
+def test_resume_files_of_other_work(tmp_path: Path) -> None:
+    file = tmp_path / "kept.jsonl"
+    ResumeFile(file, "one", "comparison").write({"a": {"found": 1.0}})
     before = file.read_bytes()
-    other = EventLog.of(AccessLog.of([(NOW, "a", None, False)]))
-    for recorded, metric in ((other, final_tiers), (LOG, summaries), (LOG, partial(final_tiers, at=NOW))):
-        with pytest.raises(InvalidInput, match="other recordings or with another measure"):
-            sweep(recorded, grid, metric=metric, resume=file)
+    with pytest.raises(InvalidInput, match="other recordings or with another measure"):
+        ResumeFile(file, "two", "comparison").read()
     assert file.read_bytes() == before
 
 
@@ -140,17 +134,17 @@ def test_resume_files_of_other_sweeps(tmp_path: Path) -> None:
         (b"[1]\n", "line 1 is no row"),
     ],
 )
-def test_files_that_are_no_sweeps_are_left_alone(content: bytes, says: str, tmp_path: Path) -> None:
+def test_files_that_are_nobodys_are_left_alone(content: bytes, says: str, tmp_path: Path) -> None:
     file = tmp_path / "notes"
     file.write_bytes(content)
     with pytest.raises(InvalidInput, match=says):
-        sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers, resume=file)
+        ResumeFile(file, "one", "comparison").read()
     assert file.read_bytes() == content
 
 
 def test_damage_within_a_resume_file_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "sweep.jsonl"
-    sweep(LOG, {"half_life_days": [1.0, 2.0, 3.0]}, metric=final_tiers, resume=file)
+    file = tmp_path / "kept.jsonl"
+    ResumeFile(file, "one", "comparison").write({key: {"found": 1.0} for key in "abc"})
     lines = file.read_bytes().splitlines(keepends=True)
     for damaged, says in (
         (lines[2][:9] + b"\n", "line 3 is not JSON"),
@@ -158,21 +152,22 @@ def test_damage_within_a_resume_file_is_named(tmp_path: Path) -> None:
     ):
         file.write_bytes(b"".join([*lines[:2], damaged, lines[3]]))
         with pytest.raises(InvalidInput, match=says):
-            sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers, resume=file)
+            ResumeFile(file, "one", "comparison").read()
 
 
 def test_a_resume_file_that_cannot_be_written(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "no" / "folder"):
         with pytest.raises(StorageError, match="give another file"):
-            sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers, resume=path)
+            ResumeFile(path, "one", "comparison").read()
 
 
 def test_names_that_a_sweep_does_not_have() -> None:
-    done = sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=final_tiers)
+    done = sweep(LOG, {"half_life_days": [1.0, 2.0], "active_threshold": [0.5, 0.6]}, metric=final_tiers)
+    both = ("half_life_days", "active_threshold")
     for draw in (
-        lambda: done.plot("mild_threshold", metric="active"),
-        lambda: done.plot("half_life_days", metric="joy"),
-        lambda: done.plot("half_life_days", metric="active", marks={"default": {"active": 1}}),
+        lambda: done.plot("half_life_days", "mild_threshold", metric="active"),
+        lambda: done.plot(*both, metric="joy"),
+        lambda: done.plot(*both, metric="active", marks={"default": {"active": 1}}),
         lambda: done.best("joy"),
         lambda: frontier(done, "active", "joy"),
         lambda: plot_frontier(done, "active", "less", marks={"default": {"active": 1}}),
@@ -190,12 +185,12 @@ LAWS = sweep(
     ("x", "y", "marks"),
     [
         ("decay_law", "decay_law", None),
-        ("decay_params", None, None),
+        ("decay_params", "mild_threshold", None),
         ("decay_law", "mild_threshold", {"here": {"decay_law": "recency", "mild_threshold": 0.1}}),
         ("mild_threshold", "decay_law", {"here": {"decay_law": "power", "mild_threshold": "low"}}),
     ],
 )
-def test_what_a_sweep_cannot_draw(x: str, y: str | None, marks: Any) -> None:
+def test_what_a_sweep_cannot_draw(x: str, y: str, marks: Any) -> None:
     with pytest.raises(InvalidInput, match="allowed are"):
         LAWS.plot(x, y, metric="active", marks=marks)
 
@@ -217,9 +212,9 @@ def test_a_metric_that_is_never_a_number() -> None:
     def metric(recorded: EventLog, settings: Any) -> Any:
         return [{"x": float("nan")}]
 
-    done = sweep(LOG, {"half_life_days": [1.0]}, metric=metric)
+    done = sweep(LOG, {"half_life_days": [1.0], "mild_threshold": [0.1]}, metric=metric)
     with pytest.raises(InvalidInput, match="no x that is a number"):
         done.best("x")
     with pytest.raises(InvalidInput, match="no x that is a number"):
-        done.plot("half_life_days", metric="x")
+        done.plot("half_life_days", "mild_threshold", metric="x")
     assert frontier(pd.DataFrame({"a": [float("nan")], "b": [1.0]}), "a", "b").empty

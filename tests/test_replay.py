@@ -222,14 +222,17 @@ def test_erased_events_are_gone_and_the_journal_is_untouched(tmp_path: Path) -> 
         replay(recorded, Settings())
         assert lab.journal.last_seq() == before
         assert recorded.names == ("A", "B")
-        assert EventLog.of(lab.journal).fingerprint == recorded.fingerprint
+        again = EventLog.of(lab.journal)
+        assert (again.names, again.time.tolist(), again.item.tolist()) == (
+            recorded.names, recorded.time.tolist(), recorded.item.tolist()
+        )  # fmt: skip
 
 
-def test_a_recording_travels_by_pickle_and_its_fingerprint_tells_it_from_others(journal: SqliteJournal) -> None:
+def test_a_recording_travels_by_pickle(journal: SqliteJournal) -> None:
     journal.append(stream(seed=3), allow_future=True)
     recorded = EventLog.of(journal)
     copy = pickle.loads(pickle.dumps(recorded))
-    assert copy.fingerprint == recorded.fingerprint != log_of(5).fingerprint
+    assert (copy.names, copy.item.tolist()) == (recorded.names, recorded.item.tolist())
     assert replay(copy, Settings()).frame.equals(replay(recorded, Settings()).frame)
 
 

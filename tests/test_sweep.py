@@ -1,14 +1,12 @@
-"""Sweeps: the same rows from every executor, resumed where they stopped; critical half-lives against scoring each item."""
+"""Sweeps: the same rows from every executor; critical half-lives against scoring each item."""
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -233,52 +231,6 @@ def test_tasks_are_few_whatever_the_number_of_settings() -> None:
     assert counting.tasks <= 32
 
 
-# Resuming.
-
-
-def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    file = tmp_path / "sweep.jsonl"
-    asked: list[Settings] = []
-    limit = [5]
-
-    def metric(recorded: EventLog, settings: Sequence[Settings]) -> Any:
-        asked.extend(settings)
-        if len(asked) > limit[0]:
-            raise KeyboardInterrupt
-        return final_tiers(recorded, settings)
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(LOG, GRID, metric=metric, chunk_size=1, resume=file)
-    assert len(file.read_text().splitlines()) == 1 + 5
-    asked.clear()
-    limit[0] = 100
-    done = sweep(LOG, GRID, metric=metric, chunk_size=2, resume=file)
-    assert len(asked) == 12 - 5
-    assert same(done, sweep(LOG, GRID, metric=final_tiers))
-    asked.clear()
-    assert same(sweep(LOG, GRID, metric=metric, resume=file), done)
-    assert not asked
-
-
-def test_a_torn_last_line_is_dropped_and_done_again(tmp_path: Path) -> None:
-    file = tmp_path / "sweep.jsonl"
-    whole = sweep(LOG, GRID, metric=final_tiers, resume=file)
-    data = file.read_bytes()
-    for cut in (1, 20, len(data.splitlines()[-1]) - 1):
-        file.write_bytes(data[:-cut])
-        assert same(sweep(LOG, GRID, metric=final_tiers, resume=file), whole)
-        assert sorted(file.read_bytes().splitlines()) == sorted(data.splitlines())
-
-
-def test_a_wider_grid_runs_only_what_is_new(tmp_path: Path) -> None:
-    file = tmp_path / "sweep.jsonl"
-    sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=final_tiers, resume=file)
-    done = sweep(LOG, {"half_life_days": [2.0, 3.0, 1.0]}, metric=final_tiers, resume=file)
-    rows = [json.loads(line) for line in file.read_text().splitlines()[1:]]
-    assert len(rows) == 3
-    assert done.frame["half_life_days"].tolist() == [2.0, 3.0, 1.0]
-
-
 # Choosing, drawing.
 
 
@@ -314,16 +266,12 @@ def test_progress_is_shown_when_asked_for_and_not_by_default(capfd: pytest.Captu
 
 
 DONE = sweep(LOG, GRID, metric=WEEKLY)
-LAW = sweep(LOG, {"decay_law": ["product", "power"], "half_life_days": [2.0, 9.0]}, metric=final_tiers)
 SAMPLED = sweep(
     LOG, [{"half_life_days": 1.0 + 3.0 * n, "mild_threshold": 0.1 + 0.02 * (7 * n % 20)} for n in range(20)],
     metric=final_tiers,
 )  # fmt: skip
 DRAWINGS: dict[str, Any] = {
-    "line": partial(DONE.plot, "half_life_days", metric="asked_absent", marks={"default": {"half_life_days": 7.0}}),
-    "names": partial(LAW.plot, "decay_law", metric="active", maximise=True),
     "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake", marks={"default": {"half_life_days": 7.0, "mild_threshold": 0.3}}),
-    "dots": partial(SAMPLED.plot, "half_life_days", "mild_threshold", metric="sleeping"),
     "frontier": partial(plot_frontier, DONE, "mean_context_tokens", "absent_rate", marks={"default": DONE.metrics[-1]}),
 }  # fmt: skip
 
@@ -335,6 +283,11 @@ def test_plots_draw_on_the_axes_given_and_open_no_other(name: str) -> None:
     assert not plt.get_fignums()
     assert isinstance(DRAWINGS[name](), Axes)
     assert len(plt.get_fignums()) == 1
+
+
+def test_settings_that_make_no_grid_are_not_drawn() -> None:
+    with pytest.raises(InvalidInput, match="got 20 pairs of half_life_days and mild_threshold; allowed is each value"):
+        SAMPLED.plot("half_life_days", "mild_threshold", metric="sleeping")
 
 
 def test_the_heat_map_shows_the_best_over_what_else_varies() -> None:

@@ -23,7 +23,7 @@ from theorex_lab.console import command, emit, fail, given_options
 from theorex_lab.console.agents import agent_option
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.files import write_atomically, writing
 
 # Newer ones stand last: installed over older ones they come out where a first installation puts them.
 EVENTS = (
@@ -318,8 +318,8 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
     """Write the file as a whole, or remove it; returns where its former bytes are kept."""
     if _read(path) != before:
         raise StorageError(f"{path} was changed by another program meanwhile; nothing was written, try again")
-    try:
-        mode, backup = None, None
+    mode, backup = None, None
+    with writing(path, "the file is as it was"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             mode = path.stat().st_mode & 0o7777
@@ -329,6 +329,4 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
             path.unlink()
         else:
             write_atomically(path, after.encode(), mode=mode)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}; the file is as it was") from error
     return backup

@@ -31,8 +31,8 @@ __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decis
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
 
-# Conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into the development half, by
-# `python -c "from theorex_lab.experiments.scores.failures import fit_weights; print(fit_weights())"`.
+# Conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into the development half; fitted
+# again by `tests/failure_weights.py`.
 WEIGHTS: dict[str, float] = {
     "foreign_task": 0.79,
     "opening_run": 0.78,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from theorex_lab.errors import ModelUnavailable, StorageError, TheorexError
+from theorex_lab.errors import ModelUnavailable, TheorexError
 from theorex_lab.evolution.boot import boot_inject, boot_projects
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
@@ -21,7 +21,7 @@ from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import new_event
-from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.files import exclusive, writing
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.memory.retrieve import Searcher
@@ -73,13 +73,9 @@ def nightly(
     Raises InvalidInput for an agent outside the rule, StorageError where the home or the report cannot be written.
     """
     night = _Night(home, review, None if agent is None else check_agent(agent), asks_models)
-    try:
-        with exclusive(home.folder / LOCK_FILE, wait=False) as held:
-            return night.run() if held else NightlyReport(False, [])
-    except OSError as error:
-        raise StorageError(
-            f"cannot write in {home.folder}: {error.strerror}; make it writable, or choose a home with --home"
-        ) from error
+    advice = "make it writable, or choose a home with --home"
+    with writing(home.folder, advice), exclusive(home.folder / LOCK_FILE, wait=False) as held:
+        return night.run() if held else NightlyReport(False, [])
 
 
 class _Night:

@@ -14,11 +14,11 @@ from typing import Any
 
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings, check_settings, save_settings
-from theorex_lab.errors import AlreadyThere, InvalidInput, StorageError
+from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.files import exclusive, writing
 
 # Addresses and names of models, budgets of search and the like are no policy: a rollback leaves them as they are.
 POLICY_SETTINGS = (
@@ -87,13 +87,8 @@ def numbered_events(journal: Journal, kind: str) -> Iterator[Event]:
 @contextmanager
 def policy_lock(home: Path) -> Iterator[None]:
     """Hold what a change of policy needs to itself; another process waits. Raises StorageError."""
-    try:
-        with exclusive(home / _LOCK_FILE, wait=True):
-            yield
-    except OSError as error:
-        raise StorageError(
-            f"cannot write in {home}: {error.strerror}; nothing was changed; make it writable"
-        ) from error
+    with writing(home, "nothing was changed; make it writable"), exclusive(home / _LOCK_FILE, wait=True):
+        yield
 
 
 def policies(journal: Journal) -> list[KeptPolicy]:
@@ -190,10 +185,8 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
 def write_config(home: Path, changes: Mapping[str, Any]) -> None:
     """Write changes (camelCase keys) into the home's config.json, as a whole. Raises ConfigError, StorageError."""
     file = home / "config.json"
-    try:
+    with writing(file, "the old file is untouched"):
         save_settings(file, dict(changes))
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror}; the old file is untouched") from error
 
 
 def _rolled_back(number: int) -> str:

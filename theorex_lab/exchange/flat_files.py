@@ -16,7 +16,7 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.problems import each_noted
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.files import sync_folder
+from theorex_lab.journal.files import sync_folder, writing
 from theorex_lab.journal.foreign import open_file, read_column, read_file
 from theorex_lab.journal.private import make_file, make_folder, open_private
 
@@ -54,7 +54,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 def draft_of(path: Path) -> Iterator[Path]:
     """Where to write what becomes the file `path` at the end, unless that fails: then StorageError is raised."""
     draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
-    try:
+    with writing(path, "what was there is untouched: make room, or choose another folder"):
         make_folder(str(path.parent))
         try:
             yield draft
@@ -62,10 +62,6 @@ def draft_of(path: Path) -> Iterator[Path]:
         finally:
             draft.unlink(missing_ok=True)
         sync_folder(path.parent)
-    except OSError as error:
-        raise StorageError(
-            f"cannot write {path}: {error.strerror}; what was there is untouched: make room, or choose another folder"
-        ) from error
 
 
 def write_graph(path: Path, attributes: FlatRecord, nodes: Iterable[FlatRecord], edges: Iterable[FlatRecord]) -> int:

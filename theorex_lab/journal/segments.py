@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.errors import CorruptJournal
 from theorex_lab.journal.event import Body, Event, encode
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.journal.private import make_folder
 from theorex_lab.journal.sqlite.connection import WAYS_OUT
 
@@ -57,11 +57,9 @@ def write_segment(path: Path, events: Iterable[Event]) -> None:
     The same events give the same bytes.
     """
     data = gzip.compress("".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0)
-    try:
+    with writing(path, "make room or permit it, and repeat"):
         make_folder(str(path.parent))
         write_atomically(path, data, mode=_OWNER_READS)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}; make room or permit it, and repeat") from error
 
 
 def read_segment(path: Path) -> Iterator[Event]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import exclusive, write_atomically
+from theorex_lab.journal.files import exclusive, write_atomically, writing
 from theorex_lab.journal.private import make_folder
 from theorex_lab.memory.recalled import note_of, note_text
 
@@ -26,7 +26,7 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
     It is rendered under the lock, so that nothing from before an erasure is written after it. In the home, a note beside
     it tells what it gives, see `recalled.given_of`. Raises StorageError where a file cannot be written.
     """
-    try:
+    with writing(file, "the old file is untouched; choose another with --output"):
         make_folder(str(file.parent))
         with exclusive(locks / _LOCK, wait=True):
             rendered = render()
@@ -35,10 +35,6 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
             if file.parent.resolve().is_relative_to(locks.resolve().parent):
                 # After the text: in between, the note is one of another text, and not believed.
                 write_atomically(Path(note_of(str(file))), note_text(text, rendered.items, rendered.tokens))
-    except OSError as error:
-        raise StorageError(
-            f"cannot write {file}: {error.strerror}; the old file is untouched; choose another with --output"
-        ) from error
     return rendered
 
 

@@ -1,4 +1,4 @@
-"""Pictures of sweeps: a metric over one or two settings, and what keeping costs against what forgetting costs."""
+"""Pictures of sweeps: a metric over two settings, and what keeping costs against what forgetting costs."""
 
 from __future__ import annotations
 
@@ -15,30 +15,26 @@ from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.sweep import frontier
 
 _ANNOTATED_CELLS = 120
-_TICKS = 12
 
 _Marks = Sequence[tuple[Any, str, str]]
 
 
 def draw_sweep(
     table: Any,
-    settings: Sequence[str],
+    x: str,
+    y: str,
     metric: str,
     *,
     maximise: bool,
     marks: Mapping[str, Mapping[str, Any]],
     ax: Axes | None,
 ) -> Axes:
-    """The metric over one or two settings, columns of `table` as it is; see `Sweep.plot`."""
-    _check_marks(marks, settings)
+    """The metric over a grid of two settings, columns of `table` as it is; see `Sweep.plot`."""
+    _check_marks(marks, [x, y])
     best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
     drawn = [(best, "D", f"best: {best[metric]:.4g}")]
     drawn += [(mark, "o^sP"[number % 4], name) for number, (name, mark) in enumerate(marks.items())]
-    if len(settings) == 1:
-        return _draw_line(table, settings[0], metric, drawn, ax)
-    x, y = settings
-    full = len(table) == table[x].nunique() * table[y].nunique()
-    return (_draw_map if full else _draw_dots)(table, x, y, metric, drawn, ax)
+    return _draw_map(table, x, y, metric, drawn, ax)
 
 
 def _check_marks(marks: Mapping[str, Mapping[str, Any]], wanted: Sequence[str]) -> None:
@@ -50,26 +46,6 @@ def _check_marks(marks: Mapping[str, Mapping[str, Any]], wanted: Sequence[str]) 
 
 def _words(name: str) -> str:
     return name.replace("_", " ").capitalize()
-
-
-def _draw_line(table: Any, x: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    ax = axes.new_axes(ax, width=7.0, height=4.2)
-    ax.plot(table[x], table[metric], "o-", color=LINE_COLOURS[0], markersize=4)
-    for row, marker, label in marks:
-        height = np.interp(row[x], table[x], table[metric]) if _is_numeric(table[x]) else row[metric]
-        ax.plot(row[x], height, marker, color=LINE_COLOURS[4], markersize=10, fillstyle="none", mew=2, label=label)
-    if _is_geometric(table[x]):
-        ax.set_xscale("log")
-        if len(table) <= _TICKS:
-            ax.set_xticks(table[x], [f"{value:g}" for value in table[x]])
-            ax.minorticks_off()
-    ax.legend(frameon=False)
-    title = f"{_words(metric)} by {_words(x).lower()}"
-    return axes.finish_axes(ax, xlabel=_words(x), ylabel=_words(metric), title=title)
-
-
-def _is_geometric(values: Any) -> bool:
-    return _is_numeric(values) and bool(values.min() > 0 and values.max() >= 20 * values.min())
 
 
 def _is_numeric(values: Any) -> bool:
@@ -87,7 +63,10 @@ def _draw_map(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes |
     for mark, marker, label in marks:
         place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
         ax.plot(*place, marker, color=LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
-    return _finish_map(ax, picture, x, y, metric)
+    axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
+    ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
+    axes.legend_below(ax, columns=3)
+    return ax
 
 
 def _is_real(value: Any) -> bool:
@@ -101,24 +80,6 @@ def _place(value: Any, ticks: Any) -> float:
     if value not in list(ticks):
         raise InvalidInput(f"got a mark at {value!r}; allowed are {', '.join(map(str, ticks))}")
     return float(list(ticks).index(value))
-
-
-def _draw_dots(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    ax = axes.new_axes(ax, width=7.0, height=5.0)
-    picture = ax.scatter(table[x], table[y], c=table[metric], cmap="viridis", s=42)
-    for mark, marker, label in marks:
-        ax.plot(mark[x], mark[y], marker, color=LINE_COLOURS[4], markersize=12, fillstyle="none", mew=2, label=label)
-    for name, scale in ((x, ax.set_xscale), (y, ax.set_yscale)):
-        if _is_geometric(table[name]):
-            scale("log")
-    return _finish_map(ax, picture, x, y, metric)
-
-
-def _finish_map(ax: Axes, picture: Any, x: str, y: str, metric: str) -> Axes:
-    axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
-    ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
-    axes.legend_below(ax, columns=3)
-    return ax
 
 
 def plot_frontier(

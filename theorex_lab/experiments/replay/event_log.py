@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -93,20 +92,6 @@ class EventLog:
         else:
             raise InvalidInput(f"got a {type(source).__name__} to replay; allowed are a Journal, a Lab or an AccessLog")
         return reader.recorded()
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 over all columns: equal for equal recordings."""
-        digest = hashlib.sha256(
-            "\x1f".join([*self.names, "", *self.agents, "", *self.owners, "", *self.sentence_texts]).encode(
-                "utf-8", "surrogatepass"
-            )
-        )
-        columns = {name: getattr(self, name) for name in _COLUMN_NAMES} | self.short_term
-        for name, column in sorted(columns.items()):
-            digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-            digest.update(np.ascontiguousarray(column).data)
-        return digest.hexdigest()
 
     def __repr__(self) -> str:
         return f"EventLog({len(self.time)} mentions of {len(self.names)} items by {len(self.agents)} agents)"

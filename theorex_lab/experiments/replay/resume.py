@@ -22,7 +22,7 @@ FILE_VERSION = 1
 class ResumeFile:
     """JSON lines: a header with what it holds and a fingerprint, then rows of a key and metrics. A torn last line is dropped."""
 
-    def __init__(self, path: Path, fingerprint: str, what: str = "sweep", **more: Any) -> None:
+    def __init__(self, path: Path, fingerprint: str, what: str, **more: Any) -> None:
         self.path, self.what = path, what
         self.header = {what: FILE_VERSION, "fingerprint": fingerprint, **more}
 

@@ -1,4 +1,4 @@
-"""Sweeps: the same recording under many settings, in process or on any executor, resumable, and what to choose of it.
+"""Sweeps: the same recording under many settings, in process or on any executor, and what to choose of it.
 
 The way past one machine is an executor of the standard protocol (`concurrent.futures.Executor`): a process pool, or that
 of a cluster, such as `distributed.Client(...).get_executor()`. The recording is pickled once, sent with each of at most
@@ -7,16 +7,13 @@ of a cluster, such as `distributed.Client(...).get_executor()`. The recording is
 
 from __future__ import annotations
 
-import hashlib
-import json
 import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +25,7 @@ from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.measures import tier_counts
 from theorex_lab.experiments.replay.replay import replay_all
-from theorex_lab.experiments.replay.resume import ResumeFile, run_all
+from theorex_lab.experiments.replay.resume import run_all
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
 
@@ -126,18 +123,16 @@ def sweep(
     executor: Executor | None = None,
     chunk_size: int | None = None,
     progress: bool | None = None,
-    resume: str | Path | None = None,
 ) -> Sweep:
     """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
 
     grid: values for each setting (snake_case or camelCase), combined; or a list of changes.
     base: the settings that are changed.  metric: for a recording and some settings, a dictionary of numbers for each; with
     a process pool or a cluster a function of a module.  progress: a bar (None: in a terminal or notebook).
-    resume: a file of JSON lines that keeps what is done, also when interrupted; a sweep goes on from there.
     chunk_size: settings a task (16, or a 32nd of all on an executor); what they share is computed once a task.
 
-    Raises ConfigError naming every setting that is refused, before anything is run; InvalidInput for a grid, metric or
-    resume file that does not fit, StorageError where that file cannot be written.
+    Raises ConfigError naming every setting that is refused, before anything is run; InvalidInput for a grid
+    or metric that does not fit.
 
     >>> from theorex_lab.experiments.scores.access_log import AccessLog
     >>> log = AccessLog.of([(day * 86_400_000_000, f"f{day % 7}", None, False) for day in range(30)])
@@ -149,39 +144,19 @@ def sweep(
         raise InvalidInput(f"got chunk_size {chunk_size!r}; allowed is a whole number from 1")
     changes = _changes(grid)
     settings = settings_of(changes, base)
-    # Hashing all settings takes as long as a sweep of theirs, and only a file needs it.
-    keys = [str(number) if resume is None else _key(each) for number, each in enumerate(settings)]
-    unique = dict(zip(keys, settings, strict=True))
-    kept = None if resume is None else ResumeFile(Path(resume), fingerprint(recorded, metric))
-    done = {} if kept is None else {key: values for key, values in kept.read().items() if key in unique}
-    todo = [key for key in unique if key not in done]
-    size = chunk_size or (CHUNK if executor is None else max(1, -(-len(todo) // MAX_TASKS)))
-    chunks = [todo[start : start + size] for start in range(0, len(todo), size)]
+    done: dict[str, Metrics] = {}
+    size = chunk_size or (CHUNK if executor is None else max(1, -(-len(settings) // MAX_TASKS)))
+    chunks = [range(start, min(start + size, len(settings))) for start in range(0, len(settings), size)]
     shipped = recorded if executor is None else pickle.dumps(recorded, protocol=pickle.HIGHEST_PROTOCOL)
-    tasks = [(chunk, (shipped, [unique[key] for key in chunk], metric)) for chunk in chunks]
+    tasks = [([*map(str, chunk)], (shipped, settings[chunk.start : chunk.stop], metric)) for chunk in chunks]
     try:
-        run_all(_measure, tasks, done, kept=kept, executor=executor, progress=progress, unit="settings", what="sweep")
+        run_all(_measure, tasks, done, kept=None, executor=executor, progress=progress, unit="settings", what="sweep")
     finally:
         _unpickled.cache_clear()
-    metrics = tuple(done[key] for key in keys)
+    metrics = tuple(done[str(number)] for number in range(len(settings)))
     if len({frozenset(row) for row in metrics}) > 1:
         raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
     return Sweep(tuple(changes), tuple(settings), metrics)
-
-
-def _key(settings: Settings) -> str:
-    return hashlib.sha256(json.dumps(settings.model_dump(), sort_keys=True).encode()).hexdigest()
-
-
-def fingerprint(recorded: EventLog, metric: Metric) -> str:
-    """SHA-256 of the recording, the metric's name, and what a partial fixed of it."""
-    parts = [recorded.fingerprint]
-    inner: Any = metric
-    while isinstance(inner, partial):
-        parts.append(repr((inner.args, sorted(inner.keywords.items()))))
-        inner = inner.func
-    parts.append(f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', type(inner).__qualname__)}")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)
@@ -245,32 +220,36 @@ class Sweep(Rows[dict[str, Any]]):
     def plot(
         self,
         x: str,
-        y: str | None = None,
+        y: str,
         *,
         metric: str,
         maximise: bool = False,
         marks: Mapping[str, Mapping[str, Any]] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """The metric over one setting (a line) or two (a heat map, or dots where they are no grid), the best as a diamond.
+        """The metric over a grid of two settings, as a heat map with the best as a diamond.
 
         Where other settings vary too, each point is the best over them. `marks`: by name, values of x and y to mark.
-        Raises InvalidInput for a setting or metric that the sweep does not have, and for a mark that x and y do not hold.
+        Raises InvalidInput for a setting or metric that the sweep does not have, for two settings that make no grid, and for
+        a mark that x and y do not hold.
         """
         from theorex_lab.experiments.draw.sweep_plots import draw_sweep
 
-        wanted = [x] if y is None else [x, y]
-        for name in wanted:
+        for name in (x, y):
             self._known(name, self.parameters)
         self._values(metric)
-        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in wanted)
+        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y))
         if x == y or not drawable:
             raise InvalidInput(
                 f"got x {x!r} and y {y!r}; allowed are two settings, each with numbers or words as values"
             )
-        grouped = self.frame.groupby(wanted, sort=True)[metric]
+        grouped = self.frame.groupby([x, y], sort=True)[metric]
         table = (grouped.max() if maximise else grouped.min()).reset_index()
-        return draw_sweep(table, wanted, metric, maximise=maximise, marks=marks or {}, ax=ax)
+        if len(table) < table[x].nunique() * table[y].nunique():
+            raise InvalidInput(
+                f"got {len(table)} pairs of {x} and {y}; allowed is each value of one with each of the other"
+            )
+        return draw_sweep(table, x, y, metric, maximise=maximise, marks=marks or {}, ax=ax)
 
     def _values(self, metric: str) -> Floats:
         self._known(metric, list(self.metrics[0]))

@@ -90,35 +90,6 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * tail / (1 << n))
 
 
-def fit_choice(options: Sequence[Floats], chosen: Sequence[int], ridge: float) -> Floats:
-    """Weights of a conditional logit: each row of features in `options[i]` is a choice, and `chosen[i]` was taken.
-
-    McFadden (1974), with a ridge penalty of `ridge / 2` times the squared weights, maximised by Newton steps. Raises
-    InvalidInput for no choices, a chosen row that is not there, or a ridge that is not above 0.
-    """
-    if not options or len(options) != len(chosen) or not ridge > 0:
-        raise InvalidInput(
-            f"got {len(options)} sets of options, {len(chosen)} choices and ridge {ridge!r}; allowed is one choice a set, one or more, and a ridge above 0"
-        )
-    if any(not 0 <= row < len(features) for features, row in zip(options, chosen, strict=True)):
-        raise InvalidInput("got a choice that is no row of its options; allowed are 0 to the number of rows less 1")
-    weights = np.zeros(options[0].shape[1])
-    for _ in range(NEWTON_STEPS):
-        slope, curvature = -ridge * weights, ridge * np.eye(len(weights))
-        for features, row in zip(options, chosen, strict=True):
-            raw = features @ weights
-            chance = np.exp(raw - raw.max())
-            chance /= chance.sum()
-            expected = chance @ features
-            slope += features[row] - expected
-            curvature += (features * chance[:, None]).T @ features - np.outer(expected, expected)
-        step = np.linalg.solve(curvature, slope)
-        weights += step
-        if np.abs(step).max() < 1e-9:
-            break
-    return weights
-
-
 def fit_logistic(
     features: Floats, outcomes: Floats, ridge: float, intercept_ridge: float = 1e-6
 ) -> tuple[float, Floats]:

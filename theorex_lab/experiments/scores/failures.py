@@ -23,7 +23,6 @@ from theorex_lab.experiments.scores.failure_scoring import (
     Floats,
     brier_scores,
     fit_beta_prior,
-    fit_choice,
     fit_logistic,
     mcnemar,
 )
@@ -33,7 +32,6 @@ from theorex_lab.memory.rows import Rows
 Half = Literal["development", "report", "all"]
 Guess = tuple[int, str]
 
-RIDGE = 3.0
 # Shares of Zhang et al. (2025), "Which agent causes task failures and when?": the best language model on the
 # algorithm-generated part, ground truth given, over all its runs.
 PUBLISHED = {"agent_accuracy": 0.5433, "step_accuracy": 0.2551}
@@ -168,12 +166,6 @@ def score_failures(runs: Sequence[FailedRun] | None = None, *, half: Half = "rep
     return FailureScores(half, len(chosen), hits, seed)
 
 
-def fit_weights(runs: Sequence[FailedRun] | None = None, *, ridge: float = RIDGE) -> dict[str, float]:
-    """The weights of `find_decisive`, fitted on the development half; rounded to two decimals."""
-    fitted = _fit(_half(runs, "development"), ridge)
-    return {name: round(float(weight), 2) for name, weight in zip(failure_signs.SIGNS, fitted, strict=True)}
-
-
 def predict_trial(runs: TauBench | None = None, *, trial: int = 3, seed: int = 0) -> TrialForecast:
     """The chance that each task's trial succeeds, from the trials before it, on tau-bench airline.
 
@@ -253,19 +245,6 @@ def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, 
     agent = np.array([guess[1] == run.mistake_agent for run, guess in pairs], dtype=np.float64)
     step = np.array([guess[0] == run.mistake_step for run, guess in pairs], dtype=np.float64)
     return agent, step
-
-
-def _features(run: FailedRun) -> tuple[list[int], Floats]:
-    readings = failure_signs.read_run(run_steps(run), run.question)
-    values = failure_signs.sign_values(readings, run.question)
-    return failure_signs.candidates(readings), np.array(values, dtype=np.float64)
-
-
-def _fit(runs: Sequence[FailedRun], ridge: float) -> Floats:
-    """Runs whose labelled step is a tool's answer cannot be found, and are left out."""
-    read = [(*_features(run), run.mistake_step) for run in runs]
-    kept = [(features, positions.index(step)) for positions, features, step in read if step in positions]
-    return fit_choice([features for features, _ in kept], [row for _, row in kept], ridge)
 
 
 # What each design knows beside the earlier rewards; None is the posterior mean itself, without a regression.

@@ -12,8 +12,8 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
-from theorex_lab.journal.files import sync_folder, write_atomically
+from theorex_lab.errors import CorruptJournal, InvalidInput
+from theorex_lab.journal.files import sync_folder, write_atomically, writing
 from theorex_lab.journal.private import FOLDER_MODE, make_file
 from theorex_lab.journal.segments import ARCHIVE_FOLDER
 from theorex_lab.journal.sqlite.check import check_rows, checked_rows
@@ -53,7 +53,7 @@ def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Back
     if file.exists() and (not replace or not file.is_file()):
         raise InvalidInput(f"{file} is there already; choose another name, or replace a backup with --replace")
     draft = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}")
-    try:
+    with writing(file, "make room, or choose another"):
         file.parent.mkdir(parents=True, exist_ok=True)
         make_file(str(draft))
         try:
@@ -65,8 +65,6 @@ def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Back
         finally:
             draft.unlink(missing_ok=True)
         sync_folder(file.parent)
-    except OSError as error:
-        raise StorageError(f"cannot write the backup {file}: {error.strerror}; make room, or choose another") from error
     return Backup(str(file), events, len(segments), size)
 
 
