@@ -132,9 +132,7 @@ def test_a_model_that_answers_wrongly_loses_its_cell_to_one_that_answers_rightly
     dispatch: Callable[..., Ended], run: Run, server: HostileServer, tmp_path: Path, outcome_first: bool
 ) -> None:
     """What came of each call is said afterwards: of the outcome that it was made for, or of the call itself."""
-    settings = {
-        "models": {name: {"tier": "large", "url": server.url} for name in ("glib", "sound")},
-    }
+    settings = {"models": {name: {"tier": "large", "url": server.url} for name in ("glib", "sound")}}
     operative = {"role": "operative", "capabilities": ["code"]}
     given = []
     for number in range(10):

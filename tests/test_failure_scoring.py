@@ -38,12 +38,7 @@ from theorex_lab.experiments.scores.failure_scoring import (
     fit_logistic,
     mcnemar,
 )
-from theorex_lab.experiments.scores.failures import (
-    effect_of_fixes,
-    half_of,
-    predict_trial,
-    score_failures,
-)
+from theorex_lab.experiments.scores.failures import effect_of_fixes, half_of, predict_trial, score_failures
 from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(

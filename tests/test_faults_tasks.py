@@ -151,10 +151,7 @@ def test_a_late_worker_and_a_new_one_at_once_never_both_have_the_task(tmp_path: 
         codes = together(report, anew)
         with opened(home, at=AFTER_THE_LEASE) as lab:
             task = lab.tasks.task(task_id)
-            assert (codes, task.state, task.worker) in [
-                ([0, 3], "completed", "old"),
-                ([3, 0], "working", "new"),
-            ]
+            assert (codes, task.state, task.worker) in [([0, 3], "completed", "old"), ([3, 0], "working", "new")]
             assert _sound(lab)
 
 

@@ -120,11 +120,7 @@ PUBLISHED = {  # first-hit MRR without a budget, equal scores by recency, recall
         "half_life_30_days": (0.248, 0.366),
         "frequency": (0.141, 0.242),
     },
-    "pfr": {
-        "recency": (0.582, 0.718),
-        "half_life_7_days": (0.567, 0.721),
-        "half_life_30_days": (0.563, 0.704),
-    },
+    "pfr": {"recency": (0.582, 0.718), "half_life_7_days": (0.567, 0.721), "half_life_30_days": (0.563, 0.704)},
 }
 
 

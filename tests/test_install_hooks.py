@@ -238,13 +238,7 @@ def test_a_file_that_was_not_there_is_gone_again(tmp_path: Path) -> None:
     assert run("--settings", str(file), "--uninstall", "--yes").returncode == 0
     assert not file.exists()
     nothing = run("--settings", str(file), "--uninstall", "--yes", "--json")
-    assert json.loads(nothing.stdout) == {
-        "file": str(file),
-        "changed": False,
-        "backup": None,
-        "diff": "",
-        "mcp": None,
-    }
+    assert json.loads(nothing.stdout) == {"file": str(file), "changed": False, "backup": None, "diff": "", "mcp": None}
 
 
 def test_without_a_terminal_the_difference_is_shown_and_nothing_changed(tmp_path: Path) -> None:

@@ -17,12 +17,7 @@ from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, sur
 from theorex_lab.experiments.replay.measures import tier_counts
 from theorex_lab.experiments.replay.replay import compare_settings, replay
 from theorex_lab.experiments.replay.resume import ResumeFile
-from theorex_lab.experiments.replay.sweep import (
-    final_tiers,
-    frontier,
-    settings_of,
-    sweep,
-)
+from theorex_lab.experiments.replay.sweep import final_tiers, frontier, settings_of, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.journal.sqlite.store import SqliteJournal
 

@@ -44,12 +44,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
 
     def open_lab(*designs: Design) -> Lab:
         labs.append(
-            Lab(
-                tmp_path / "home",
-                clock=FixedClock(NOW),
-                embedder=Meanings(),
-                designs=[*installed(), *designs],
-            )
+            Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Meanings(), designs=[*installed(), *designs])
         )
         return labs[-1]
 

@@ -30,14 +30,7 @@ from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.measures import CriticalHalfLives, tier_counts
 from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.replay.sweep import (
-    Sweep,
-    final_tiers,
-    frontier,
-    settings_of,
-    summaries,
-    sweep,
-)
+from theorex_lab.experiments.replay.sweep import Sweep, final_tiers, frontier, settings_of, summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.memory.decay import Items, Product, Tier, tiers
 
@@ -75,9 +68,7 @@ def item_columns(draw: st.DrawFn) -> Items:
         return draw(st.lists(values, min_size=n, max_size=n))
 
     ages = st.one_of(
-        st.floats(-5, 400),
-        st.sampled_from([0.0, 1e-300, 7.0, 14.0, 28.0, 1e300, math.nan]),
-        st.integers(0, 60),
+        st.floats(-5, 400), st.sampled_from([0.0, 1e-300, 7.0, 14.0, 28.0, 1e300, math.nan]), st.integers(0, 60)
     )
     return Items.of(
         column(ages), column(st.sampled_from([0, 0.5, 1, 1, 2, 10, 1e6])),

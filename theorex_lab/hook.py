@@ -92,11 +92,7 @@ def _agent() -> tuple[str, str]:
 
 
 def _capture(
-    home: str,
-    kind: str,
-    body_of: Callable[[Mapping[str, Any]], dict[str, Any]],
-    event: Mapping[str, Any],
-    agent: str,
+    home: str, kind: str, body_of: Callable[[Mapping[str, Any]], dict[str, Any]], event: Mapping[str, Any], agent: str
 ) -> str:
     """Append what the event says; at the end of a session, see to what it leaves."""
     from theorex_lab.ids import session_of

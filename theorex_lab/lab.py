@@ -384,12 +384,7 @@ class Lab:
         return replace(found, events=counts.total(), kinds=dict(counts))
 
     def erase(
-        self,
-        *,
-        ids: Sequence[str] = (),
-        agent: str | None = None,
-        match: str | None = None,
-        project: str | None = None,
+        self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None, project: str | None = None
     ) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
 

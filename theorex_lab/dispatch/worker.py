@@ -12,15 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.bus import (
-    End,
-    EventBus,
-    Start,
-    check_outcome_id,
-    check_trace_id,
-    clean,
-    recorder,
-)
+from theorex_lab.dispatch.bus import End, EventBus, Start, check_outcome_id, check_trace_id, clean, recorder
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
@@ -112,13 +104,7 @@ class Dispatcher:
 
     _pool: ThreadPoolExecutor | None
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        power: Power | None = None,
-        ask: Ask | None = None,
-    ) -> None:
+    def __init__(self, home: Home, *, power: Power | None = None, ask: Ask | None = None) -> None:
         self.home = home
         self._power, self._given_ask = power, ask
         self._begin()

@@ -20,12 +20,7 @@ from numpy.typing import NDArray
 from theorex_lab.config import Settings
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.dispatch.traces import LOST, SUCCESS, UNAVAILABLE, Traces
-from theorex_lab.evolution.proposals import (
-    GAIN_IN_STANDARD_ERRORS,
-    MOST_RECORDS,
-    best_of,
-    candidates_of,
-)
+from theorex_lab.evolution.proposals import GAIN_IN_STANDARD_ERRORS, MOST_RECORDS, best_of, candidates_of
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.view import Views

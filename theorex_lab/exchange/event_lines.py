@@ -44,14 +44,7 @@ def _files_of(name: str, path: Path) -> list[Path]:
 
 
 def _take(
-    name: str,
-    kinds: Sequence[str],
-    home: Home,
-    _: Any,
-    path: Path,
-    *,
-    agent: str,
-    trust_own: bool,
+    name: str, kinds: Sequence[str], home: Home, _: Any, path: Path, *, agent: str, trust_own: bool
 ) -> list[FileReport]:
     how = Importing(home.settings, home.clock.now(), agent, trust_own)
 

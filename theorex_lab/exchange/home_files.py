@@ -16,12 +16,7 @@ from theorex_lab.text.doors import door
 
 
 def export_home(
-    home: Home,
-    searcher: Searcher,
-    folder: Path | None,
-    *,
-    agent: str | None = None,
-    replace: bool = False,
+    home: Home, searcher: Searcher, folder: Path | None, *, agent: str | None = None, replace: bool = False
 ) -> Exported:
     """Write the files of every layout, each design's and the home's own, of all agents or of one.
 

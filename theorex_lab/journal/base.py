@@ -114,13 +114,7 @@ def append_once(journal: Journal, events: Sequence[Event]) -> bool:
     return True
 
 
-def is_wanted(
-    event: Event,
-    kinds: Sequence[str] | None,
-    projects: Sequence[str] | None,
-    *,
-    erased: bool,
-) -> bool:
+def is_wanted(event: Event, kinds: Sequence[str] | None, projects: Sequence[str] | None, *, erased: bool) -> bool:
     """Whether `Journal.tail` gives an event that lies between its bounds."""
     if event.erased and (not erased or projects is not None):
         return False

@@ -32,14 +32,7 @@ def given(hits: Iterable[Hit]) -> Given:
 
 
 def note_recalled(
-    home: Home,
-    how: str,
-    *,
-    query: str = "",
-    items: Iterable[str] = (),
-    tokens: int = 0,
-    agent: str,
-    session: str = "",
+    home: Home, how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, agent: str, session: str = ""
 ) -> str:
     """Append the event of what is given to an agent; where nothing can be written it says so, else ''."""
     event = recalled_event(

@@ -172,12 +172,7 @@ class Searcher:
         return _hits_of(query, found, notes)
 
     def _ranked(
-        self,
-        index: ItemIndex,
-        query: str,
-        vector: NDArray[np.float32] | None,
-        allowed: NDArray[np.bool_],
-        wanted: int,
+        self, index: ItemIndex, query: str, vector: NDArray[np.float32] | None, allowed: NDArray[np.bool_], wanted: int
     ) -> _Ranked:
         """The documents that fit the query, best first."""
         documents, columns, held = self._candidates(index, query, vector, allowed, wanted)
@@ -208,12 +203,7 @@ class Searcher:
         return [ids[seq] for seq in seqs], columns
 
     def _candidates(
-        self,
-        index: ItemIndex,
-        query: str,
-        vector: NDArray[np.float32] | None,
-        allowed: NDArray[np.bool_],
-        wanted: int,
+        self, index: ItemIndex, query: str, vector: NDArray[np.float32] | None, allowed: NDArray[np.bool_], wanted: int
     ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]], NDArray[np.float64]]:
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
         passages = self._passages_of(index)

@@ -9,16 +9,8 @@ from typing import NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.memory.evidence import (
-    HEARD_PREFIX,
-    QUERY_TYPE_PREFIX,
-    Cells,
-    counted_type,
-    evidence_view,
-)
-from theorex_lab.memory.evidence import (
-    QUERY_TYPES as QUERY_TYPES,
-)
+from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Cells, counted_type, evidence_view
+from theorex_lab.memory.evidence import QUERY_TYPES as QUERY_TYPES
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
 

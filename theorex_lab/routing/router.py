@@ -229,11 +229,7 @@ def _recall(like: list[Cell], settings: Settings, query_type: QueryType, preferr
 
 
 def _confidence_matrix(
-    cells: list[Cell],
-    settings: Settings,
-    query_type: QueryType,
-    candidates: Collection[str],
-    preferred: str | None,
+    cells: list[Cell], settings: Settings, query_type: QueryType, candidates: Collection[str], preferred: str | None
 ) -> _Step:
     """The best usable cell's model, unless a preference stands that the evidence does not clearly speak against."""
     found = best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)

@@ -159,11 +159,7 @@ class ItemIndex(View):
         self._once = None
 
     def allowed(
-        self,
-        *,
-        agents: Iterable[str] | None = None,
-        tag: str | None = None,
-        projects: Iterable[str] | None = None,
+        self, *, agents: Iterable[str] | None = None, tag: str | None = None, projects: Iterable[str] | None = None
     ) -> NDArray[np.bool_]:
         """A mask of the documents that belong to these agents, carry the tag, and are of these projects or of none (or of any)."""
         mask = np.ones(len(self.documents), bool)

@@ -188,12 +188,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _import_file(
-    home: Home,
-    searcher: Callable[[], Searcher],
-    how: Importing,
-    stated: set[str],
-    file: Path,
-    problems: list[str],
+    home: Home, searcher: Callable[[], Searcher], how: Importing, stated: set[str], file: Path, problems: list[str]
 ) -> Appended:
     """Import one file; what cannot be read is noted."""
     from theorex_lab.designs.theorex import exchange_read as reading

@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 from theorex_lab.errors import InvalidInput
 
 # Colours of Okabe and Ito, which people with any of the common colour blindnesses tell apart.
-TIER_COLOURS = {
-    "ACTIVE": "#D55E00",
-    "MILD": "#E69F00",
-    "LESS": "#56B4E9",
-    "SLEEPING": "#8C8C8C",
-    "NEUTRAL": "#D9D9D9",
-}
+TIER_COLOURS = {"ACTIVE": "#D55E00", "MILD": "#E69F00", "LESS": "#56B4E9", "SLEEPING": "#8C8C8C", "NEUTRAL": "#D9D9D9"}
 LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00", "#56B4E9")
 SHAPES = ("o", "s", "^", "D", "v", "P")
 LEGEND_DROP_INCHES = 0.5

@@ -186,10 +186,7 @@ def _draw_gated(ax: Axes, decisions: Any, before: Floats, after: Floats, bar: Fl
     ax.vlines(number, before, after, color="#BBBBBB", linewidth=2, zorder=1)
     ax.plot(number, before, "o", mfc="white", mec=_GREY, ms=7)
     ax.hlines(bar, number - 0.3, number + 0.3, color=_GREY, linestyle=":", linewidth=1.5)
-    keys = [
-        axes.key("before", "o", mfc="white", mec=_GREY, ms=7),
-        axes.key("before + margin", ls=":", color=_GREY),
-    ]
+    keys = [axes.key("before", "o", mfc="white", mec=_GREY, ms=7), axes.key("before + margin", ls=":", color=_GREY)]
     for name, (marker, colour) in DECISIONS.items():
         such = np.asarray(decisions) == name
         ax.plot(number[such], np.nan_to_num(after)[such], marker, color=colour, ms=9, zorder=3)

@@ -20,14 +20,7 @@ _Marks = Sequence[tuple[Any, str, str]]
 
 
 def draw_sweep(
-    table: Any,
-    x: str,
-    y: str,
-    metric: str,
-    *,
-    maximise: bool,
-    marks: Mapping[str, Mapping[str, Any]],
-    ax: Axes | None,
+    table: Any, x: str, y: str, metric: str, *, maximise: bool, marks: Mapping[str, Mapping[str, Any]], ax: Axes | None
 ) -> Axes:
     """The metric over a grid of two settings, columns of `table` as it is; see `Sweep.plot`."""
     _check_marks(marks, [x, y])

@@ -19,13 +19,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.contexts import ContextReplay, LinePrices
-from theorex_lab.experiments.replay.event_log import (
-    EventLog,
-    KnownItems,
-    Memory,
-    last_mention,
-    mentions_in,
-)
+from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, Memory, last_mention, mentions_in
 from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.columns import Columns
 from theorex_lab.memory.counts import Integers, Links

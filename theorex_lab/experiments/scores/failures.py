@@ -19,13 +19,7 @@ from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauBench, TauRun
-from theorex_lab.experiments.scores.failure_scoring import (
-    Floats,
-    brier_scores,
-    fit_beta_prior,
-    fit_logistic,
-    mcnemar,
-)
+from theorex_lab.experiments.scores.failure_scoring import Floats, brier_scores, fit_beta_prior, fit_logistic, mcnemar
 from theorex_lab.memory.intervals import Interval, bootstrap_mean
 from theorex_lab.memory.rows import Rows
 

@@ -104,9 +104,7 @@ class LabelledStep:
     role: as the framework saw it, user or assistant in most."""
 
     agent: Annotated[
-        str,
-        Field(validation_alias=AliasChoices("name", "role")),
-        AfterValidator(lambda name: name.split(" (")[0]),
+        str, Field(validation_alias=AliasChoices("name", "role")), AfterValidator(lambda name: name.split(" (")[0])
     ]
     role: str
     text: Annotated[str, Field(alias="content")]
