@@ -7,13 +7,13 @@ out, also where few are remembered; the weighted sum decides. Weights were chose
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.search.fuse import Ids, Scores
-from theorex_lab.search.lexical import BM25_B, K1, LexicalIndex
+from theorex_lab.search.lexical import LexicalIndex, saturated
 from theorex_lab.search.passages import Passages
 
 # words: BM25 of the text.  passage: of its passage.  around: of the texts before and after it.  vector: cosine of the text.
@@ -66,7 +66,7 @@ def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages) 
     for documents, counts, weight in index.matches(tokens):
         all_weights += weight
         held[documents] += weight
-        words[documents] += weight * _saturated(counts, lengths[documents], mean_words)
+        words[documents] += weight * saturated(counts, lengths[documents], mean_words)
         if not passages.any:
             continue
         reached = []
@@ -75,14 +75,9 @@ def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages) 
             reached.append(texts)
         near = np.concatenate(reached)
         # A text that stands here twice gets the same sum twice.
-        passage[near] = passage[near] + weight * _saturated(counted[near], passages.words[near], mean_passage)
+        passage[near] = passage[near] + weight * saturated(counted[near], passages.words[near], mean_passage)
         counted[near] = 0.0
     return WordScores(words, passage, held / all_weights if all_weights else held)
-
-
-def _saturated(counts: NDArray[Any], lengths: NDArray[Any], mean: float) -> Scores:
-    found: Scores = counts / (counts + K1 * (1 - BM25_B + BM25_B * lengths / mean)).astype(float)
-    return found
 
 
 def weights_for(columns: Mapping[str, Scores], given: Mapping[str, float] | None) -> Mapping[str, float]:

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,12 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
+def saturated(counts: npt.NDArray[Any], lengths: npt.NDArray[Any], mean_length: float) -> Scores:
+    """What occurrences of a token add to the score of a document, as a share of the most that they could."""
+    shares: Scores = counts / (counts + K1 * (1 - BM25_B + BM25_B * lengths / mean_length)).astype(float)
+    return shares
+
+
 class LexicalIndex:
     """BM25 over documents that keep arriving; scores count every document added so far.
 
@@ -102,7 +108,6 @@ class LexicalIndex:
         self._recent_segment: _Segment | None = None
         self._documents = Table(length="i4")
         self._total_length = 0
-        self._scratch = np.zeros(0)
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -138,20 +143,17 @@ class LexicalIndex:
         Raises InvalidInput for a string, a mask of another shape, and a limit below 0.
         """
         check_mask(allowed, len(self))
-        scratch, candidates = self._accumulate(tokens)
-        scores = scratch[candidates]
-        scratch[candidates] = 0.0
-        if allowed is not None:
-            kept = allowed[candidates]
-            candidates, scores = candidates[kept], scores[kept]
-        return best_first(candidates, scores, limit)
+        scores = self.scores(tokens)
+        candidates = np.flatnonzero(scores if allowed is None else scores * allowed)
+        return best_first(candidates, scores[candidates], limit)
 
     def scores(self, tokens: Sequence[str]) -> Scores:
         """The score of every document, shape (documents,); 0 for one without any of the tokens."""
-        scratch, candidates = self._accumulate(tokens)
-        dense = scratch[: len(self)].copy()
-        scratch[candidates] = 0.0
-        return dense
+        scores = np.zeros(len(self))
+        mean = max(self._total_length, 1) / max(len(self), 1)
+        for documents, counts, weight in self.matches(tokens):
+            scores[documents] += weight * saturated(counts, self.lengths[documents], mean)
+        return scores
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
@@ -202,21 +204,6 @@ class LexicalIndex:
         index._documents.load("document", {"document.length": np.asarray(columns["lengths"])})
         index._total_length = int(columns["total_length"][0])
         return index
-
-    def _accumulate(self, tokens: Sequence[str]) -> tuple[Scores, npt.NDArray[np.intp]]:
-        """A work array holding the scores, and the documents to set back to 0 in it, each once."""
-        if len(self._scratch) < len(self):
-            self._scratch = np.zeros(2 * len(self))
-        scratch, reached = self._scratch, [np.zeros(0, dtype=np.intp)]
-        per_word = K1 * BM25_B * len(self) / max(self._total_length, 1)
-        for documents, counts, weight in self.matches(tokens):
-            before = scratch[documents]
-            scratch[documents] = before + weight * counts / (
-                counts + K1 * (1 - BM25_B) + per_word * self.lengths[documents]
-            )
-            # Every contribution is above 0, so that a document was 0 before its first one only.
-            reached.append(documents[before == 0.0])
-        return scratch, np.concatenate(reached)
 
     def _searched(self) -> list[_Segment]:
         if self._recent_segment is None:
