@@ -27,10 +27,8 @@ from theorex_lab.journal import snapshot, view
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.sqlite import compact
 from theorex_lab.journal.sqlite import connection as connection_module
-from theorex_lab.journal.sqlite import store as sqlite
-from theorex_lab.journal.sqlite.connection import connect
 from theorex_lab.journal.sqlite.erase import erase, select
-from theorex_lab.journal.sqlite.store import SqliteJournal, checksum
+from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
 from theorex_lab.memory import context_file
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -88,50 +86,6 @@ def test_no_hash_of_an_archived_body_or_of_its_segment_is_left(tmp_path: Path) -
         assert lab.erase(match="4711")
         assert holding(tmp_path, stub["sha256"], "4711") == []
         assert lab.verify().ok
-
-
-def _as_an_earlier_release(home: Path, statements: Sequence[tuple[str, Sequence[object]]]) -> None:
-    """Change a home to what an earlier release has left: with the trigger that lets no session change."""
-    connection = connect(home / "theorex.db")
-    connection.execute("DROP TRIGGER events_are_not_changed")
-    for statement, values in statements:
-        connection.execute(statement, values)
-    for row in connection.execute("SELECT seq, id, at, agent, session, kind, lineage, body FROM events").fetchall():
-        connection.execute("UPDATE events SET crc = ? WHERE seq = ?", [checksum(*row[1:]), row[0]])
-    older = sqlite.CHANGE_TRIGGER.replace(
-        "OR NOT (NEW.session IS OLD.session OR (NEW.session IS '' AND json_extract(NEW.body, '$.erased') IS 1))",
-        "OR NEW.session IS NOT OLD.session",
-    )
-    assert older != sqlite.CHANGE_TRIGGER
-    connection.execute(older)
-    connection.close()
-
-
-def test_hashes_and_sessions_that_an_earlier_release_left_go_with_the_next_erasure(tmp_path: Path) -> None:
-    plain, of_file = (hashlib.sha256(text).hexdigest() for text in (b"a body", b"a segment"))
-    with opened(tmp_path) as lab:
-        lab.journal.append([tool_event("x", session=f"the-{SECRET}"), observation("y", labels=["cache"])])
-        lab.journal.append([new_event("archived", {"before": 0, "events": 1, "segments": []}, agent="main", at=NOW)])
-    noted = {"v": 1, "before": 0, "events": 1, "segments": [{"name": "s", "events": 1, "sha256": of_file}]}
-    _as_an_earlier_release(
-        tmp_path,
-        [
-            ("UPDATE events SET body = ? WHERE seq = 1", [encode({"erased": 1, "sha256": plain})]),
-            ("UPDATE events SET body = ? WHERE seq = 3", [encode(noted)]),
-        ],
-    )
-    assert holding(tmp_path, plain)
-    assert holding(tmp_path, of_file)
-    with opened(tmp_path) as lab:
-        assert lab.journal.read(seqs=[3])[0].body["segments"] == [{"name": "s", "events": 1}]
-        assert len(lab.erase(match=SECRET)) == 1, "its session is left to erase"
-        lab.journal.append([tool_event("z", session="s2")])
-        lab.erase(match='"z"')
-        assert holding(tmp_path, plain, of_file, SECRET) == []
-        assert lab.verify().ok
-
-
-# Sessions
 
 
 def test_a_session_is_matched_and_goes_with_its_events(tmp_path: Path) -> None:

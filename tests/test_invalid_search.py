@@ -73,22 +73,6 @@ def test_the_cache_takes_keys_of_16_bytes_and_finite_vectors_that_fit(tmp_path: 
     assert list(tmp_path.glob("*.vectors")) == []
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        ([1, 2], [1.0]),
-        ([1, 1], [1.0, 2.0]),
-        ([1.5, 2.5], [1.0, 2.0]),
-        ([1, 2], [1.0, float("nan")]),
-        ([1, 2], [float("inf"), 1.0]),
-        ([[1, 2]], [[1.0, 2.0]]),
-    ],
-)
-def test_a_ranked_list_is_ids_once_each_with_finite_scores(entry) -> None:
-    with pytest.raises(InvalidInput):
-        fuse_reciprocal_rank([([1], [1.0]), entry])
-
-
 def test_reciprocal_rank_takes_no_negative_k() -> None:
     with pytest.raises(InvalidInput, match="-1"):
         fuse_reciprocal_rank([], k=-1)

@@ -16,7 +16,7 @@ from theorex_lab.errors import InvalidInput
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-RankedList = tuple[npt.ArrayLike, npt.ArrayLike]
+RankedList = tuple[Sequence[int] | Ids, Sequence[float] | Scores]
 
 
 def best_first(ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int) -> tuple[Ids, Scores]:
@@ -61,29 +61,9 @@ def fuse_reciprocal_rank(lists: Sequence[RankedList], k: int = 60) -> tuple[Ids,
     """
     if k < 0:
         raise InvalidInput(f"got k = {k}; allowed is 0 or more")
-    checked = [_checked(entry) for entry in lists]
-    union = _union(checked)
+    union = np.unique(np.concatenate([np.zeros(0, np.int64), *(np.asarray(ids, np.int64) for ids, _ in lists)]))
     total = np.zeros(len(union))
-    for ids, scores in checked:
-        ranked, _ = best_first(ids, scores, len(ids))
+    for ids, scores in lists:
+        ranked, _ = best_first(np.asarray(ids, np.int64), np.asarray(scores), len(ids))
         total[np.searchsorted(union, ranked)] += 1.0 / (k + np.arange(1, len(ranked) + 1))
     return best_first(union, total, len(union))
-
-
-def _union(lists: Sequence[tuple[Ids, Scores]]) -> Ids:
-    ids = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *(ids for ids, _ in lists)]))
-    return ids[np.append(True, ids[1:] != ids[:-1])] if len(ids) else ids
-
-
-def _checked(entry: RankedList) -> tuple[Ids, Scores]:
-    ids, scores = np.asarray(entry[0]), np.asarray(entry[1], dtype=np.float64)
-    if ids.shape != scores.shape or ids.ndim != 1:
-        raise InvalidInput(f"got ids of the shape {ids.shape} and scores of {scores.shape}; allowed are two equal rows")
-    if len(ids) and not np.issubdtype(ids.dtype, np.integer):
-        raise InvalidInput(f"got ids of the type {ids.dtype}; allowed are integers")
-    in_order = np.sort(ids)
-    if (in_order[1:] == in_order[:-1]).any():
-        raise InvalidInput("got an id twice in one list; give each id once, with its best score")
-    if not np.isfinite(scores).all():
-        raise InvalidInput("got a score that is not finite; leave such an entry out of the list")
-    return ids.astype(np.int64), scores

@@ -14,14 +14,12 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite.compact import compact
-from theorex_lab.journal.sqlite.store import CHANGE_TRIGGER, SqliteJournal, checksum, insert
+from theorex_lab.journal.sqlite.store import SqliteJournal, checksum, insert
 
 ERASURE = "erasure"
 DONE = "the bodies are erased"
 _KEY_BYTES = 32
-_TRIGGER = "events_are_not_changed"
 _ERASED, _ARCHIVED = '{"erased":1', '"archived":'
-_HAS_PLAIN_HASH = """substr(body, 1, 21) = '{"erased":1,"sha256":'"""
 
 
 class EraseSelection(NamedTuple):
@@ -129,52 +127,28 @@ def _chooser(chosen: EraseSelection, segments: Segments) -> Callable[..., bool]:
 
 def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int) -> None:
     """Erase these events, and note in one more which they were and from where on each kind was reached."""
-    _renew_trigger(connection)
     key = os.urandom(_KEY_BYTES)
     erased: list[str] = []
     first_seqs: dict[str, int] = {}
-    for event_id in [*ids, *_noting_hashes(connection, ids)]:
+    for event_id in ids:
         found = _erase_one(connection, event_id, key)
         if found is not None:
             kind, seq = found
             erased.append(event_id)
             first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
-    for (event_id,) in connection.execute(f"SELECT id FROM events WHERE {_HAS_PLAIN_HASH}").fetchall():
-        _erase_one(connection, event_id, key)
     if erased:
         body = {"ids": erased, "first_seqs": first_seqs}
         insert(connection, new_event(ERASURE, body, agent=agent, at=at))
 
 
 def _erase_one(connection: sqlite3.Connection, event_id: str, key: bytes) -> tuple[str, int] | None:
-    """Kind and seq of the event, erased now; None where it is not there or was erased.
-
-    What an earlier release erased loses its session and its hash, which needed no key.
-    """
+    """Kind and seq of the event, erased now; None where it is not there or was erased."""
     row = connection.execute(
         "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE id = ?", [event_id]
     ).fetchone()
-    if row is None or (row[3] == "" and row[6].startswith('{"erased":1,"hmac_sha256":')):
+    if row is None or row[6].startswith(_ERASED):
         return None
     body = encode({"erased": 1, "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest()})
     crc = checksum(*row[:3], "", *row[4:6], body)
     connection.execute("UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?", [body, crc, event_id])
-    return None if row[6].startswith(_ERASED) else (row[4], row[7])
-
-
-def _noting_hashes(connection: sqlite3.Connection, ids: Sequence[str]) -> list[str]:
-    """Ids of the events in which an earlier release noted the hash of a whole segment file.
-
-    Who knows the rest of the segment could try out what an erased body in it was.
-    """
-    found = connection.execute("SELECT id FROM events WHERE kind = 'archived' AND instr(body, '\"sha256\":') > 0")
-    return [event_id for (event_id,) in found] if ids else []
-
-
-def _renew_trigger(connection: sqlite3.Connection) -> None:
-    """Let a session be erased too in a journal that was made by an earlier release."""
-    wanted = CHANGE_TRIGGER.strip().removesuffix(";")
-    (known,) = connection.execute("SELECT max(sql) FROM sqlite_master WHERE name = ?", [_TRIGGER]).fetchone()
-    if known != wanted:
-        connection.execute(f"DROP TRIGGER IF EXISTS {_TRIGGER}")
-        connection.execute(wanted)
+    return row[4], row[7]
