@@ -61,12 +61,13 @@ def test_a_search_is_the_own_agents(run: Run, two: Path, monkeypatch: pytest.Mon
 def test_what_is_shared_is_found_by_everyone(run: Run, two: Path) -> None:
     with opened(two) as lab:
         assert lab.theorex.promote(agent="alice").concepts == 1
-    found = texts(run("search", "harbour code", "--agent", "bob", "--json"))
-    assert "harbour code" in found
-    assert PRIVATE not in found
+    named = run("search", "harbour code", "--agent", "bob", "--kind", "concept", "--json")
+    assert "harbour code" in texts(named)
+    assert PRIVATE not in texts(named) | texts(run("search", "harbour code", "--agent", "bob", "--json"))
 
 
 def test_a_search_for_somebody_who_never_wrote_says_so(run: Run, two: Path, tmp_path: Path) -> None:
+    assert run("embed").code == 0
     ended = run("search", "harbour", "--agent", "alise", "--json")
     assert (ended.code, ended.json["notes"]) == (
         0, ["the agent 'alise' has written nothing yet; the nearest who has is 'alice'"],

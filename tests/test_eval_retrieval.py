@@ -80,7 +80,7 @@ def log() -> Log:
 
 
 def hits(*events: str) -> Hits:
-    return Hits("q", tuple(Hit(event, "text", "four", "main", 1.0) for event in events), (), events)
+    return Hits("q", tuple(Hit(event, "text", "four", "main", 1.0, "", NOW) for event in events), (), events)
 
 
 def test_scores_are_those_computed_by_hand() -> None:

@@ -12,13 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, Meanings, observation
 from faults import ITEMS, STEPS, VIEWS, Boundaries, fill, forked, holding, opened, quick_folder, state, tool_event
 
 from theorex_lab import Lab
+from theorex_lab.clock import FixedClock
+from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex import lifecycle, scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
@@ -247,11 +250,15 @@ SECRET = "zq9secretcanary7"
 WRITERS, TEXTS, LIVES = 4, 12, 3
 
 
+def _with_vectors(home: Path, **settings: Any) -> Lab:
+    return Lab(home, clock=FixedClock(NOW), settings=check_settings(settings), embedder=Meanings())
+
+
 def _write_until_killed(home: Path, acknowledged: Path, writer: int, kill_at: int) -> None:
     """Append texts, every fourth a secret one, and note the id of each once it was appended."""
     seen = Boundaries(home, kill_at)
     seen.install()
-    with opened(home, snapshotAfterEvents=20) as lab, acknowledged.open("a") as file:
+    with _with_vectors(home, snapshotAfterEvents=20) as lab, acknowledged.open("a") as file:
         for number in range(TEXTS):
             text = f"the {SECRET} vault" if number % 4 == 3 else f"the upload worker {writer} met a wall"
             event = observation(f"{text} {new_event_id(NOW)}", labels=[text, f"wall {number}"])
@@ -259,13 +266,14 @@ def _write_until_killed(home: Path, acknowledged: Path, writer: int, kill_at: in
             file.write(f"{event.id}\n")
             file.flush()
             lab.search("wall")
+            lab.searcher.embed_pending(2)
 
 
 def _maintain_until_killed(home: Path, kill_at: int) -> None:
     """All that reads much and rewrites files, as often as a writer writes a few texts."""
     seen = Boundaries(home, kill_at)
     seen.install()
-    with opened(home, snapshotAfterEvents=10) as lab:
+    with _with_vectors(home, snapshotAfterEvents=10) as lab:
         for _ in range(3):
             for session in lab.theorex.sessions():
                 lab.theorex.flush(session)
@@ -282,7 +290,7 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
     tmp_path: Path,
 ) -> None:
     home, acknowledged = tmp_path / "home", tmp_path / "acknowledged"
-    with opened(home) as lab:
+    with _with_vectors(home) as lab:
         fill(lab)
         before = lab.journal.last_seq()
 
@@ -301,7 +309,7 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
     assert set(codes) == {0}
     noted = acknowledged.read_text().split()
     assert len(noted) > WRITERS * LIVES
-    with opened(home) as lab:
+    with _with_vectors(home) as lab:
         lab.erase(match=f"the {SECRET}")
         assert holding(home, SECRET) == []
         events = [event for event in lab.journal.tail(before, erased=True) if event.kind == "observation"]

@@ -200,7 +200,7 @@ def test_contributions_are_checked(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_damaged_vector_is_named(tmp_path: Path, change: dict[str, Any]) -> None:
-    good = {"id": "1", "text_hash": "00" * 16, "embedder": "lexical-ngram-v1-16", "vector": [1.0] + [0.0] * 15}
+    good = {"id": "1", "text_hash": "00" * 16, "embedder": "meanings-16", "vector": [1.0] + [0.0] * 15}
     file = tmp_path / "embeddings.jsonl"
     file.write_bytes(lines({**good, **change}, b"{", good))
     with home(tmp_path / "home") as lab:

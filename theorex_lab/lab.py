@@ -61,7 +61,7 @@ class Lab:
     ...     _ = main.write("TTL invalidation prevents cache stampedes", observation_type="decision")
     ...     hits = main.search("stampede")
     >>> [hit.kind for hit in hits]
-    ['concept', 'observation']
+    ['observation']
     """
 
     def __init__(

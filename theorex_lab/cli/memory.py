@@ -54,7 +54,7 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("--tag", help="Only what carries this tag.")
 @click.option("--kind", "kinds", multiple=True, help="Only items of this kind, such as concept; may be repeated.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
-@click.option("--why", is_flag=True, help="Say what each signal adds to the sum of which a score is made.")
+@click.option("--why", is_flag=True, help="Say what each signal adds to a score.")
 @click.argument("query", nargs=-1, required=True)
 def search(
     agent: str | None, all_agents: bool, why: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any

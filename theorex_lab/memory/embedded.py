@@ -100,7 +100,7 @@ class EmbeddedTexts:
             with index.lock:
                 self.follow(index)
                 documents = self._queued[::-1][: min(wanted - done, _EMBEDDED_AT_ONCE)]
-                texts, numbered = texts_of(self.home, index, documents), index.documents
+                texts, numbered = document_texts(self.home, index, documents), index.documents
             if not texts:
                 break
             self._keep(documents, texts, self._checked(texts), numbered)
@@ -195,7 +195,7 @@ class EmbeddedTexts:
         return matrix
 
 
-def texts_of(home: Home, index: ItemIndex, documents: Ids) -> list[str]:
+def document_texts(home: Home, index: ItemIndex, documents: Ids) -> list[str]:
     """The texts of these documents, without erased ones; they stay in the journal until they are needed."""
     seqs: list[int] = index.documents["seq"][documents].tolist()
     events = {event.seq: event for event in home.journal.read(seqs=sorted(set(seqs)))} if seqs else {}

@@ -18,7 +18,7 @@ from theorex_lab.journal.columns import Table
 from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.rows import Rows
-from theorex_lab.search.blend import WordScores, best, blend, shown, weights_for, word_scores
+from theorex_lab.search.blend import WordScores, blend, likeliest, shown, weights_for, word_scores
 from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.lexical import tokenize
@@ -208,7 +208,7 @@ class Searcher:
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
         passages = self._passages_of(index)
         scored = word_scores(index.lexical, tokenize(query), passages)
-        found = [best(scored.words, allowed, wanted), best(scored.passage, allowed, wanted)]
+        found = [likeliest(scored.words, allowed, wanted), likeliest(scored.passage, allowed, wanted)]
         if vector is not None:
             found.append(self.vectors.near(vector, allowed, wanted))
         documents = np.unique(np.concatenate(found))

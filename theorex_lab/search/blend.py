@@ -143,7 +143,7 @@ def _filled(column: Scores, words: Scores) -> Scores:
     return np.where(known, column, column[known].mean() + slope * (words - words[known].mean()))
 
 
-def best(scores: Scores, allowed: NDArray[np.bool_], limit: int) -> Ids:
+def likeliest(scores: Scores, allowed: NDArray[np.bool_], limit: int) -> Ids:
     """The documents with the highest scores above 0 among the allowed ones, at most `limit`, in no order."""
     found = np.flatnonzero((scores > 0) & allowed)
     if len(found) > limit:

@@ -24,7 +24,7 @@ class Passages:
     >>> [part.tolist() for part in (passages.before(), passages.after())]
     [[-1, -1, 0, 2], [2, -1, 3, -1]]
     >>> passages.words.tolist()
-    [155, 9, 55, 100]
+    [155, 9, 155, 100]
     """
 
     def __init__(self, session: NDArray[np.integer], words: NDArray[np.integer]) -> None:
