@@ -15,7 +15,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.made import NOW, axon_of
-from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, alternately, processor_seconds, row
+from theorex_lab.experiments.bench.measure import Ground, Round, alternately, row
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -24,7 +24,6 @@ from theorex_lab.memory.evidence import Coded, EvidenceTable
 from theorex_lab.routing.confidence import QUERY_TYPES, matrix
 
 HALF_LIVES = np.geomspace(0.5, 180.0, 1_000).tolist()
-_SAMPLE = 100  # every hundredth half-life is folded in plain Python, and counted a hundred times
 _DEFAULTS = Settings()
 _ACTIVE, _MILD, _SLEEP_DAYS = _DEFAULTS.active_threshold, _DEFAULTS.mild_threshold, _DEFAULTS.sleep_after_days
 _RATES = (0.30, 0.53, 0.56, 0.62, 0.58, 0.19, 0.17, 0.37, 0.52)  # of nine models on a public set, rounded
@@ -50,29 +49,6 @@ def swept(recorded: EventLog) -> list[list[float]]:
     return [list(scores.values()) for scores in done.metrics]
 
 
-def folded(events: list[tuple[int, int]], half_lives: list[float], at: int) -> list[list[float]]:
-    """The same in plain Python: one fold of the events, then item by item at each half-life."""
-    times: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for time, item in events:
-        times[item] = times.get(item, 0) + 1
-        last[item] = time
-    items = [((at - last[item]) / MICROSECONDS_PER_DAY, 1.0 + math.log(n)) for item, n in times.items()]
-    found = []
-    for days in half_lives:
-        held = [0.0, 0.0, 0.0, 0.0]
-        for age, amplifier in items:
-            importance = 2.0 ** (-age / days) * amplifier
-            if importance >= _ACTIVE:
-                held[0] += 1
-            elif importance >= _MILD:
-                held[1] += 1
-            else:
-                held[3 if age >= _SLEEP_DAYS else 2] += 1
-        found.append(held)
-    return found
-
-
 def ten_lines(recorded: EventLog, at: int) -> list[list[int]]:
     """The same as a user would write it in numpy."""
     times, last = np.bincount(recorded.item), np.zeros(len(recorded.names))
@@ -87,19 +63,6 @@ def ten_lines(recorded: EventLog, at: int) -> list[list[int]]:
         asleep = np.count_nonzero(late & ~mild)
         found.append([int(n) for n in (active, awake - active, len(age) - awake - asleep, asleep)])
     return found
-
-
-@row("sweep-fold", _SWEEP, "one fold and a loop over items in plain Python", at_most=0.02)
-def _sweep_fold(ground: Ground) -> Iterator[Round]:
-    recorded = access_log(ground)
-    events, at = list(zip(recorded.time.tolist(), recorded.item.tolist(), strict=True)), int(recorded.time[-1])
-
-    def one_round() -> Iterator[Amounts]:
-        fold = processor_seconds(lambda: folded(events, [], at))
-        sampled = processor_seconds(lambda: folded(events, HALF_LIVES[::_SAMPLE], at)) - fold
-        yield Amounts(processor_seconds(lambda: swept(recorded)), fold + _SAMPLE * sampled)
-
-    yield one_round
 
 
 @row("sweep-numpy", _SWEEP, "ten lines of numpy", at_most=1)
