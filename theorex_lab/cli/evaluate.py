@@ -9,6 +9,7 @@ import click
 
 from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit
+from theorex_lab.design import later
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
@@ -70,12 +71,6 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], 
     return result, text
 
 
-def _failures(dataset: str | None, _seed: int, **_: Any) -> tuple[dict[str, Any], str]:
-    from theorex_lab.cli.evaluate_failures import report
-
-    return report(dataset or "whoandwhen")
-
-
 def _retrieval(dataset: str | None, seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
@@ -97,16 +92,13 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
     score = score_search(logs_to_search(log or str(open_lab().folder)), queries=queries, seed=seed, fit=fit)
     lines = [f"{score.name}, n = {score.found.n}", score.found.frame.round(3).to_string()]
     if score.gain is not None:
-        lines += [
-            f"fitted weights gain {score.gain} in nDCG@10 on queries held back",
-            score.adopt or "keep those that ship",
-        ]
+        lines += [f"fitted weights gain {score.gain} in nDCG@10 on queries held back", score.adopt or "keep what ships"]
     return score.result(), "\n".join(lines)
 
 
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
-    "failures": _failures,
+    "failures": lambda dataset, *_, **__: later("theorex_lab.cli.evaluate_failures:report")(dataset or "whoandwhen"),
     "retrieval": _retrieval,
     "search": _search,
 }

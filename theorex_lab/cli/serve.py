@@ -61,12 +61,14 @@ def mcp_start(
             lab.close()
             os._exit(128 + sign)
         return
-    from theorex_lab.serve.auth import check_token_file, read_token
+    from theorex_lab.serve.auth import check_token_file, notice_of_old_token, read_token
     from theorex_lab.serve.auth import token_file as file_of
     from theorex_lab.serve.mcp import serve_http
 
     file = Path(token_file).expanduser() if token_file else file_of(lab.folder, name)
     token = read_token(check_token_file(file, lab.folder, name))
+    if notice := notice_of_old_token(lab.folder):
+        click.echo(f"theorex: warning: {notice}", err=True)
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(
             f"theorex: warning: whoever reaches {host} and has the token reads and writes this memory, and the "

@@ -54,6 +54,14 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
     return file
 
 
+def notice_of_old_token(home: Path) -> str:
+    """The warning about a former release's token, which opened every memory; '' without such a token."""
+    old = home / _TOKEN_FILE
+    if not old.exists():
+        return ""
+    return f"{old} is of a former release, where one token opened every agent's memory; it opens nothing any more: remove it"
+
+
 def read_token(file: Path) -> str:
     """The token in `file`; made at first use, readable by its owner alone.
 
