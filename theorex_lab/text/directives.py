@@ -1,0 +1,184 @@
+"""What a person told an agent to do: rules that stand, corrections and things to remember, found by their words."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal, NamedTuple
+
+from theorex_lab.text.sections import read_sections
+from theorex_lab.text.spoken import Span, sentences_of
+
+Kind = Literal["rule", "correction", "remember"]
+STANDING = 0.5  # from here on a directive holds beyond the task at hand
+_CLAUSE = (
+    r"(?:^[^\w\s]*|[,;:—–(!]\s*|\.\.\.\s*|\b(?:and|but|so|then|also|please|pls|just|ok|okay|yes|yeah|hey|well|otherwise"
+    r"|and then|и|но|а|также|пожалуйста|просто|только)\s+)"
+)
+_BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "dont": 0.5, "do": 0.4, "correction": 0.35}
+
+
+class Directive(NamedTuple):
+    """A sentence in which a person tells an agent what to do.
+
+    polarity: "do" or "dont".  standing: 0 (for this moment) to 1 (for ever).  subject: stems of what it is about.
+    replaces: stems of what it puts something in the place of.  renews: whether it says that it was otherwise before.
+    """
+
+    span: Span
+    kind: Kind
+    polarity: Literal["do", "dont"]
+    standing: float
+    subject: frozenset[str]
+    replaces: frozenset[str] = frozenset()
+    renews: bool = False
+
+    @property
+    def stands(self) -> bool:
+        """Whether it holds beyond the task at hand."""
+        return self.standing >= STANDING
+
+
+def directives(text: str) -> list[Directive]:
+    """The directives of a person's prompt, in their order; see `sentences_of` for what is not their own word.
+
+    >>> [(found.kind, found.polarity, found.stands) for found in directives("Never commit secrets. Don't commit yet.")]
+    [('rule', 'dont', True), ('rule', 'dont', False)]
+    """
+    return [found for span in sentences_of(text, by="user") if (found := directive_of(span))]
+
+
+def directive_of(span: Span) -> Directive | None:
+    """The directive that a sentence is, or None: questions, reports of others and descriptions are none."""
+    said = _blanked(span.text)
+    signs = {name: found for name in _BASE if (found := _pattern(name).search(said))}
+    if not signs or _is_asked(said) or _is_described(said, signs):
+        return None
+    kind: Kind = "remember" if "remember" in signs else "correction" if _is_correction(signs) else "rule"
+    replaced = _pattern("replaces").search(said)
+    words = stems(span.text if replaced is None else said[: replaced.start()])
+    replaces = stems(said[replaced.end() :]) if replaced else frozenset()
+    polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
+    if polarity == "dont" or not words:
+        words, replaces = stems(span.text), frozenset()
+    return Directive(
+        span, kind, polarity, _standing(said, signs), words, replaces, bool(_pattern("renews").search(said))
+    )
+
+
+def same_rule(a: Directive, b: Directive) -> bool:
+    """Whether two directives say the same, in other words perhaps."""
+    return a.polarity == b.polarity and _overlap(a.subject | a.replaces, b.subject | b.replaces) >= 0.6
+
+
+def reverses(new: Directive, old: Directive) -> bool:
+    """Whether `new` takes back `old`: the same subject with the other polarity, or something else put in its place.
+
+    >>> old, new = directives("Always use tabs for indentation. From now on use spaces instead of tabs.")
+    >>> reverses(new, old), reverses(old, old)
+    (True, False)
+    """
+    if new.polarity != old.polarity:
+        return _overlap(new.subject, old.subject) >= 0.5
+    if new.replaces and new.replaces & old.subject and not new.replaces & old.replaces:
+        return True
+    return new.renews and not same_rule(new, old) and _overlap(new.subject, old.subject) >= 0.5
+
+
+def stems(text: str) -> frozenset[str]:
+    """The informative words of a text without their endings, in lower case.
+
+    >>> sorted(stems("Always use the named exports"))
+    ['export', 'named', 'use']
+    """
+    words = _compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(text.lower().replace("ё", "е"))
+    return frozenset(_stem(word) for word in words if word not in _stop_words())
+
+
+def _stem(word: str) -> str:
+    ending = _compiled(
+        r"(?<=\w{3})(?:ing|ies|es|s|(?:ами|ями|ого|его|ому|ему|ыми|ими|ить|ать|ять|еть|ах|ях|ов|ев|ей|ой|ый|ий|ая|ое|ые|ие|ам|ям|ом|ем|ую|ых|их|ешь|ай|уй|яй|йте|а|я|о|е|и|ы|у|ю|ь|й))$"
+    )
+    return word if len(word) < 4 or not word.isalpha() else ending.sub("", word)
+
+
+def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    return len(a & b) / max(1, len(a | b)) if min(len(a), len(b)) > 2 else len(a & b) / max(1, len(a), len(b))
+
+
+def _is_asked(said: str) -> bool:
+    return said.rstrip().endswith("?") and (
+        bool(_pattern("asks").search(said)) or not _pattern("requests").search(said)
+    )
+
+
+def _is_described(said: str, signs: dict[str, re.Match[str]]) -> bool:
+    first = min(found.start() for found in signs.values())
+    reported = _pattern("reported").search(said)
+    return bool(
+        (reported and reported.start() <= first)
+        or (signs.keys() <= {"always", "never"} and _pattern("describes").search(said))
+    )
+
+
+def _is_correction(signs: dict[str, re.Match[str]]) -> bool:
+    return "correction" in signs and not signs.keys() & {"always", "never"}
+
+
+def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
+    if "never" in signs or "dont" in signs:
+        return (
+            "do" not in signs
+            or min(signs[name].start() for name in ("never", "dont") if name in signs) < signs["do"].start()
+        )
+    return (
+        "correction" in signs
+        and not {"do", "always"} & signs.keys()
+        and bool(_compiled(r"(?i)n[o']t\b|\bnot?\b|\bне\b|нет").search(signs["correction"][0]))
+    )
+
+
+def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
+    score = max(_BASE[name] for name in signs)
+    score += 0.15 * bool(_pattern("general").search(said)) - 0.15 * bool(_pattern("particular").search(said))
+    return round(min(1.0, max(0.05, score * (0.3 if _pattern("for now").search(said) else 1.0))), 3)
+
+
+def _blanked(text: str) -> str:
+    """The sentence with quotes and code blanked, in which no word tells the agent anything."""
+    return _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+").sub(
+        "_", text.replace("’", "'")
+    )
+
+
+@cache
+def _tables() -> dict[str, str]:
+    return read_sections(__file__, "directives.txt")
+
+
+@cache
+def _pattern(section: str) -> re.Pattern[str]:
+    lines = _tables()[section].replace("^^", _CLAUSE).split("\n")
+    return re.compile("|".join(f"(?:{line})" for line in lines), re.IGNORECASE)
+
+
+@cache
+def _compiled(written: str) -> re.Pattern[str]:
+    return re.compile(written)
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    sections = read_sections(__file__, "lexicon.txt")
+    kinds = (
+        "determiners",
+        "prepositions",
+        "pronouns",
+        "modals",
+        "auxiliaries",
+        "relatives",
+        "conjunctions",
+        "coordinators",
+        "adverbs",
+    )
+    return frozenset(" ".join(sections[kind] for kind in kinds).split())

@@ -1,0 +1,185 @@
+"""Sentences of what a person or an agent said, without what they only pasted, quoted or were handed by a program."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal, NamedTuple
+
+from theorex_lab.text.sections import read_sections
+
+Speaker = Literal["user", "agent"]
+SHORTEST, LONGEST = 15, 400  # characters of a sentence
+WRAPPED_CHARACTERS = 60  # a line this long that ends in no stop goes on in the next
+_ABBREVIATIONS = frozenset("e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st т.е т.д т.п напр см".split())
+_Interval = tuple[int, int]
+
+
+class Span(NamedTuple):
+    """A sentence: text[start:end] of what it was found in, with its white space folded."""
+
+    start: int
+    end: int
+    text: str
+
+
+def sentences_of(text: str, by: Speaker = "agent") -> list[Span]:
+    """Whole, readable sentences and list items of 15 to 400 characters, in their order. Linear in the text.
+
+    Left out whoever speaks: fenced code (closed or not), quoted lines, tables, logs, diffs, code, bare paths and
+    addresses, tagged blocks, and the memory that was given to an agent. by: "user" also leaves out pasted logs, pages and
+    answers, expansions of commands, summaries of earlier conversations and prompts made for other agents.
+
+    >>> [span.text for span in sentences_of("> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user")]
+    ['Use tabs, not spaces.']
+    """
+    if by == "user" and _pattern("whole message").match(text.lstrip()[:LONGEST]):
+        return []
+    hidden = sorted([*_fenced(text), *_tagged(text)])
+    return [span for start, end in _units(text, _lines(text, hidden, by)) for span in _sentences(text, start, end)]
+
+
+@cache
+def _tables() -> dict[str, str]:
+    return read_sections(__file__, "spoken.txt")
+
+
+@cache
+def _pattern(section: str) -> re.Pattern[str]:
+    return re.compile(
+        "|".join(f"(?:{line})" for line in _tables()[section].split("\n")), re.I * (section == "to the end")
+    )
+
+
+@cache
+def _compiled(written: str) -> re.Pattern[str]:
+    return re.compile(written)
+
+
+def _fenced(text: str) -> Iterator[_Interval]:
+    """Fenced code. A fence within a fence, which names its language, is closed before the outer one; unclosed, to the end."""
+    opened: list[tuple[str, int]] = []
+    for run in _compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})").finditer(text):
+        ticks = run[0].strip()
+        line_end = text.find("\n", run.end())
+        rest = text[run.end() : len(text) if line_end < 0 else min(line_end, run.end() + LONGEST)].strip()
+        fits = opened and ticks[0] == opened[-1][0][0] and len(ticks) >= len(opened[-1][0])
+        if fits and (not rest or rest[0] in ".,;:)" or " " in rest):
+            _, start = opened.pop()
+            if not opened:
+                yield start, run.end()
+        elif not opened or (rest and "`" not in rest):
+            opened.append((ticks, run.start()))
+    if opened:
+        yield opened[0][1], len(text)
+
+
+def _tagged(text: str) -> Iterator[_Interval]:
+    """Blocks between a tag and its end; of the tags that programs write also those that are never closed."""
+    opened: list[tuple[str, int]] = []
+    waiting: Counter[str] = Counter()
+    for tag in _compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>").finditer(text):
+        name = tag[2].lower()
+        if not tag[1] and not tag[3].endswith("/"):
+            opened.append((name, tag.start()))
+            waiting[name] += 1
+        elif tag[1] and waiting[name]:
+            while opened[-1][0] != name:
+                waiting[opened.pop()[0]] -= 1
+            waiting[name] -= 1
+            yield opened.pop()[1], tag.end()
+    machine = tuple(_tables()["machine tags"].split())
+    start = next((start for name, start in opened if name.startswith(machine)), None)
+    if start is not None:
+        yield start, len(text)
+
+
+def _lines(text: str, hidden: list[_Interval], by: Speaker) -> Iterator[_Interval | None]:
+    """The lines in which someone speaks; None where the lines before and after do not belong together."""
+    hidden_to, place, start, in_log = 0, 0, 0, False
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        while place < len(hidden) and hidden[place][0] < end:
+            hidden_to, place = max(hidden_to, hidden[place][1]), place + 1
+        line = text[start : min(end, start + 4 * LONGEST)]
+        bare = line.strip()
+        if by == "user" and bare and _ends_own_words(bare):
+            return
+        in_log = bool(bare) and (_is_machine(line, bare) or (in_log and by == "user" and not bare[0].isupper()))
+        yield None if not bare or in_log or hidden_to > start else (start, end)
+        start = end + 1
+
+
+def _ends_own_words(bare: str) -> bool:
+    return bool(
+        _pattern("to the end").match(bare[:LONGEST])
+        or (bare[-1] == ":" and _pattern("introduction").search(bare[-LONGEST // 2 : -1]))
+    )
+
+
+def _is_machine(line: str, bare: str) -> bool:
+    return bare[0] in ">|" or bare.count("|") > 2 or bool(_pattern("machine line").match(line))
+
+
+def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
+    """The lines, those put together that were wrapped."""
+    unit: _Interval | None = None
+    for line in [*lines, None]:
+        if (
+            unit
+            and line
+            and unit[1] - unit[0] >= WRAPPED_CHARACTERS
+            and text[unit[1] - 1] not in ".!?:"
+            and text[line[0]].islower()
+        ):
+            unit = unit[0], line[1]
+            continue
+        if unit:
+            yield unit
+        unit = line
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
+    marker = _compiled(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|[A-Za-z]\))\s+(?:\[[ xX]\]\s+)?|\s*(?:✅|❌|⚠️|✓|✗|→)\s*").match(
+        text, start, end
+    )
+    begun = marker.end() if marker else start
+    for stop in _compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
+        word = text[max(begun, stop.start() - 12) : stop.start()].split()
+        if (
+            stop[0] == "."
+            and word
+            and (word[-1].lstrip("(").lower() in _ABBREVIATIONS or (word[-1].isdigit() and stop.start() - begun < 5))
+        ):
+            continue
+        yield from _whole(text, begun, stop.end())
+        begun = stop.end()
+    yield from _whole(text, begun, end)
+
+
+def _whole(text: str, start: int, end: int) -> Iterator[Span]:
+    """The sentence in text[start:end] where it is one that can be read."""
+    found = text[start:end]
+    start += len(found) - len(found.lstrip())
+    said = found.strip()
+    if SHORTEST <= len(said) <= LONGEST and _is_readable(said):
+        yield Span(start, start + len(said), " ".join(said.split()))
+
+
+def _is_readable(said: str) -> bool:
+    words = _compiled(r"`[^`\n]*`|https?://\S+").sub("x", said)
+    letters = sum(letter.isalpha() for letter in words)
+    spoken = sum(letter.isalnum() or letter.isspace() for letter in words)
+    unspaced = sum("\u3040" <= letter <= "\u9fff" or "\u0e00" <= letter <= "\u0eff" for letter in words)
+    return (
+        said[0] != "#"
+        and said[-1] != ":"
+        and said.count("`") % 2 == 0
+        and letters >= 0.6 * len(words)
+        and spoken >= 0.8 * len(words)
+        and (len(words.split()) >= 3 or unspaced >= SHORTEST // 2)
+        and not _pattern("unreadable").search(said)
+    )

@@ -1,0 +1,45 @@
+"""What a sentence is worth keeping for: a decision, a discovery, a feature or a change, told by its words."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from typing import Literal
+
+from theorex_lab.text.sections import read_sections
+from theorex_lab.text.spoken import Speaker
+
+WorthType = Literal["decision", "discovery", "feature", "change", "none"]
+TYPES: tuple[WorthType, ...] = ("decision", "discovery", "feature", "change")
+KEPT = 0.5  # the score from which a sentence is worth keeping
+_BIAS: dict[Speaker, float] = {"user": -1.5, "agent": -1.0}
+
+
+def worth(sentence: str, by: Speaker = "agent") -> tuple[WorthType, float]:
+    """(type, score): what a sentence says, and how much it is worth keeping, 0 to 1; "none" below KEPT.
+
+    >>> worth("The root cause is that `parse` reads only the first line, because the cursor is never reset.")[0]
+    'discovery'
+    >>> worth("All tests pass.")[0]
+    'none'
+    """
+    any_type = _weight("any", sentence)
+    best, weight = max(((kind, _weight(kind, sentence)) for kind in TYPES), key=lambda pair: pair[1])
+    score = round(1 / (1 + math.exp(-(_BIAS[by] + any_type + weight))), 3)
+    return (best if score >= KEPT else "none"), score
+
+
+def _weight(section: str, sentence: str) -> float:
+    return sum(weight for weight, sign in _signs(section) if sign.search(sentence))
+
+
+@cache
+def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
+    lines = (line.split(" ", 1) for line in _tables()[section].split("\n"))
+    return [(float(weight), re.compile(sign, re.IGNORECASE)) for weight, sign in lines]
+
+
+@cache
+def _tables() -> dict[str, str]:
+    return read_sections(__file__, "worth.txt")
