@@ -29,7 +29,7 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KINDS = (
     "tier_change", "sentiment_flip", "graduation", "prune", "moment_capture",
-    "outcome_record", "review", "gate", "erasure", "salvage",
+    "outcome_record", "review", "gate", "erasure", "salvage", "pin", "dismiss", "correct",
 )  # fmt: skip
 
 
@@ -51,7 +51,10 @@ def told(entries: list[AuditEntry], *names: str) -> list[tuple[Any, ...]]:
 
 def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     main = lab.agent("main")
-    main.write("the session cache is wonderful")
+    kept = main.write("the session cache is wonderful").event_id
+    lab.pin(kept)
+    lab.dismiss(kept)
+    lab.correct(kept, "the session cache is\nwonderful again")
     main.write("the session cache crashed and lost data, a terrible failure")
     write_moment(lab.home, "We moved the scheduler", refs=["s.py:3"])
     lab.theorex.scan()
@@ -77,6 +80,8 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     by_kind = {each.kind: each for each in found}
     assert by_kind["moment_capture"].detail["refs"] == ["s.py:3"]
     assert by_kind["outcome_record"].detail["decision"] == "raised the TTL"
+    assert by_kind["correct"].detail["text"] == "the session cache is wonderful again"
+    assert [by_kind[kind].detail["item"] for kind in ("pin", "dismiss", "correct")] == [kept] * 3
     assert (by_kind["review"].agent, by_kind["review"].detail["fix"]) == ("sage", "Lower the TTL.")
     assert by_kind["gate"].detail["decision"] == "refuse"
     assert (by_kind["graduation"].detail["label"], by_kind["graduation"].detail["days"]) == ("ttl", 7)

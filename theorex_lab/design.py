@@ -203,6 +203,23 @@ class FileLayout:
     in_places: Callable[..., Iterable[Path]] = lambda _home, **_chosen: ()
 
 
+class Reminder(NamedTuple):
+    """What may be given back at a prompt that fits it: a sentence, a file with what was last done to it, a fix, a rule.
+
+    id: as search gives it, no other reminder has it.  project: '' for what is of none.  kind: a word, such as rule, fix,
+    session, file or sentence.  text: what is shown, one line.  weight: from 0 upwards, 1 for an ordinary one; what weighs
+    more comes first among those that fit alike.  trust: as `observation.TRUST` has it.  events: ids it rests on.
+    """
+
+    id: str
+    project: str
+    kind: str
+    text: str
+    weight: float = 1.0
+    trust: int = 0
+    events: tuple[str, ...] = ()
+
+
 class EvidenceRun(NamedTuple):
     """Evidence that an event yields: under a key, an option was tried and succeeded or not.
 
@@ -277,7 +294,7 @@ class Design:
     name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  face: the class of what `lab.design` gives.
     kinds: its event kinds with the version that it writes.  upcasters: by event kind and version, what turns a body of
     that version into one of the next.  events: what their bodies hold.  views: what it folds.  evidence: by event kind, the runs that such an event tells
-    of; their keys get `name/` before them.  agents: who has something in it.  consolidated: by agent and session, the seq
+    of; their keys get `name/` before them.  reminders: of every project, what may be recalled at a prompt.  agents: who has something in it.  consolidated: by agent and session, the seq
     up to which it has taken in what was captured.  status: members of the status, of all agents or of one, each of a
     name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
     `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
@@ -293,6 +310,7 @@ class Design:
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
+    reminders: Callable[[Home], Iterable[Reminder]] | None = None
     steps: tuple[NightStep, ...] = ()
     audit: AuditPart | None = None
     policies: Mapping[str, PolicyPart] = field(default_factory=dict)

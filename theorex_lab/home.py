@@ -14,6 +14,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.project import check_project
+from theorex_lab.search.items import CORRECTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,7 +78,7 @@ class Home:
                     f"got a design named {design.name!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
                 )
         names = [name for design in found for name in (design.name, *design.kinds)]
-        items = [kind.name for design in found for kind in design.items]
+        items = [CORRECTION.name, *(kind.name for design in found for kind in design.items)]
         if twice := [name for known in (names, items) for name in known if known.count(name) > 1]:
             raise InvalidInput(
                 f"got two designs with {twice[0]!r}; allowed is one of each name, of each kind of event and of items"
@@ -171,5 +172,6 @@ def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIn
     from theorex_lab.search.index import item_index
 
     ordered = sorted(designs, key=lambda design: design.name)
-    items = tuple(kind for design in ordered for kind in design.items if kind.label == labels)
+    items = (CORRECTION, *(kind for design in ordered for kind in design.items))
+    items = tuple(kind for kind in items if kind.label == labels)
     return item_index(items, "labels" if labels else "items")

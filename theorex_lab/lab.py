@@ -253,11 +253,27 @@ class Lab:
             query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds, projects=projects
         )
 
-    def context(self, *, tokens: int | None = None) -> Context:
-        """What the next session would be given, within `tokens` (default: the setting contextTokens)."""
+    def context(self, query: str = "", *, tokens: int | None = None) -> Context:
+        """What the next session, or one that begins with this prompt, would be given within `tokens` (default: contextTokens)."""
         from theorex_lab.evolution.boot import boot_context
 
-        return boot_context(self.home, tokens=tokens)
+        return boot_context(self.home, tokens=tokens, query=query)
+
+    def pin(self, item: str) -> str:
+        """Let an item come back first. Takes its id, or the beginning that it alone has; returns the id. Raises as `find_item`."""
+        return self._mark("pinned", item)
+
+    def unpin(self, item: str) -> str:
+        """Take a pin back; as `pin`."""
+        return self._mark("pinned", item, undo=True)
+
+    def dismiss(self, item: str, *, undo: bool = False) -> str:
+        """Let an item come back no more, but to a search with `cold`; as `pin`."""
+        return self._mark("dismissed", item, undo=undo)
+
+    def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
+        """Put a text in the place of an item's own; as `pin`. Raises InvalidInput for a blank text."""
+        return self._mark("corrected", item, text=text, undo=undo)
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
         """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in a project into its own file too."""
@@ -302,15 +318,8 @@ class Lab:
 
         settings = with_local_model(self.settings, self.folder)
         return route_in(
-            self.home,
-            query,
-            settings,
-            agent=agent,
-            power=power,
-            urgent=urgent,
-            context_pct=context_pct,
-            query_tokens=query_tokens,
-        )
+            self.home, query, settings, agent=agent, power=power, urgent=urgent, context_pct=context_pct, query_tokens=query_tokens
+        )  # fmt: skip
 
     def matrix(
         self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
@@ -371,11 +380,12 @@ class Lab:
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
         from theorex_lab.memory.evidence import evidence_view
+        from theorex_lab.memory.marks import Marks
         from theorex_lab.memory.projects import projects_view
         from theorex_lab.routing.recall import Recall
 
         own: tuple[type[View], ...] = (
-            self.home.item_view, self.home.label_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes
+            self.home.item_view, self.home.label_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes, Marks,
         )  # fmt: skip
         found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
         if not self.home.project or found.problems:
@@ -482,6 +492,15 @@ class Lab:
 
     def __repr__(self) -> str:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
+
+    def _mark(self, kind: str, item: str, **said: Any) -> str:
+        from theorex_lab.evolution.boot import boot_again
+        from theorex_lab.memory.marks import find_item, mark
+
+        found = find_item(self.home, item, lambda: self.context().items)
+        mark(self.home, kind, found, **said)
+        boot_again(self.home)
+        return found.id
 
     def _captured(self) -> int:
         from theorex_lab.memory.projects import projects_view

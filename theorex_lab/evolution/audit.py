@@ -129,6 +129,10 @@ def _salvage(body: Body) -> Body:
     return {"kept": body["events"], "lost": lost or "nothing", "set_aside": body["set_aside"]}
 
 
+def _mark(body: Body) -> Body:
+    return {"item": body["item"], "undo": body["undo"], **({"text": cut(body["text"])} if "text" in body else {})}
+
+
 # Kind of an event -> the kind of the one entry that it is told as, and what there is to say.
 _TELL: dict[str, tuple[str, Callable[[Body], Body]]] = {
     "outcome": ("outcome_record", _outcome),
@@ -136,5 +140,8 @@ _TELL: dict[str, tuple[str, Callable[[Body], Body]]] = {
     "gated": ("gate", _gated),
     "erasure": ("erasure", _erasure),
     "salvaged": ("salvage", _salvage),
+    "pinned": ("pin", _mark),
+    "dismissed": ("dismiss", _mark),
+    "corrected": ("correct", _mark),
 }
 _OWN = AuditPart({kind: (event,) for event, (kind, _) in _TELL.items()}, lambda: _take)

@@ -8,13 +8,18 @@ from pathlib import Path
 
 from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.home import Home
-from theorex_lab.memory.context import Context, render
-from theorex_lab.memory.context_file import NO_PROJECT, project_context, write_context
+from theorex_lab.memory.context import ChosenLines, Context, choose, render
+from theorex_lab.memory.context_file import CONTEXT_FILE, CONTEXTS_FOLDER, NO_PROJECT, project_context, write_context
 
 
-def boot_context(home: Home, *, tokens: int | None = None) -> Context:
+def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:  # noqa: ARG001
     """What the next session is given now, within `tokens` (default: the setting contextTokens)."""
     return render(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens)
+
+
+def boot_lines(home: Home, *, tokens: int | None = None, query: str = "") -> ChosenLines:  # noqa: ARG001
+    """The lines of which `boot_context` is made."""
+    return choose(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens)
 
 
 def boot_inject(home: Home, output: Path) -> Context:
@@ -36,3 +41,11 @@ def boot_projects(home: Home, projects: Sequence[str]) -> None:
     for project in [*projects, NO_PROJECT]:
         there = home.in_project(project)
         write_context(project_context(home.folder, project), home.views.folder, partial(boot_context, there))
+
+
+def boot_again(home: Home) -> None:
+    """Render every context that lies in the home again, since a person has changed what is given. Raises StorageError."""
+    if (file := home.folder / CONTEXT_FILE).exists():
+        boot_inject(home.in_project(""), file)
+    if rendered := sorted((home.folder / CONTEXTS_FOLDER).glob("[!.]*.md")):
+        boot_projects(home, [file.stem for file in rendered if file.stem != NO_PROJECT])

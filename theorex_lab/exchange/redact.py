@@ -57,7 +57,7 @@ _MEMBERS = frozenset(
         "from n observation_id problem reply reviewer agent number settings metrics parent part "
         "after proposed margin evidence against steps seconds detail decay_law "
         "decay_params half_life_days fix_half_life_days active_threshold mild_threshold "
-        "read edited command message subagent turn how query items trigger kind id"
+        "read edited command message subagent turn how query items item undo trigger kind id"
     ).split()
 ) | {*map(to_camel, POLICY_SETTINGS)}
 
@@ -138,7 +138,7 @@ class Redactor:
     def _text(self, kind: str, name: str, text: str) -> str:
         if text in self._words.get((kind, name), self._words.get(("", name), ())):
             return text
-        if (kind, name) == ("recalled", "items") and _DIGITS.fullmatch(text):
+        if (name == "item" or (kind, name) == ("recalled", "items")) and _DIGITS.fullmatch(text):
             return str(self._concept(int(text)))
         if name.endswith("_at") and _TIME.fullmatch(text):
             return text

@@ -41,6 +41,9 @@ VERSIONS: dict[str, int] = {
     "compacting": 1,  # the agent is about to summarize what it has in its context
     "session_ended": 2,  # the session is over; its tool events may be flushed
     "recalled": 1,  # what of the memory was given to an agent: how, for which query, which items, how many tokens
+    "pinned": 1,  # a person wants an item to come back first; with `undo`, no longer
+    "dismissed": 1,  # a person wants an item to come back no more; with `undo`, again
+    "corrected": 1,  # a person's text in the place of an item's; with `undo`, the item's own again
     "erasure": 2,  # ids of the events whose bodies were erased, and of each kind the lowest seq among them
     "lost": 1,  # stands where a salvage found no sound event
     "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs

@@ -11,6 +11,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Line, Section
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import HEADING_TOKENS, Room, count_tokens
+from theorex_lab.memory.marks import PINNED, as_marked, pinned_lines
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 from theorex_lab.text.line import folded, one_line
 
@@ -47,6 +48,11 @@ def escape(text: str) -> str:
     return _MARKUP.sub(r"\\\1", folded(text))
 
 
+def as_markdown(text: str) -> str:
+    """A text cut to one line, its signs escaped, as an item of a list shows it."""
+    return escape(one_line(text))
+
+
 def fence(lines: list[str], source: str) -> list[str]:
     """Lines inside a fence that none of them can close, with their source named."""
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
@@ -77,9 +83,11 @@ def choose(home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | 
     """The lines that have room at `now` (µs) within `tokens` (default: the setting contextTokens); see `render`."""
     room = Room(home.settings.context_tokens if tokens is None else tokens, used=HEADING_TOKENS)
     sections = [*(section for design in home.designs for section in design.sections), *more]
-    titles = {kind: title for section in sections for kind, title in section.titles.items()}
+    titles = {PINNED: "Pinned"} | {kind: title for section in sections for kind, title in section.titles.items()}
     given = [line for section in sections for line in section.lines(home, now)]
-    said, known = ([line for line in given if (line.kind in titles) is wanted] for wanted in (True, False))
+    given = [*pinned_lines(home, given), *given]
+    said = as_marked(home, [line for line in given if line.kind in titles])
+    known = as_marked(home, [line for line in given if line.kind not in titles], as_markdown)
     told = room.take(said, at_most=room.left // 2)
     heard = room.take_hearsay(said)
     return ChosenLines(told, heard, room.take(known) + room.take_hearsay(known), titles)
@@ -128,7 +136,7 @@ def _fenced(title: str, lines: Sequence[Line]) -> list[str]:
 def marked_up(kind: str, agent: str, text: str, note: str, trust: int, items: tuple[str, ...] = ()) -> Line:
     """A line with a note: what is not trusted goes into a fence and needs no mark-up."""
     if trust >= TRUST["agent"]:
-        return Line(kind, agent, f"{escape(one_line(text))} _({note})_", None, items)
+        return Line(kind, agent, f"{as_markdown(text)} _({note})_", None, items)
     return Line(kind, agent, f"{one_line(text)} ({note})", (agent, trust), items)
 
 

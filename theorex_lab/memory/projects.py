@@ -13,6 +13,7 @@ from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.search.items import MARKS
 
 _HASH_CHARACTERS = 9  # a dash and eight digits
 
@@ -24,6 +25,7 @@ class Projects(View):
     code = 1
     kinds = (
         "observation", "outcome", "trace_started", "task_submitted", "tool_used", "prompt", "turn_ended", "session_ended",
+        *MARKS,
     )  # fmt: skip
 
     def __init__(self) -> None:

@@ -21,6 +21,7 @@ from theorex_lab.memory.rows import Rows
 from theorex_lab.search.blend import WordScores, blend, likeliest, shown, weights_for, word_scores
 from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
+from theorex_lab.search.items import CORRECTION
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.passages import Passages
 
@@ -160,7 +161,7 @@ class Searcher:
         # After the vector, which an endpoint may take its time for: what is searched is what is there then.
         index = self.home.views.get(self.home.label_view if labels else self.home.item_view)
         with index.lock:
-            allowed = among(index) & ~index.documents["hidden"]
+            allowed = among(index) & ~index.hidden
             if vector is not None:
                 covered = self.vectors.follow(index)
                 if covered < len(index.documents):
@@ -196,7 +197,7 @@ class Searcher:
         with index.lock:
             if vector is not None:
                 self.vectors.follow(index)
-            allowed = self._awake(index) & ~index.documents["hidden"]
+            allowed = self._awake(index) & ~index.hidden
             documents, columns, _ = self._candidates(index, query, vector, allowed, _CANDIDATES)
             seqs = index.documents["seq"][documents].tolist()
         ids = {event.seq: event.id for event in self.home.journal.read(seqs=sorted(set(seqs)))}
@@ -283,6 +284,7 @@ class Searcher:
 
     def _check_kinds(self, kinds: Sequence[str]) -> None:
         known = [kind.name for design in self.home.designs for kind in design.items]
+        known.append(CORRECTION.name)
         for kind in kinds:
             if kind not in known:
                 near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
@@ -294,7 +296,7 @@ class Searcher:
         """A mask of the documents that do not sleep, kept until something is appended."""
         table, seq, mask = self._awake_at.get(index.name, (None, 0, np.zeros(0, bool)))
         if table is not index.documents or seq != index.seq:
-            asleep = index.documents["asleep"].copy()
+            asleep = index.documents["asleep"] | index.documents["dismissed"]
             for part in self._parts:
                 if part.asleep is not None:
                     asleep |= part.asleep(self.home, index)

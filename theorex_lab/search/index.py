@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.search.items import ItemKind, ItemText, item_number
+from theorex_lab.search.items import CORRECTION, MARKS, ItemKind, ItemText, item_number
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import text_key
 
@@ -44,14 +44,14 @@ class ItemIndex(View):
 
     documents: seq (of the event that holds the text), kind (number in item_kinds), agent, item (see `item_number`),
         session (number in sessions, -1 without one), speaker (number in speakers of who is named before a text's first
-        colon, -1 for nobody), asked (whether a person said it to an agent), hidden, asleep, key (two 64-bit halves of the
-        text's hash, for the vectors).
+        colon, -1 for nobody), asked (whether a person said it to an agent), hidden, asleep, dismissed and corrected (by a
+        person), key (two 64-bit halves of the text's hash, for the vectors).
     tagged: pairs of document and tag.  located: pairs of document and project, each once: those in which the item was named
         ('' among them: without one).  lexical: the words, with those of the date.  Texts stay in the journal.
     """
 
     name = "items"
-    code = 5
+    code = 6
     kinds: ClassVar[tuple[str, ...]] = ()
     items: ClassVar[tuple[ItemKind, ...]] = ()
     readers: ClassVar[Mapping[str, tuple[ItemKind, ...]]] = {}  # by event kind, in the order of `items`
@@ -62,7 +62,7 @@ class ItemIndex(View):
         self.sessions, self.speakers = Names(), Names()
         self.documents = Table(
             seq="i8", kind="i2", agent="i4", item="i8", session="i4", speaker="i4", asked="?", hidden="?", asleep="?",
-            key=("u8", 2),
+            dismissed="?", corrected="?", key=("u8", 2),
         )  # fmt: skip
         self.tagged = Table(document="i4", tag="i4")
         self.located = Table(document="i4", project="i4")
@@ -76,7 +76,7 @@ class ItemIndex(View):
         new = _Arrivals(len(self.documents))
         for event in events:
             agent, project = self.agents.number(event.agent), self.projects.number(event.body.get("project", ""))
-            for kind in self.readers[event.kind]:
+            for kind in self.readers.get(event.kind, ()):
                 self._take_in(event, kind, self.item_kinds.number(kind.name), agent, project, new)
         if new.rows:
             self._append(new)
@@ -87,6 +87,21 @@ class ItemIndex(View):
         for column, flags in new.flags.items():
             for document, value in flags:
                 self.documents[column][document] = value
+        for event in events:
+            if event.kind in MARKS:
+                self._mark(event)
+
+    def _mark(self, event: Event) -> None:
+        """Set what a person says of an item on the agent's documents of it that were there before."""
+        rows = self.rows_of(event.body["item"])
+        before = (self.documents["seq"][rows] < event.seq) & (
+            self.documents["agent"][rows] == self.agents.number(event.agent)
+        )
+        rows, undo = rows[before], event.body["undo"]
+        if event.kind == "dismissed" or not undo:
+            self.documents["dismissed"][rows] = event.kind == "dismissed" and not undo
+        if event.kind == "corrected":
+            self.documents["corrected"][rows] = self.of_kinds([CORRECTION.name])[rows] if undo else True
 
     def _take_in(self, event: Event, kind: ItemKind, number: int, agent: int, project: int, new: _Arrivals) -> None:
         once, flagged = self._known()
@@ -186,6 +201,16 @@ class ItemIndex(View):
         """The kind of item that a document is."""
         return self.item_kinds[int(self.documents["kind"][document])]
 
+    def rows_of(self, item_id: str) -> NDArray[np.int64]:
+        """The documents of an item, of all agents."""
+        return np.flatnonzero(self.documents["item"] == item_number(item_id))
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """A mask of the documents that are never found: superseded by an event of their design, or corrected."""
+        mask: NDArray[np.bool_] = self.documents["hidden"] | self.documents["corrected"]
+        return mask
+
     def item_of(self, document: int, event: Event) -> ItemText | None:
         """A document's item, from the event that holds its text; None where that carries it no more."""
         name, number, key = self.kind_of(document), self.documents["item"][document], self.keys(np.array(document))
@@ -251,8 +276,8 @@ def item_index(items: tuple[ItemKind, ...], name: str) -> type[ItemIndex]:
             by_event[event_kind] = (*by_event.get(event_kind, ()), kind)
 
     class Index(ItemIndex):
-        kinds = tuple(by_event)
-        reads = tuple(f"{kind.name}.{kind.code}:{read}" for kind in items for read in kind.event_kinds)
+        kinds = tuple(dict.fromkeys((*by_event, *MARKS)))
+        reads = (*(f"{kind.name}.{kind.code}:{read}" for kind in items for read in kind.event_kinds), *MARKS)
         readers = by_event
 
     Index.items, Index.name = items, name

@@ -14,6 +14,10 @@ _LONGEST_NUMBER = 18  # digits; such a number lies below 2^62
 _HASHED = 1 << 62
 
 
+# What a person says of an item: its id in `item`, and in `undo` whether that holds no longer; see `memory.marks`.
+MARKS = ("pinned", "dismissed", "corrected")
+
+
 class ItemText(NamedTuple):
     """A text that an event carries: the item's id, the text, its tags, and what a reader is told that it is about."""
 
@@ -65,3 +69,11 @@ def item_number(item_id: str) -> int:
     if item_id.isdecimal() and len(item_id) <= _LONGEST_NUMBER and str(number := int(item_id)) == item_id:
         return number
     return _HASHED | int.from_bytes(blake2b(item_id.encode(), digest_size=8).digest()) >> 2
+
+
+def _corrected(event: Event) -> tuple[ItemText, ...]:
+    return () if event.body["undo"] else (ItemText(event.body["item"], event.body["text"]),)
+
+
+# The text that a person gave an item, under the item's own id; the index hides the other texts of that id meanwhile.
+CORRECTION = ItemKind("correction", {"corrected": _corrected})

@@ -20,6 +20,7 @@ from theorex_lab.memory.context import (
     NOTICE,
     ChosenLines,
     Context,
+    as_markdown,
     escape,
     fence,
     items_of,
@@ -29,6 +30,7 @@ from theorex_lab.memory.context import (
 )
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
+from theorex_lab.memory.marks import as_marked
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
@@ -100,6 +102,7 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
     with axon.lock, shared.lock:
         said = sentences(axon, home.journal, now, home.settings, home.projects)
         lines = _own_and_shared(axon, shared, now, home, agent)
+    said, lines = as_marked(home, said), as_marked(home, lines, as_markdown)
     name = escape(model)
     room = Room(budget, used=count_tokens(f"[Boot: {name} | budget: {budget}t | concepts: {most}]\n{NOTICE}\n") + 16)
     told = _take_sentences(room, said, most // 2)
@@ -151,6 +154,7 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
         active = _concepts(axon, now, home.settings, agents=[agent], projects=projects, lowest=Tier.ACTIVE)
         recent = _kept_last(short_term, now, agent, projects)
         waiting = len(flash.pending(agent, session))
+    fixes = as_marked(home, fixes)
     said = [
         *trusted_first(active)[:_FLASH_ACTIVE],
         *trusted_first(recent)[:_FLASH_RECENT],
@@ -160,6 +164,7 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
             if not any(_says(line, moment.story) for line in fixes)
         ),
     ]
+    said = as_marked(home, said, as_markdown)
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
     told = _take_sentences(room, fixes, _FLASH_FIXES)
