@@ -37,6 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "graduation_days": 7,
         "evolve_window_days": 7.0,
         "context_tokens": 2_000,
+        "context_designs": ["theorex"],
         "fusion": "reciprocal_rank",
         "reciprocal_rank_k": 60.0,
         "lm_studio_url": "http://localhost:1234",

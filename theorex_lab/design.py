@@ -69,7 +69,8 @@ class Line(NamedTuple):
     """A line of a context. kind: concept, failure, or an observation type.  owner: whose it is shown as.
 
     heard_from: agent and trust of what is trusted less than an agent; None for what is trusted.  items: ids of what it
-    shows, as search gives them.
+    shows, as search gives them.  events: ids of the events that it rests on, where those are others than the items.  why:
+    why it is there, for who asks.
     """
 
     kind: str
@@ -77,6 +78,8 @@ class Line(NamedTuple):
     text: str
     heard_from: tuple[str, int] | None = None
     items: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def trusted(self) -> bool:
@@ -84,12 +87,27 @@ class Line(NamedTuple):
         return self.heard_from is None
 
 
+class Wanted(NamedTuple):
+    """What a context is made for: a time (µs UTC), a budget of tokens, and what is asked, '' at the start of a session."""
+
+    now: int
+    tokens: int
+    query: str = ""
+
+
 @dataclass(frozen=True)
 class Section:
-    """Lines of the context, of the home's project or of none. titles: by kind of line, the title that it stands under; one without is listed under its owner."""
+    """Lines of the context, of the home's project or of none, what matters most first.
 
-    lines: Callable[[Home, int], Sequence[Line]]  # now, µs UTC
+    titles: by kind of line, the title that it stands under; one without is listed under its owner.  share: of the budget,
+    by its size in tokens, what the section has for itself; what it leaves goes to the sections with the greatest shares.
+    A section without has what others leave.  inline: its lines are words of one paragraph.
+    """
+
+    lines: Callable[[Home, Wanted], Iterable[Line]]
     titles: Mapping[str, str] = field(default_factory=dict)
+    share: Callable[[int], float] | None = None
+    inline: bool = False
 
 
 @dataclass(frozen=True)
@@ -294,7 +312,10 @@ class Design:
     name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  face: the class of what `lab.design` gives.
     kinds: its event kinds with the version that it writes.  upcasters: by event kind and version, what turns a body of
     that version into one of the next.  events: what their bodies hold.  views: what it folds.  evidence: by event kind, the runs that such an event tells
-    of; their keys get `name/` before them.  reminders: of every project, what may be recalled at a prompt.  agents: who has something in it.  consolidated: by agent and session, the seq
+    of; their keys get `name/` before them.  reminders: of every project, what may be recalled at a prompt.  leads:
+    whether its sections are shown where no setting names others.  flush: what is done for an agent's session that ended or
+    is about to be summarized.  retrieve: (home, its search, query, now, tokens) → what a query gets, where that is more than
+    search finds.  agents: who has something in it.  consolidated: by agent and session, the seq
     up to which it has taken in what was captured.  status: members of the status, of all agents or of one, each of a
     name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
     `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
@@ -310,6 +331,9 @@ class Design:
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
+    leads: bool = True
+    flush: Callable[[Home, str, str], Any] | None = None
+    retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
     reminders: Callable[[Home], Iterable[Reminder]] | None = None
     steps: tuple[NightStep, ...] = ()
     audit: AuditPart | None = None

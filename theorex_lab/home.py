@@ -14,7 +14,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.project import check_project
-from theorex_lab.search.items import CORRECTION
+from theorex_lab.search.items import CORRECTION, ItemKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -78,7 +78,7 @@ class Home:
                     f"got a design named {design.name!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
                 )
         names = [name for design in found for name in (design.name, *design.kinds)]
-        items = [CORRECTION.name, *(kind.name for design in found for kind in design.items)]
+        items = [CORRECTION.name, *(kind.name for kind in item_kinds(found))]
         if twice := [name for known in (names, items) for name in known if known.count(name) > 1]:
             raise InvalidInput(
                 f"got two designs with {twice[0]!r}; allowed is one of each name, of each kind of event and of items"
@@ -86,6 +86,19 @@ class Home:
         for design in found:
             register_kinds(design.kinds, design.upcasters)
         return found
+
+    @property
+    def shown(self) -> tuple[Design, ...]:
+        """The designs whose sections a context has: those that the setting contextDesigns names; where it names none,
+        those that lead, and of other packages all; where there is none of these, every one.
+
+        Raises InvalidInput for a name that no design has.
+        """
+        named, known = self.settings.context_designs, {design.name: design for design in self.designs}
+        if unknown := [name for name in named if name not in known]:
+            raise InvalidInput(f"got the design {unknown[0]!r} in contextDesigns; allowed are {', '.join(known)}")
+        chosen = [known[name] for name in named] or [design for design in self.designs if design.leads]
+        return tuple(chosen) if any(design.sections for design in chosen) else self.designs
 
     @property
     def projects(self) -> tuple[str, ...] | None:
@@ -172,6 +185,11 @@ def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIn
     from theorex_lab.search.index import item_index
 
     ordered = sorted(designs, key=lambda design: design.name)
-    items = (CORRECTION, *(kind for design in ordered for kind in design.items))
+    items = (CORRECTION, *item_kinds(ordered))
     items = tuple(kind for kind in items if kind.label == labels)
     return item_index(items, "labels" if labels else "items")
+
+
+def item_kinds(designs: Iterable[Design]) -> list[ItemKind]:
+    """The kinds of items of these designs; one that several bring, as that of observations, once."""
+    return list({id(kind): kind for design in designs for kind in design.items}.values())

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "theorex_lab.designs"
 # Name of a design -> the module that holds it as DESIGN.
-BUILT_IN = {"theorex": "theorex_lab.designs.theorex.design"}
+BUILT_IN = {"sessions": "theorex_lab.designs.sessions.design", "theorex": "theorex_lab.designs.theorex.design"}
 
 
 def installed() -> tuple[Design, ...]:

@@ -12,14 +12,14 @@ from theorex_lab.memory.context import ChosenLines, Context, choose, render
 from theorex_lab.memory.context_file import CONTEXT_FILE, CONTEXTS_FOLDER, NO_PROJECT, project_context, write_context
 
 
-def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:  # noqa: ARG001
+def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:
     """What the next session is given now, within `tokens` (default: the setting contextTokens)."""
-    return render(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens)
+    return render(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens, query=query)
 
 
-def boot_lines(home: Home, *, tokens: int | None = None, query: str = "") -> ChosenLines:  # noqa: ARG001
+def boot_lines(home: Home, *, tokens: int | None = None, query: str = "") -> ChosenLines:
     """The lines of which `boot_context` is made."""
-    return choose(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens)
+    return choose(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens, query=query)
 
 
 def boot_inject(home: Home, output: Path) -> Context:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Line, Section
+from theorex_lab.design import Line, Section, Wanted
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -17,14 +17,14 @@ MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 
-def what_failed(home: Home, now: int) -> list[Line]:
-    """The failures of the last seven days that wait for a review at `now` (µs), newest first, each once, ten at most.
+def what_failed(home: Home, wanted: Wanted) -> list[Line]:
+    """The failures of the last seven days that wait for a review at that time, newest first, each once, ten at most.
 
     Of the home's project, or of none.
 
     One that a later outcome calls a success is none.
     """
-    view = home.views.get(Outcomes)
+    view, now = home.views.get(Outcomes), wanted.now
     with view.lock:
         rows = view.queue(threshold=home.settings.review_threshold)
         at = view.rows["at"][rows]

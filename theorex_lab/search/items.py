@@ -14,6 +14,7 @@ _LONGEST_NUMBER = 18  # digits; such a number lies below 2^62
 _HASHED = 1 << 62
 
 
+MOMENT_TYPE = "moment"  # the type of an observation that tells a story, which a design may take for a kind of its own
 # What a person says of an item: its id in `item`, and in `undo` whether that holds no longer; see `memory.marks`.
 MARKS = ("pinned", "dismissed", "corrected")
 
@@ -77,3 +78,17 @@ def _corrected(event: Event) -> tuple[ItemText, ...]:
 
 # The text that a person gave an item, under the item's own id; the index hides the other texts of that id meanwhile.
 CORRECTION = ItemKind("correction", {"corrected": _corrected})
+
+
+def observed_text(event: Event) -> tuple[ItemText, ...]:
+    """The text of an observation, about the concepts that it names."""
+    about = ", ".join(concept[1] for concept in event.body["concepts"])
+    return (ItemText(event.id, event.body["text"], event.body["tags"], about),)
+
+
+def _observed(event: Event) -> tuple[ItemText, ...]:
+    return () if event.body["type"] == MOMENT_TYPE else observed_text(event)
+
+
+# What was written, which any design may bring, and several may.
+OBSERVATION = ItemKind("observation", {"observation": _observed})

@@ -11,7 +11,7 @@ import numpy as np
 from theorex_lab.design import Asked, SearchFound, Told
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import COUNTED, READ_FROM
-from theorex_lab.designs.theorex.items import MOMENT_TYPE
+from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.evolution.audit import cut, found_in
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
-from theorex_lab.design import Line
+from theorex_lab.design import Line, Wanted
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
@@ -48,18 +48,18 @@ _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
 _REFS_SHOWN = 5
 
 
-def sentence_lines(home: Home, now: int) -> list[Line]:
+def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
     """Fixes, then what to avoid: of the home's project, or of none."""
     axon = home.views.get(Axon)
     with axon.lock:
-        return sentences(axon, home.journal, now, home.settings, home.projects)
+        return sentences(axon, home.journal, wanted.now, home.settings, home.projects)
 
 
-def concept_lines(home: Home, now: int) -> list[Line]:
+def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
     """The concepts of each agent that were mentioned in the home's project, or in none, hottest first."""
     axon = home.views.get(Axon)
     with axon.lock:
-        return _concepts(axon, now, home.settings, projects=home.projects)
+        return _concepts(axon, wanted.now, home.settings, projects=home.projects)
 
 
 def _concepts(

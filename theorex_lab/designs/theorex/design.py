@@ -17,7 +17,8 @@ from theorex_lab.design import (
     later,
 )
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
-from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, OBSERVATION, TITLES
+from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
+from theorex_lab.search.items import OBSERVATION
 from theorex_lab.memory.observation import TRUST, TYPES
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ DESIGN = Design(
         Section(later(f"{_HERE}.context:sentence_lines"), TITLES),
         Section(later(f"{_HERE}.context:concept_lines")),
     ),
+    leads=False,
     steps=(
         NightStep("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
         NightStep("flush", later(f"{_HERE}.steps:flush_all")),

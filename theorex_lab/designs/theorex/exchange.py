@@ -30,7 +30,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange_write import WrittenMemory
-from theorex_lab.designs.theorex.items import MOMENT_TYPE
+from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable

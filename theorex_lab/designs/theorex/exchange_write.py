@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
-from theorex_lab.designs.theorex.items import MOMENT, OBSERVATION
+from theorex_lab.designs.theorex.items import MOMENT
+from theorex_lab.search.items import OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm

@@ -9,24 +9,15 @@ from collections.abc import Iterator
 from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+from theorex_lab.search.items import MOMENT_TYPE, observed_text
 
-MOMENT_TYPE = "moment"
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+|\n+")
 # Kinds of sentences of a context, and the titles that they stand under.
 TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 
 
-def _text(event: Event) -> tuple[ItemText, ...]:
-    return () if event.body["type"] == MOMENT_TYPE else _story(event)
-
-
 def _moment(event: Event) -> tuple[ItemText, ...]:
-    return _story(event) if event.body["type"] == MOMENT_TYPE else ()
-
-
-def _story(event: Event) -> tuple[ItemText, ...]:
-    about = ", ".join(concept[1] for concept in event.body["concepts"])
-    return (ItemText(event.id, event.body["text"], event.body["tags"], about),)
+    return observed_text(event) if event.body["type"] == MOMENT_TYPE else ()
 
 
 def _labels(event: Event) -> Iterator[ItemText]:
@@ -44,5 +35,4 @@ def _labels(event: Event) -> Iterator[ItemText]:
 
 # A moment never sleeps.
 MOMENT = ItemKind("moment", {"observation": _moment})
-OBSERVATION = ItemKind("observation", {"observation": _text})
 CONCEPT = ItemKind("concept", dict.fromkeys(("observation", "graduated", "imported"), _labels), once=True, label=True)

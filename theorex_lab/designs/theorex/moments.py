@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from theorex_lab.designs.theorex.items import MOMENT_TYPE
+from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal

@@ -22,7 +22,7 @@ from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.experiments.replay.baselines import BASELINES, make
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
-from theorex_lab.memory.context import choose
+from theorex_lab.memory.context import render
 from theorex_lab.memory.filling import BYTES_PER_TOKEN
 from theorex_lab.search.embed import Embedder
 
@@ -67,15 +67,21 @@ class Driven:
     def inject(self, now: int, tokens: int) -> list[Item]:
         """The lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
-        chosen = choose(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens)
-        return [*_within((Item(line.text, self._observed(line.items)) for line in chosen.lines), tokens)]
+        return self._given(now, tokens, "")
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
         """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
         self._clock.microseconds = now
+        for design in self.lab.home.shown:
+            if design.retrieve is not None:
+                return [*_within(iter(design.retrieve(self.lab.home, self.lab.searcher, query, now, tokens)), tokens)]
         hits = self.lab.search(query, limit=_MOST_HITS)
         found = (Item(hit.text, self._observed([event])) for hit, event in zip(hits, hits.events, strict=True))
         return [*_within(found, tokens)]
+
+    def _given(self, now: int, tokens: int, query: str) -> list[Item]:
+        context = render(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query=query)
+        return [*_within((Item(text, self._observed(ids)) for text, ids in context.parts), tokens)]
 
     def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The events that it was shown which these events rest on; ids of anything else rest on none."""

@@ -1,0 +1,106 @@
+"""Commands that check work (tests, builds, linters) in a session: which failed, and what turned them from red to green."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from theorex_lab.journal.event import Event
+
+# What such a command begins with; then the words that make it one kind of check.
+_CHECK = re.compile(
+    r"(?:^|&&|;|\|\|)\s*(?:[A-Z_]+=\S+\s+|sudo\s+|uv run\s+|poetry run\s+|npx\s+|bundle exec\s+|time\s+)*"
+    r"((?:python3? -m )?(?:pytest|unittest|tox|nox)|go (?:test|build|vet|run)|golangci-lint run|gofmt|cargo (?:test|build|check|clippy|run)"
+    r"|(?:npm|yarn|pnpm|bun) (?:run )?(?:test|build|lint|check|typecheck)|jest|vitest|tsc|eslint|ruff(?: check)?|mypy|pyright|flake8"
+    r"|make(?: [\w-]+)?|mvn \w+|gradle \w+|\./gradlew \w+|dotnet (?:test|build)|rspec|rake(?: \w+)?|phpunit|swift (?:test|build)"
+    r"|bazel (?:test|build)|ctest|cmake --build|just(?: [\w-]+)?|terraform (?:validate|plan)|shellcheck)(?=\s|$|;|&|\|)"
+)
+_EXIT = re.compile(r"\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d+)", re.I)
+# Signs of failure at the start of a line of what a check printed; the first class that fits names it.
+_CLASSES = (
+    ("a timeout", re.compile(r"timed? ?out|deadline exceeded", re.I)),
+    ("a crash", re.compile(r"^\s*(?:panic:|Segmentation fault|fatal error|thread '.*' panicked)", re.M)),
+    ("a missing module", re.compile(r"no required module|ModuleNotFoundError|Cannot find module|unresolved import|ImportError")),
+    ("a type or build error", re.compile(r"undefined:|cannot use|undeclared|syntax error|SyntaxError|build failed|error(?:\[E\d+\]|:| TS\d+)|does not compile", re.I)),
+    ("a failed test", re.compile(r"^\s*(?:-+ ?)?FAIL(?:ED)?\b|AssertionError|assert(?:ion)? failed|\d+ failed|Tests?:.*\d+ failed", re.M)),
+    ("a linter's finding", re.compile(r"\d+ issues?\b|gofmt|lint", re.I)),
+)  # fmt: skip
+_ERRORS = re.compile(r"^\s*(?:-+ ?)?(?:FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   )|\b\d+ (?:failed|errors?)\b", re.M)
+
+
+class Check(NamedTuple):
+    """A check that was run: its event's place among the session's, its command's family, and whether it passed.
+
+    error: its class where it failed, else ''.
+    """
+
+    place: int
+    family: str
+    passed: bool
+    error: str
+
+
+class Fixed(NamedTuple):
+    """From red to green: a check's family, the class of its error, the files edited between, and the events of it all."""
+
+    family: str
+    error: str
+    files: tuple[str, ...]
+    events: tuple[Event, ...]
+
+
+def family_of(command: str) -> str:
+    """The kind of check that a command runs, '' for any other command.
+
+    >>> family_of("cd cli && go test -v ./... 2>&1 | head"), family_of("go help test")
+    ('go test', '')
+    """
+    found = _CHECK.search(command)
+    return found[1] if found else ""
+
+
+def checks_in(events: Sequence[Event]) -> Iterator[Check]:
+    """The checks of a session, in order: one whose end is not known is left out."""
+    for place, event in enumerate(events):
+        if event.kind == "tool_used" and (family := family_of(event.body.get("command", ""))):
+            failed = has_failed(event)
+            if failed is not None:
+                yield Check(place, family, not failed, error_of(event.body["response"]) if failed else "")
+
+
+def has_failed(event: Event) -> bool | None:
+    """Whether a command failed, by its exit code, by `ok`, or by what a check printed; None where that is open."""
+    body = event.body
+    code = _EXIT.match(body["response"])
+    if body["ok"] is None or body["ok"] is False or code:
+        return None if body["ok"] is None else bool(body["ok"] is False or (code and int(code[1])))
+    return bool(family_of(body.get("command", "")) and _ERRORS.search(body["response"]))
+
+
+def error_of(response: str) -> str:
+    """The class of an error by what was printed; nothing of the text itself, which may be anybody's.
+
+    >>> error_of("--- FAIL: TestSync (0.00s)")
+    'a failed test'
+    """
+    return next((name for name, sign in _CLASSES if sign.search(response)), "an error")
+
+
+def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
+    """Each failure of a family of checks that later passed in the session, with edits of files between."""
+    red: dict[str, Check] = {}
+    for check in checks_in(events):
+        if not check.passed:
+            red.setdefault(check.family, check)
+        elif failed := red.pop(check.family, None):
+            between = [event for event in events[failed.place : check.place] if event.kind == "tool_used"]
+            edits = [event for event in between if edited(event)]
+            if edits:
+                files = tuple(dict.fromkeys(path for event in edits for path in edited(event)))
+                yield Fixed(check.family, failed.error, files, (events[failed.place], *edits, events[check.place]))
+
+
+def edited(event: Event) -> list[str]:
+    """The project's paths that a tool call edited."""
+    return (event.body.get("paths") or {}).get("edited", []) if event.body["ok"] is not False else []

@@ -1,0 +1,160 @@
+"""A session in short: asked, edited, failed, committed, ended, left open; each part taken whole from what was captured."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from theorex_lab.designs.sessions.checks import Fixed, checks_in, edited, fixed_in
+from theorex_lab.designs.sessions.files import shortest_ends
+from theorex_lab.designs.sessions.said import Said, Sentence, sentences_in
+from theorex_lab.home import Home
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import append_once
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.observation import TRUST, project_in
+
+MESSAGES = ("turn_ended", "turn_message")
+READ_KINDS = ("prompt", "tool_used", *MESSAGES)
+MOST_FILES = 12
+_ASKED, _ENDED, _OPEN = 3, 3, 3  # sentences of each part
+_COMMIT = re.compile(r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S)
+_LEFT_OPEN = re.compile(
+    r"\b(?:next|todo|remaining|remains|still|left to|not yet|follow-?up|later|open question|unresolved|would you like|should I|want me to"
+    r"|дальше|осталось|ещё не|потом)\b",
+    re.I,
+)
+_ABOUT_FIX = re.compile(r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b", re.I)
+_HEARD, _FILES = 20, 4  # sentences after a fix among which the one about it is sought; files that its text names
+_HOUR = 3_600_000_000  # µs
+
+
+def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
+    """The digest of a session's captures, in order; None where nothing was asked or done.
+
+    {asked, ended, open: [[sentence, event id]], edited: {path: times}, read: files, checks: {family: how it went},
+    commits: [text], events: [ids], first_at, last_at: µs, source: the least trusted that spoke}
+    """
+    prompts = [event for event in events if event.kind == "prompt"]
+    messages = [event for event in events if event.kind in MESSAGES and not event.body.get("subagent")]
+    tools = [event for event in events if event.kind == "tool_used"]
+    edits = Counter(path for event in tools for path in edited(event))
+    asked = _first(prompts[:2], 2) + _first(prompts[-1:] if len(prompts) > 2 else [], 1)
+    ended = _first(messages[-1:], _ENDED)
+    if not (asked or ended or edits):
+        return None
+    used = [event_id for _, event_id in asked + ended]
+    last = [(found.text, event.id) for event in messages[-1:] for found in sentences_in(event)]
+    return {
+        "asked": asked,
+        "ended": ended,
+        "open": [pair for pair in last if _LEFT_OPEN.search(pair[0]) and pair not in ended][:_OPEN],
+        "edited": dict(edits.most_common(MOST_FILES)),
+        "read": len({path for event in tools for path in (event.body.get("paths") or {}).get("read", ())} - edits.keys()),
+        "checks": _checks(events),
+        "commits": [found[1].strip() for event in tools if (found := _COMMIT.search(event.body.get("command", "")))][-3:],
+        "events": [*dict.fromkeys([*used, *(event.id for event in tools if edited(event))])],
+        "first_at": events[0].at,
+        "last_at": events[-1].at,
+        "source": min((event.body["source"] for event in [*prompts, *messages]), key=TRUST.__getitem__, default="agent"),
+    }
+
+
+def _first(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
+    """The first sentences of these events, each with the id of its event."""
+    found: list[tuple[Sentence, str]] = [(sentence, event.id) for event in events for sentence in sentences_in(event)]
+    return [(sentence.text, event_id) for sentence, event_id in found[:most]]
+
+
+def _checks(events: Sequence[Event]) -> dict[str, str]:
+    """By family of checks: passed, failed, or failed and then passed, with how often it failed."""
+    ways: dict[str, list[bool]] = {}
+    for check in checks_in(events):
+        ways.setdefault(check.family, []).append(check.passed)
+    return {
+        family: "passed" if all(way) else f"failed {way.count(False)} times, {'then passed' if way[-1] else 'at last too'}"
+        for family, way in ways.items()
+    }
+
+
+def in_words(digest: dict[str, Any]) -> list[str]:
+    """A digest as sentences for a reader."""
+    ends = shortest_ends(digest["edited"])
+    files = [ends[path] + (f" ({times} times)" if times > 1 else "") for path, times in digest["edited"].items()]
+    asked, ended, left = ([text for text, _ in digest[part]] for part in ("asked", "ended", "open"))
+    parts = [
+        ("Asked: ", " ".join(asked)),
+        ("Edited: ", ", ".join(files)),
+        ("Checked: ", "; ".join(f"{family} {how}" for family, how in digest["checks"].items())),
+        ("Committed: ", "; ".join(digest["commits"])),
+        ("Ended with: ", " ".join(ended)),
+        ("Left open: ", " ".join(left)),
+    ]
+    return [f"{name}{text}" for name, text in parts if text]
+
+
+def captures_of(home: Home, agent: str, session: str) -> list[Event]:
+    """What was captured of a session, in order."""
+    view = home.views.get(Said)
+    with view.lock:
+        row = view.sessions.find(f"{agent}/{session}")
+        if row is None:
+            return []
+        first, last = int(view.ends["first_seq"][row]), int(view.ends["last_seq"][row])
+    found = home.journal.tail(first - 1, kinds=READ_KINDS, upto=last)
+    return [event for event in found if event.session == session and event.agent == agent]
+
+
+def keep_digest(home: Home, agent: str, session: str) -> bool:
+    """Append the digest of a session and what it turned from red to green; False where nothing came since the last one."""
+    events = captures_of(home, agent, session)
+    body = digest_of(events)
+    if body is None:
+        return False
+    upto, project, at = events[-1].seq, project_in(events), min(home.clock.now(), events[-1].at)
+    lineage = body.pop("events")
+    body |= {"text": " ".join(in_words(body)), "upto": upto, "project": project}
+    # The id is made of the seq alone, since a session's id may be a secret that is erased.
+    digest = new_event(
+        "digest", body, agent=agent, session=session, lineage=lineage, at=at, event_id=derived_event_id("digest", upto)
+    )
+    known = {event.id for event in home.journal.read(ids=[_fix_id(fixed) for fixed in fixed_in(events)])}
+    fixes = [_fix_event(fixed, events, project) for fixed in fixed_in(events) if _fix_id(fixed) not in known]
+    return append_once(home.journal, [digest, *fixes])
+
+
+def digest_idle(home: Home, agent: str | None) -> str:
+    """Keep the digests of sessions without an event for flushIdleHours; a step of the night."""
+    view, idle_since = home.views.get(Said), home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
+    with view.lock:
+        ends = view.ends
+        waiting = (ends["last_seq"] > ends["digested"]) & (ends["last_at"] <= idle_since)
+        waiting &= view.of_project(ends["project"], home.projects)
+        names = [view.sessions[row].partition("/") for row in waiting.nonzero()[0].tolist()]
+    done = sum(keep_digest(home, name, session) for name, _, session in names if agent in (None, name))
+    return f"{done} sessions in short"
+
+
+def _fix_id(fixed: Fixed) -> str:
+    return derived_event_id("fixed", fixed.events[-1].id)
+
+
+def _fix_event(fixed: Fixed, events: Sequence[Event], project: str) -> Event:
+    """What turned a check from red to green, in the words of its family and class, and of who said something of it."""
+    green = fixed.events[-1]
+    messages = (event for event in events if event.seq > green.seq and event.kind in MESSAGES)
+    said = [(sentence.worth, sentence.text, event) for event in messages for sentence in sentences_in(event)][:_HEARD]
+    about = [found for found in said if _ABOUT_FIX.search(found[1])]
+    best = max(about, key=lambda found: found[0], default=None)
+    ends = shortest_ends(fixed.files)
+    text = f"{fixed.family} failed with {fixed.error} and passed after edits of {', '.join(list(ends.values())[:_FILES])}"
+    body = {
+        "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
+        "text": f"{text}: {best[1]}" if best else f"{text}.", "source": best[2].body["source"] if best else "agent",
+    }  # fmt: skip
+    lineage = [event.id for event in (*fixed.events, *([best[2]] if best else []))]
+    return new_event(
+        "fixed", body, agent=green.agent, session=green.session, lineage=lineage, at=green.at, event_id=_fix_id(fixed)
+    )

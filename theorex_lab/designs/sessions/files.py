@@ -1,0 +1,196 @@
+"""Files that will probably be needed: what was read and edited, by a law of age that is fitted, and by what is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.sessions.said import Said, word_weights, words
+from theorex_lab.home import Home
+from theorex_lab.journal.columns import Names, Table
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import View
+from theorex_lab.text.paths import shown_path
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EDIT_WEIGHT = 2  # reads that an edit counts for
+# The law: sum over days of weight × (age in days + offset)^-power; of the laws tried it lost least on any of four projects.
+AGE_POWER, AGE_OFFSET_DAYS = 0.75, 0.1
+# How much more a file is needed that sessions about the same touched, and whose name holds words of what is asked.
+ABOUT_FACTOR, NAME_FACTOR = 3.0, 0.375
+_MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
+_NAME_WORD = re.compile(r"[^\W\d_]{3,}")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class Touches(View):
+    """One row a file, session and day: project, path, session (numbers of names), day, last_at (µs), weight, edited.
+
+    weight: EDIT_WEIGHT where it was edited that day, else 1.  count: how often.  events: of each row the last event.
+    """
+
+    name = "touches"
+    code = 1
+    kinds = ("tool_used",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projects, self.paths, self.sessions = Names(), Names(), Names()
+        self.rows = Table(project="i4", path="i4", session="i4", day="i4", last_at="i8", last_seq="i8", edits="i4", count="i4")
+        self._rows: dict[tuple[int, ...], int] = {}
+
+    def _after_load(self) -> None:
+        keys = (self.rows[name].tolist() for name in ("project", "path", "session", "day"))
+        self._rows = {key: row for row, key in enumerate(zip(*keys, strict=True))}
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in the paths that tools read and edited; of a call that failed what it read alone."""
+        for event in events:
+            paths = event.body.get("paths") or {}
+            edited = paths.get("edited", ()) if event.body["ok"] is not False else ()
+            for path in dict.fromkeys([*edited, *paths.get("read", ())]):
+                if shown_path(path) == path:
+                    self._touch(event, path, path in edited)
+
+    def _touch(self, event: Event, path: str, edited: bool) -> None:
+        key = (
+            self.projects.number(event.body.get("project", "")), self.paths.number(path),
+            self.sessions.number(f"{event.agent}/{event.session}"), int(event.at // MICROSECONDS_PER_DAY),
+        )  # fmt: skip
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = len(self.rows)
+            self.rows.extend(("project", "path", "session", "day"), [key])
+        for column, value in (("last_at", event.at), ("last_seq", event.seq)):
+            self.rows[column][row] = max(int(self.rows[column][row]), value)
+        self.rows["edits"][row] += edited
+        self.rows["count"][row] += 1
+
+    def within(self, projects: Sequence[str] | None, now: int) -> Ints:
+        """Rows of these projects (None: all) up to a time."""
+        known = self.rows["last_at"] <= now
+        if projects is not None:
+            known &= np.isin(self.rows["project"], [n for name in projects if (n := self.projects.find(name)) is not None])
+        return np.flatnonzero(known)
+
+
+class NeededFile(NamedTuple):
+    """A file: its project and path, the shortest end of the path that no other has, how much it will be needed, and
+    when (µs) it was last touched, in which event (its seq), and how often it was edited then."""
+
+    project: str
+    path: str
+    end: str
+    score: float
+    last_at: int
+    last_seq: int
+    edits: int
+
+
+def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
+    """The known files of the home's project (of all, without one), those that will probably be needed first.
+
+    score: sum over days of weight × (age + .1 d)^-.75, weight 2 on days with an edit, else 1. With a query it rises by what
+    sessions about the same touched, and by words of the file's name; a file that the query names comes before all.
+    """
+    view = home.views.get(Touches)
+    with view.lock:
+        rows = view.within([home.project] if home.project else None, now)
+        table = {name: view.rows[name][rows] for name in ("project", "path", "session", "day", "last_at", "last_seq", "edits", "count")}
+        key = table["project"].astype(np.int64) << 32 | table["path"]
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        names = [(view.projects[int(table["project"][i])], view.paths[int(table["path"][i])]) for i in first]
+        sessions = {n: view.sessions[n] for n in np.unique(table["session"]).tolist()} if query else {}
+    if not names:
+        return []
+    scores = _by_age(number, table["day"], table["last_at"], table["edits"], now, len(names))
+    ends = shortest_ends([path for _, path in names])
+    if query:
+        about = _about(home, query, now, sessions)
+        close = np.array([about.get(n, 0.0) for n in table["session"].tolist()])
+        near = np.bincount(number, close * np.minimum(table["count"] + table["edits"], _MOST_TOUCHES), len(names))
+        scores *= 1 + ABOUT_FACTOR * near / (near.max() or 1.0)
+        scores *= 1 + NAME_FACTOR * _named_words(query, [path for _, path in names])
+        named = _named(query, ends)
+        scores += np.array([path in named for _, path in names]) * scores.max()
+    last = np.lexsort((table["last_at"], number))[np.append(np.flatnonzero(np.diff(np.sort(number))), len(number) - 1)]
+    order = np.lexsort(([path for _, path in names], -scores))
+    return [
+        NeededFile(*names[i], ends[names[i][1]], float(scores[i]), *(int(table[c][last[i]]) for c in ("last_at", "last_seq", "edits")))
+        for i in order.tolist()
+    ]  # fmt: skip
+
+
+def _by_age(number: Ints, day: Ints, last_at: Ints, edits: Ints, now: int, count: int) -> Floats:
+    """The sum over days of each file: the sessions of one day are one touch, the last of them."""
+    order = np.lexsort((last_at, day, number))
+    number, day, last_at = number[order], day[order], last_at[order]
+    starts = np.flatnonzero(np.diff(number, prepend=-1).astype(bool) | np.diff(day, prepend=-1).astype(bool))
+    edited = np.maximum.reduceat(edits[order] > 0, starts)
+    last = np.append(starts[1:], len(number)) - 1
+    age = (now - last_at[last]) / MICROSECONDS_PER_DAY
+    weight = np.where(edited, EDIT_WEIGHT, 1) * (age + AGE_OFFSET_DAYS) ** -AGE_POWER
+    return np.bincount(number[starts], weight, count)
+
+
+def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
+    """Of each path its shortest end, from a /, that no other of these has, whatever its case; else the whole path.
+
+    >>> shortest_ends(["a/x.py", "b/x.py", "b/y.py"])
+    {'a/x.py': 'a/x.py', 'b/x.py': 'b/x.py', 'b/y.py': 'y.py'}
+    """
+    paths = list(dict.fromkeys(paths))
+    seen: dict[str, int] = {}
+    for path in paths:
+        parts = path.lower().split("/")
+        for start in range(len(parts)):
+            end = "/".join(parts[start:])
+            seen[end] = seen.get(end, 0) + 1
+    return {path: _shortest(path, seen) for path in paths}
+
+
+def _shortest(path: str, seen: Mapping[str, int]) -> str:
+    parts = path.split("/")
+    ends = ("/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
+    return next((end for end in ends if seen[end.lower()] == 1), path)
+
+
+def _about(home: Home, query: str, now: int, sessions: Mapping[int, str]) -> dict[int, float]:
+    """How close each of these sessions is to what is asked: its share of the rare words, the shorter the more."""
+    view = home.views.get(Said)
+    with view.lock:
+        idf = word_weights(view, home.projects, now).idf
+        asked = {n: idf[n] for word in words(query) if (n := view.words.find(word)) is not None and idf[n] > 0}
+        if not asked:
+            return {}
+        pairs = np.isin(view.used["word"], list(asked))
+        weight = np.zeros(len(view.words))
+        weight[list(asked)] = list(asked.values())
+        shared = np.bincount(view.used["session"][pairs], weight[view.used["word"][pairs]], len(view.sessions))
+        size = np.bincount(view.used["session"], minlength=len(view.sessions))
+        close = shared / sum(asked.values()) / np.sqrt(1 + size / 100)
+        rows = {number: view.sessions.find(name) for number, name in sessions.items()}
+    return {number: float(close[row]) for number, row in rows.items() if row is not None}
+
+
+def _named_words(query: str, paths: Sequence[str]) -> Floats:
+    """Of each path the idf of the words that it shares with the query, summed."""
+    asked = {word.lower() for word in _NAME_WORD.findall(query)}
+    parts = [{word.lower() for word in _NAME_WORD.findall(_CAMEL.sub(" ", path))} for path in paths]
+    count: dict[str, int] = {}
+    for word in (word for found in parts for word in found & asked):
+        count[word] = count.get(word, 0) + 1
+    return np.array([sum(np.log(1 + len(paths) / count[word]) for word in sorted(found & asked)) for found in parts])
+
+
+def _named(query: str, ends: Mapping[str, str]) -> set[str]:
+    """The paths that a query names, whole or by an end that no other has."""
+    said = {token.strip(".,:;()[]'\"`") for token in query.lower().split()}
+    return {path for path, end in ends.items() if end.lower() in said or path.lower() in said}

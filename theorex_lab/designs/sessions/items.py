@@ -1,0 +1,27 @@
+"""What sessions have in search: sentences worth finding, sessions in short, and fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from theorex_lab.design import ItemKind, ItemText
+from theorex_lab.designs.sessions.said import item_id, sentences_in
+from theorex_lab.journal.event import Event
+
+
+def _sentences(event: Event) -> Iterator[ItemText]:
+    for found in sentences_in(event):
+        yield ItemText(item_id(event.id, found.number), found.text)
+
+
+def _digest_id(event: Event) -> str:
+    return f"digest.{event.lineage[0] if event.lineage else event.id}"
+
+
+def _digest(event: Event) -> tuple[ItemText, ...]:
+    return (ItemText(event.id, event.body["text"]),)
+
+
+SENTENCE = ItemKind("sentence", {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences})
+DIGEST = ItemKind("session", {"digest": _digest})
+FIX = ItemKind("fix", {"fixed": _digest})

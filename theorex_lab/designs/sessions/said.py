@@ -1,0 +1,208 @@
+"""What was said in sessions: whole sentences of prompts, last messages and notes, and the words of each session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.journal.columns import Names, Strings, Table
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.view import View
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.directives import directive_of
+from theorex_lab.text.spoken import Span, Speaker, sentences_of
+from theorex_lab.text.worth import worth
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_TEXT = {"prompt": "text", "turn_ended": "message", "turn_message": "text", "observation": "text"}
+_WORD = re.compile(r"[^\W\d_]\w{3,}")
+_LONGEST_WORD = 40
+
+
+class Sentence(NamedTuple):
+    """A sentence: its number within its event, its text, how far it stands as a rule (0..1), and its worth (0..1)."""
+
+    number: int
+    text: str
+    standing: float
+    worth: float
+
+
+def words(text: str) -> set[str]:
+    """The words of at least four characters, in lower case.
+
+    >>> sorted(words("Use the TTL cache, always."))
+    ['always', 'cache']
+    """
+    return {word.lower() for word in _WORD.findall(text) if len(word) <= _LONGEST_WORD}
+
+
+def speaker(body: Body) -> Speaker:
+    """Who speaks in what was captured: its user, or an agent."""
+    return "user" if body["source"] == "user" else "agent"
+
+
+@lru_cache(256)  # the index and the view read the same events one after the other
+def sentences(text: str, by: Speaker) -> tuple[Sentence, ...]:
+    """The sentences of a text that are its speaker's own, each once; only a user's can be rules."""
+    once: dict[str, Span] = {}
+    for span in sentences_of(text, by):
+        once.setdefault(span.text, span)
+    return tuple(
+        Sentence(number, span.text, _standing(span) if by == "user" else 0.0, worth(span.text, by)[1])
+        for number, span in enumerate(once.values())
+    )
+
+
+def sentences_in(event: Event) -> tuple[Sentence, ...]:
+    """The sentences that an event holds: of a helper's message none."""
+    if event.body.get("subagent"):
+        return ()
+    return sentences(event.body[_TEXT[event.kind]], speaker(event.body))
+
+
+def item_id(event_id: str, number: int) -> str:
+    """The id under which search knows a sentence of an event.
+
+    >>> item_id("01ab", 2)
+    '01ab.2'
+    """
+    return f"{event_id}.{number}"
+
+
+def event_of(item: str) -> str:
+    """The id of the event that holds a sentence."""
+    return item.partition(".")[0]
+
+
+def _standing(span: Span) -> float:
+    found = directive_of(span)
+    return found.standing if found else 0.0
+
+
+class Said(View):
+    """Sentences, one row each, and the words of each session.
+
+    sentences: seq and number (of the sentence in its event), at (µs), project, session, agent (numbers of names), trust,
+    user (1 for what a user said), standing and worth (0..1), words (where its numbers of words begin in `held`).
+    texts, events: of each sentence its text and the id of its event.  held: word, sentence after sentence.  used:
+    session, word, each pair once.  ends: of each session project, first_at, last_at (µs), first_seq, last_seq, and the seq
+    up to which it was digested.
+    """
+
+    name = "said"
+    code = 1
+    kinds = (*_TEXT, "tool_used", "digest")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projects, self.sessions, self.agents, self.words = Names(), Names(), Names(), Names()
+        self.texts, self.events = Strings(), Strings()
+        self.sentences = Table(
+            seq="i8", number="i4", at="i8", project="i4", session="i4", agent="i4", trust="i1", user="i1",
+            standing="f4", worth="f4", words="i8",
+        )  # fmt: skip
+        self.held = Table(word="i4")
+        self.used = Table(session="i4", word="i4")
+        self.ends = Table(project="i4", first_at="i8", last_at="i8", first_seq="i8", last_seq="i8", digested="i8")
+        self._pairs: set[tuple[int, int]] = set()
+
+    def _after_load(self) -> None:
+        self._pairs = set(zip(self.used["session"].tolist(), self.used["word"].tolist(), strict=True))
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in what was said, and which words tools were given."""
+        for event in events:
+            if event.kind == "digest":
+                row = self.sessions.find(f"{event.agent}/{event.session}")
+                if row is not None:
+                    self.ends["digested"][row] = max(int(self.ends["digested"][row]), event.body["upto"])
+                continue
+            session = self._session(event)
+            if event.kind == "tool_used":
+                self._use(session, words(f"{event.body['input']} {event.body.get('command', '')}"))
+            elif event.kind in _TEXT:
+                self._use(session, words(event.body[_TEXT[event.kind]]))
+                self._keep(event, session)
+
+    def _session(self, event: Event) -> int:
+        """The row of the event's session: what is of no session is one of its own a day."""
+        name = event.session or str(event.at // MICROSECONDS_PER_DAY)
+        row = self.sessions.number(f"{event.agent}/{name}")
+        if row == len(self.ends):
+            new = self.ends.grow(1)
+            for column, value in (("first_at", event.at), ("first_seq", event.seq)):
+                self.ends[column][new] = value
+        if project := self._project(event.body):
+            self.ends["project"][row] = project
+        self.ends["last_at"][row] = max(int(self.ends["last_at"][row]), event.at)
+        self.ends["last_seq"][row] = event.seq
+        return row
+
+    def _project(self, body: Body) -> int:
+        """The number of a project from 1 on; 0 for what is of none."""
+        return self.projects.number(body["project"]) + 1 if body.get("project") else 0
+
+    def _use(self, session: int, found: Iterable[str]) -> None:
+        new = [pair for word in sorted(found) if (pair := (session, self.words.number(word))) not in self._pairs]
+        self._pairs.update(new)
+        self.used.extend(("session", "word"), new)
+
+    def _keep(self, event: Event, session: int) -> None:
+        body = event.body
+        owner, project = self.agents.number(event.agent), self._project(body)
+        for found in sentences_in(event):
+            row = self.sentences.grow(1)
+            values = {
+                "seq": event.seq, "number": found.number, "at": event.at, "agent": owner, "session": session,
+                "project": project, "trust": TRUST[body["source"]],
+                "user": body["source"] == "user", "standing": found.standing, "worth": found.worth, "words": len(self.held),
+            }  # fmt: skip
+            for column, value in values.items():
+                self.sentences[column][row] = value
+            self.texts.append(found.text)
+            self.events.append(event.id)
+            self.held.extend(("word",), [(self.words.number(word),) for word in sorted(words(found.text))])
+
+    def of_project(self, numbers: NDArray[np.int32], projects: Sequence[str] | None) -> NDArray[np.bool_]:
+        """Which of these numbers of projects are of `projects` or of none; None: all."""
+        if projects is None:
+            return np.ones(len(numbers), np.bool_)
+        known = [number + 1 for name in projects if (number := self.projects.find(name)) is not None]
+        return np.isin(numbers, [0, *known])
+
+    def word_rows(self, rows: Ints) -> tuple[Ints, Ints]:
+        """The words of these sentences in one row, and where those of each begin."""
+        ends = np.append(self.sentences["words"][1:], len(self.held))
+        starts, counts = self.sentences["words"][rows], ends[rows] - self.sentences["words"][rows]
+        first = np.cumsum(counts) - counts
+        picked = np.repeat(starts - first, counts) + np.arange(int(counts.sum()))
+        return self.held["word"][picked].astype(np.int64), first
+
+
+class WordWeights(NamedTuple):
+    """By number of a word: idf, 0 where it is in more than a fifth of the sessions, and live, how lately it was in use."""
+
+    idf: Floats
+    live: Floats
+
+
+def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWeights:
+    """What the words of sessions tell, of these projects (None: all), at a time (µs)."""
+    mine = view.of_project(view.ends["project"], projects) & (view.ends["first_at"] <= now)
+    kept = mine[view.used["session"]]
+    word, session = view.used["word"][kept], view.used["session"][kept]
+    count = np.bincount(word, minlength=len(view.words))
+    total = int(mine.sum())
+    rare = (count > 0) & (count <= max(1.0, 0.2 * total))
+    idf = np.where(rare, np.log(total / np.maximum(count, 1)), 0.0)
+    age = np.maximum(now - view.ends["last_at"], 0) / MICROSECONDS_PER_DAY
+    return WordWeights(idf, np.bincount(word, (age[session] + 0.5) ** -0.5, len(view.words)))

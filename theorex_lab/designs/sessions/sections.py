@@ -1,0 +1,152 @@
+"""What an agent is given of its sessions: rules, fixes, where the last one stopped, sentences, files, topics."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.design import Line, Section, Wanted
+from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words
+from theorex_lab.designs.sessions.files import NeededFile, needed_files
+from theorex_lab.designs.sessions.rules import standing_rules
+from theorex_lab.designs.sessions.said import Said, event_of, item_id, word_weights
+from theorex_lab.designs.sessions.telling import telling
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.context import FIXED_KIND
+from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.line import one_line
+
+RULE, LAST, SENTENCE, FILE, FOLDER, TOPIC = "rule", "last", "sentence", "file", "folder", "topic"
+_MOST_FIXES, _MOST_TOPICS = 20, 20
+# From this budget on files stand in their folders, with what was last done to them.
+_FOLDERS_FROM = 4_000
+_LONGEST = 400
+
+
+def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
+    """The share of a budget: that of the greatest of these budgets which it reaches, 0 below them.
+
+    >>> _shares({150: 0.9, 2_000: 0.4})(600)
+    0.9
+    """
+    budgets = sorted(shares)
+    return lambda tokens: shares[budgets[place - 1]] if (place := bisect_left(budgets, tokens + 1)) else 0.0
+
+
+def day_of(at: int) -> str:
+    """The day of a moment (µs UTC).
+
+    >>> day_of(0)
+    '1970-01-01'
+    """
+    return to_iso(at)[:10]
+
+
+def _heard_from(agent: str, trust: int) -> tuple[str, int] | None:
+    return None if trust >= TRUST["agent"] else (agent, trust)
+
+
+def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """The rules that stand, in the user's words, with how often and when they were given."""
+    for rule in standing_rules(home, wanted.now):
+        often = f"said {len(rule.said)} times, last " if len(rule.said) > 1 else ""
+        items = tuple(sentence.item for sentence in reversed(rule.said))
+        text = f"{rule.last.text} ({often}{day_of(rule.last.at)})"
+        why = f"a directive of the user's, standing {rule.last.standing:.2f}, given {len(rule.said)} times"
+        yield Line(RULE, rule.last.agent, text, None, items, tuple(map(event_of, items)), why)
+
+
+def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
+    """What turned a failing check green, the newest first: of the home's project, then of others where it names no file."""
+    events = [event for event in home.journal.tail(0, kinds=["fixed"]) if event.at <= wanted.now]
+    own = [event for event in events if not home.project or event.body["project"] in ("", home.project)]
+    newest = {event.body["text"]: event for event in own}
+    return [_fix(event, wanted.now) for event in sorted(newest.values(), key=lambda event: -event.at)[:_MOST_FIXES]]
+
+
+def _fix(event: Event, now: int) -> Line:
+    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
+    heard = _heard_from(event.agent, TRUST[event.body["source"]])
+    why = f"{event.body['family']} failed and passed in one session"
+    return Line(FIXED_KIND, event.agent, one_line(f"{event.body['text']} ({age})", _LONGEST), heard, (event.id,), (), why)
+
+
+def last_lines(home: Home, wanted: Wanted) -> list[Line]:
+    """Where the project's last session stopped."""
+    view = home.views.get(Said)
+    with view.lock:
+        mine = view.of_project(view.ends["project"], home.projects) & (view.ends["last_at"] <= wanted.now)
+        order = np.flatnonzero(mine)[np.argsort(-view.ends["last_at"][mine], kind="stable")]
+        names = [view.sessions[row].partition("/") for row in order[:3].tolist()]
+    for agent, _, session in names:
+        digest = digest_of(captures_of(home, agent, session))
+        if digest is not None:
+            heard, events = _heard_from(agent, TRUST[digest["source"]]), tuple(digest["events"])
+            first = f"{day_of(digest['last_at'])}. "
+            why = f"the last session of the project, {session}"
+            texts = [one_line(part, _LONGEST) for part in in_words(digest)]
+            texts[0] = first + texts[0]
+            return [Line(LAST, agent, text, heard, (), events, why) for text in texts]
+    return []
+
+
+def sentence_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """Earlier sentences that tell most in the least room, with a query those first that fit it."""
+    for told in telling(home, wanted.now, wanted.query):
+        why = "rare words that are still in use" + (", a directive" if told.standing else "")
+        yield Line(SENTENCE, told.agent, told.text, _heard_from(told.agent, told.trust), (told.item,), (told.event,), why)
+
+
+def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """The files that will probably be needed, by the shortest ends of their paths; grouped by folder where room is."""
+    files = needed_files(home, wanted.now, wanted.query)
+    events = _events_of(home, files)
+    if wanted.tokens >= _FOLDERS_FROM:
+        yield from _by_folder(files, events, wanted.now)
+        return
+    for file in files:
+        yield Line(FILE, "", file.end, None, (), events[file.last_seq], f"score {file.score:.3g}, touched {day_of(file.last_at)}")
+
+
+def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]], now: int) -> Iterator[Line]:
+    folders: dict[str, list[NeededFile]] = {}
+    for file in files:
+        folders.setdefault(file.path.rpartition("/")[0], []).append(file)
+    for folder, held in folders.items():
+        for start in range(0, len(held), 12):
+            some = held[start : start + 12]
+            age = age_in_words((now - max(file.last_at for file in some)) / MICROSECONDS_PER_DAY)
+            edited = "edited" if any(file.edits for file in some) else "read"
+            text = f"{folder or 'top'}/: {', '.join(file.end for file in some)} ({edited}, last {age})"
+            rests_on = tuple(dict.fromkeys(event for file in some for event in events[file.last_seq]))
+            yield Line(FOLDER, "", text, None, (), rests_on, f"scores from {some[0].score:.3g}")
+
+
+def _events_of(home: Home, files: Iterable[NeededFile]) -> dict[int, tuple[str, ...]]:
+    return {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
+
+
+def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """One line of what was talked of lately: rare words that are in use, never the most frequent."""
+    view = home.views.get(Said)
+    with view.lock:
+        weights = word_weights(view, home.projects, wanted.now)
+        score = weights.idf * weights.live
+        best = np.argsort(-score, kind="stable")[:_MOST_TOPICS]
+        names = [view.words[number] for number in best.tolist() if score[number] > 0]
+    if names:
+        yield Line(TOPIC, "", ", ".join(names), None, (), (), "rare words that are in use")
+
+
+SECTIONS = (
+    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({150: 0.0, 400: 0.04, 1_000: 0.08, 4_000: 0.1})),
+    Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({150: 0.0, 1_000: 0.04, 4_000: 0.06})),
+    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({150: 0.0, 1_000: 0.08})),
+    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.04, 1_000: 0.35, 4_000: 0.6})),
+    Section(file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"}, _shares({0: 1.0, 400: 0.85, 1_000: 0.4, 4_000: 0.2}), inline=True),
+)  # fmt: skip
