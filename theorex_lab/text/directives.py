@@ -15,7 +15,9 @@ _CLAUSE = (
     r"(?:^[^\w\s]*|[,;:—–(!]\s*|\.\.\.\s*|\b(?:and|but|so|then|also|please|pls|just|ok|okay|yes|yeah|hey|well|otherwise"
     r"|and then|и|но|а|также|пожалуйста|просто|только)\s+)"
 )
-_BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "dont": 0.5, "do": 0.4, "correction": 0.35}
+_BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "must": 0.6, "dont": 0.45, "correction": 0.4, "do": 0.35}
+_USUALLY = {"always", "never"}  # also in descriptions of what happens
+_STOP_KINDS = "determiners prepositions pronouns modals auxiliaries relatives conjunctions coordinators adverbs".split()
 
 
 class Directive(NamedTuple):
@@ -52,7 +54,9 @@ def directive_of(span: Span) -> Directive | None:
     """The directive that a sentence is, or None: questions, reports of others and descriptions are none."""
     said = _blanked(span.text)
     signs = {name: found for name in _BASE if (found := _pattern(name).search(said))}
-    if not signs or _is_asked(said) or _is_described(said, signs):
+    if signs.keys() & _USUALLY and _pattern("describes").search(said):
+        signs = {name: found for name, found in signs.items() if name not in _USUALLY}
+    if not signs or _is_asked(said) or _is_reported(said, signs):
         return None
     kind: Kind = "remember" if "remember" in signs else "correction" if _is_correction(signs) else "rule"
     replaced = _pattern("replaces").search(said)
@@ -112,17 +116,13 @@ def _is_asked(said: str) -> bool:
     )
 
 
-def _is_described(said: str, signs: dict[str, re.Match[str]]) -> bool:
-    first = min(found.start() for found in signs.values())
+def _is_reported(said: str, signs: dict[str, re.Match[str]]) -> bool:
     reported = _pattern("reported").search(said)
-    return bool(
-        (reported and reported.start() <= first)
-        or (signs.keys() <= {"always", "never"} and _pattern("describes").search(said))
-    )
+    return reported is not None and reported.start() <= min(found.start() for found in signs.values())
 
 
 def _is_correction(signs: dict[str, re.Match[str]]) -> bool:
-    return "correction" in signs and not signs.keys() & {"always", "never"}
+    return "correction" in signs and not signs.keys() & (_USUALLY | {"must"})
 
 
 def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
@@ -140,7 +140,7 @@ def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
     score = max(_BASE[name] for name in signs)
-    score += 0.15 * bool(_pattern("general").search(said)) - 0.15 * bool(_pattern("particular").search(said))
+    score += 0.1 * bool(_pattern("general").search(said)) - 0.1 * bool(_pattern("particular").search(said))
     return round(min(1.0, max(0.05, score * (0.3 if _pattern("for now").search(said) else 1.0))), 3)
 
 
@@ -170,15 +170,4 @@ def _compiled(written: str) -> re.Pattern[str]:
 @cache
 def _stop_words() -> frozenset[str]:
     sections = read_sections(__file__, "lexicon.txt")
-    kinds = (
-        "determiners",
-        "prepositions",
-        "pronouns",
-        "modals",
-        "auxiliaries",
-        "relatives",
-        "conjunctions",
-        "coordinators",
-        "adverbs",
-    )
-    return frozenset(" ".join(sections[kind] for kind in kinds).split())
+    return frozenset(" ".join([_tables()["stop words"], *(sections[kind] for kind in _STOP_KINDS)]).split())

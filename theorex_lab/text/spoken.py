@@ -149,15 +149,16 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
     begun = marker.end() if marker else start
     for stop in _compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
         word = text[max(begun, stop.start() - 12) : stop.start()].split()
-        if (
-            stop[0] == "."
-            and word
-            and (word[-1].lstrip("(").lower() in _ABBREVIATIONS or (word[-1].isdigit() and stop.start() - begun < 5))
-        ):
+        goes_on = stop[0].startswith(("..", "…")) and text[stop.end() : stop.end() + 2].strip().islower()
+        if goes_on or (stop[0] == "." and word and _is_abbreviated(word[-1], stop.start() - begun)):
             continue
         yield from _whole(text, begun, stop.end())
         begun = stop.end()
     yield from _whole(text, begun, end)
+
+
+def _is_abbreviated(word: str, length: int) -> bool:
+    return word.lstrip("(").lower() in _ABBREVIATIONS or (word.isdigit() and length < 5)
 
 
 def _whole(text: str, start: int, end: int) -> Iterator[Span]:
