@@ -93,17 +93,17 @@ def stems(text: str) -> frozenset[str]:
     """The informative words of a text without their endings, in lower case.
 
     >>> sorted(stems("Always use the named exports"))
-    ['export', 'named', 'use']
+    ['export', 'nam']
     """
     words = _compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(text.lower().replace("ё", "е"))
     return frozenset(_stem(word) for word in words if word not in _stop_words())
 
 
 def _stem(word: str) -> str:
-    ending = _compiled(
-        r"(?<=\w{3})(?:ing|ies|es|s|(?:ами|ями|ого|его|ому|ему|ыми|ими|ить|ать|ять|еть|ах|ях|ов|ев|ей|ой|ый|ий|ая|ое|ые|ие|ам|ям|ом|ем|ую|ых|их|ешь|ай|уй|яй|йте|а|я|о|е|и|ы|у|ю|ь|й))$"
-    )
-    return word if len(word) < 4 or not word.isalpha() else ending.sub("", word)
+    if len(word) < 4 or not word.isalpha():
+        return word
+    root = _compiled(_tables()["endings"]).sub("", word)
+    return root[:-1] if len(root) > 3 and root[-1] in root[-2] + "e" else root
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
@@ -126,16 +126,13 @@ def _is_correction(signs: dict[str, re.Match[str]]) -> bool:
 
 
 def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
-    if "never" in signs or "dont" in signs:
-        return (
-            "do" not in signs
-            or min(signs[name].start() for name in ("never", "dont") if name in signs) < signs["do"].start()
-        )
-    return (
-        "correction" in signs
-        and not {"do", "always"} & signs.keys()
-        and bool(_compiled(r"(?i)n[o']t\b|\bnot?\b|\bне\b|нет").search(signs["correction"][0]))
-    )
+    first = {name: found.start() for name, found in signs.items()}
+    if "never" in first:
+        return first["never"] <= first.get("always", first["never"])
+    if "dont" in first:
+        return first["dont"] <= min(first.get(name, first["dont"]) for name in ("always", "must", "do"))
+    negates = "correction" in first and not {"do", "always", "must"} & first.keys()
+    return negates and bool(_compiled(r"(?i)n['o]?t\b|\bnot?\b|\bне\b|нет").search(signs["correction"][0]))
 
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:

@@ -49,7 +49,7 @@ def _tables() -> dict[str, str]:
 @cache
 def _pattern(section: str) -> re.Pattern[str]:
     return re.compile(
-        "|".join(f"(?:{line})" for line in _tables()[section].split("\n")), re.I * (section == "to the end")
+        "|".join(f"(?:{line})" for line in _tables()[section].split("\n")), re.I * (section != "machine line")
     )
 
 

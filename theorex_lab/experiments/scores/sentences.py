@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import read_files
@@ -85,6 +85,11 @@ class SentenceScores(Rows[SentenceScore]):
 
     row_class = SentenceScore
     types_right: float = 0.0
+
+    def result(self) -> dict[str, Any]:
+        """{dataset, n, methods, types_right}; n: labelled turns."""
+        n = sum(row.turns for row in self if row.method == "rules" and not row.task.endswith("keeping of prompts"))
+        return {"dataset": "coding_sessions", "n": n, "methods": self.to_dict(), "types_right": self.types_right}
 
 
 def labelled_texts() -> list[tuple[LabelledTurn, str]]:
