@@ -15,7 +15,16 @@ _CLAUSE = (
     r"(?:^[^\w\s]*|[,;:—–(!]\s*|\.\.\.\s*|\b(?:and|but|so|then|also|please|pls|just|ok|okay|yes|yeah|hey|well|otherwise"
     r"|and then|и|но|а|также|пожалуйста|просто|только)\s+)"
 )
-_BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "must": 0.6, "dont": 0.45, "correction": 0.4, "do": 0.35}
+_BASE = {
+    "always": 0.9,
+    "never": 0.9,
+    "remember": 0.75,
+    "convention": 0.65,
+    "must": 0.6,
+    "dont": 0.5,
+    "correction": 0.4,
+    "do": 0.35,
+}
 _USUALLY = {"always", "never"}  # also in descriptions of what happens
 _STOP_KINDS = "determiners prepositions pronouns modals auxiliaries relatives conjunctions coordinators adverbs".split()
 
@@ -131,8 +140,10 @@ def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
         return first["never"] <= first.get("always", first["never"])
     if "dont" in first:
         return first["dont"] <= min(first.get(name, first["dont"]) for name in ("always", "must", "do"))
-    negates = "correction" in first and not {"do", "always", "must"} & first.keys()
-    return negates and bool(_compiled(r"(?i)n['o]?t\b|\bnot?\b|\bне\b|нет").search(signs["correction"][0]))
+    if "correction" not in first or first.keys() & {"do", "always", "must"}:
+        return False
+    found = signs["correction"]
+    return bool(_compiled(r"(?i)n['o]?t\b|\bне\b").search(found.string, found.start(), found.end() + 8))
 
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:

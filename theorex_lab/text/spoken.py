@@ -106,18 +106,18 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker) -> Iterator[_Interva
             hidden_to, place = max(hidden_to, hidden[place][1]), place + 1
         line = text[start : min(end, start + 4 * LONGEST)]
         bare = line.strip()
-        if by == "user" and bare and _ends_own_words(bare):
-            return
+        if by == "user" and bare:
+            following = _compiled(r"\s*").match(text, end)
+            delimited = place < len(hidden) and following is not None and hidden[place][0] == following.end()
+            if _pattern("to the end").match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
+                return
         in_log = bool(bare) and (_is_machine(line, bare) or (in_log and by == "user" and not bare[0].isupper()))
         yield None if not bare or in_log or hidden_to > start else (start, end)
         start = end + 1
 
 
-def _ends_own_words(bare: str) -> bool:
-    return bool(
-        _pattern("to the end").match(bare[:LONGEST])
-        or (bare[-1] == ":" and _pattern("introduction").search(bare[-LONGEST // 2 : -1]))
-    )
+def _introduces(bare: str) -> bool:
+    return bare[-1] == ":" and bool(_pattern("introduction").search(bare[-LONGEST // 2 : -1]))
 
 
 def _is_machine(line: str, bare: str) -> bool:
