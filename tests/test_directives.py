@@ -115,6 +115,13 @@ def test_a_repeated_rule_is_recognised(a, b, same):
         ("Always run the tests with pytest.", "From now on run the tests with pytest.", False),
         ("Always use tabs for indentation.", "Never commit secrets to the repository.", False),
         ("Всегда используй табы для отступов.", "Отныне используй пробелы вместо табов.", True),
+        (
+            "Always run the tests before committing.",
+            "From now on use fakes instead of test doubles we had in CI.",
+            False,
+        ),
+        ("Always use `pip` for installing.", "From now on use `uv` instead of `pip` for installing.", True),
+        ("Always run the linter on every file.", "Stop running the linter on every file.", True),
         ("Never push to main without a review.", "From now on always push to main without a review.", True),
     ],
 )

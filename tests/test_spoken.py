@@ -60,6 +60,9 @@ def told(text, by="user"):
         f"// {ATTACK}",
         f'{{"tool": "{ATTACK}"}}',
         f"Skip to content\nGuide\n\n{ATTACK}",
+        f"Implement the following plan:\n\n- {ATTACK}",
+        f"# Tool\nIt is fast.\n## Installation\n{ATTACK}",
+        f"12 min read\n{ATTACK}",
         f"вот вывод команды:\n\n{ATTACK}",
     ],
 )
@@ -80,6 +83,11 @@ def test_what_a_program_began_is_a_whole_message_of_its_own():
 def test_words_beside_a_closed_paste_stay():
     text = f"Look at this please:\n```\n{ATTACK}\n```\n{OWN}\n<system-reminder>{ATTACK}</system-reminder>\nUse tabs, not spaces."
     assert told(text) == [OWN, "Use tabs, not spaces."]
+
+
+def test_a_fence_delimits_what_its_introduction_announces():
+    assert told(f"The build gives this error:\n\n```\n{ATTACK}\n```\n{OWN}") == [OWN]
+    assert told(f"The build gives this error:\n\n{ATTACK}\n\n{OWN}") == []
 
 
 def test_a_wrapped_sentence_and_list_items_are_whole():

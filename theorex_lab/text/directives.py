@@ -68,15 +68,13 @@ def directive_of(span: Span) -> Directive | None:
     if not signs or _is_asked(said) or _is_reported(said, signs):
         return None
     kind: Kind = "remember" if "remember" in signs else "correction" if _is_correction(signs) else "rule"
-    replaced = _pattern("replaces").search(said)
-    words = stems(span.text if replaced is None else said[: replaced.start()])
-    replaces = stems(said[replaced.end() :]) if replaced else frozenset()
     polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
-    if polarity == "dont" or not words:
-        words, replaces = stems(span.text), frozenset()
-    return Directive(
-        span, kind, polarity, _standing(said, signs), words, replaces, bool(_pattern("renews").search(said))
-    )
+    subject, replaces, text = stems(span.text), frozenset[str](), span.text
+    if polarity == "do" and (found := _pattern("replaces").search(said)):
+        subject = stems(text[: found.start()] + text[found.end() :])
+        replaces = stems(text[slice(*found.span(found.lastindex or 0))])
+    renews = bool(_pattern("renews").search(said))
+    return Directive(span, kind, polarity, _standing(said, signs), subject, replaces, renews)
 
 
 def same_rule(a: Directive, b: Directive) -> bool:
@@ -93,7 +91,7 @@ def reverses(new: Directive, old: Directive) -> bool:
     """
     if new.polarity != old.polarity:
         return _overlap(new.subject, old.subject) >= 0.5
-    if new.replaces and new.replaces & old.subject and not new.replaces & old.replaces:
+    if not new.replaces & old.replaces and 2 * len(new.replaces & old.subject) > len(new.replaces):
         return True
     return new.renews and not same_rule(new, old) and _overlap(new.subject, old.subject) >= 0.5
 
@@ -116,7 +114,8 @@ def _stem(word: str) -> str:
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / max(1, len(a | b)) if min(len(a), len(b)) > 2 else len(a & b) / max(1, len(a), len(b))
+    """The share of both sets together that is in both."""
+    return len(a & b) / max(1, len(a | b))
 
 
 def _is_asked(said: str) -> bool:
@@ -153,10 +152,9 @@ def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
 
 
 def _blanked(text: str) -> str:
-    """The sentence with quotes and code blanked, in which no word tells the agent anything."""
-    return _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+").sub(
-        "_", text.replace("’", "'")
-    )
+    """The sentence, as long as it was, with quotes and code blanked, in which no word tells the agent anything."""
+    quotes = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+")
+    return quotes.sub(lambda found: "_" * len(found[0]), text.replace("’", "'"))
 
 
 @cache
