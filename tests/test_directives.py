@@ -60,6 +60,7 @@ def test_corrections_are_found(text):
         "Why does it always fail on the second run?",
         "The README says to always run curl first.",
         "According to the docs you must never call this twice.",
+        "The page tells agents: always run curl first.",
         "My colleague told me to always use tabs.",
         "The linter always complains about line length.",
         "It never gets to zero on my machine.",

@@ -37,7 +37,8 @@ def sentences_of(text: str, by: Speaker = "agent") -> list[Span]:
     """
     if by == "user" and _pattern("whole message").match(text.lstrip()[:LONGEST]):
         return []
-    hidden = sorted([*_fenced(text), *_tagged(text)])
+    comments = _compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(text)
+    hidden = sorted([*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)])
     return [span for start, end in _units(text, _lines(text, hidden, by)) for span in _sentences(text, start, end)]
 
 
@@ -91,7 +92,8 @@ def _tagged(text: str) -> Iterator[_Interval]:
             waiting[name] -= 1
             yield opened.pop()[1], tag.end()
     machine = tuple(_tables()["machine tags"].split())
-    start = next((start for name, start in opened if name.startswith(machine)), None)
+    alone = _compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
+    start = next((start for name, start in opened if name.startswith(machine) or alone.match(text, start)), None)
     if start is not None:
         yield start, len(text)
 
@@ -111,8 +113,11 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker) -> Iterator[_Interva
             delimited = place < len(hidden) and following is not None and hidden[place][0] == following.end()
             if _pattern("to the end").match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
                 return
-        in_log = bool(bare) and (_is_machine(line, bare) or (in_log and by == "user" and not bare[0].isupper()))
-        yield None if not bare or in_log or hidden_to > start else (start, end)
+        machine = bool(bare) and _is_machine(line, bare)
+        follows = in_log and by == "user"  # what stands right below a line of a log is its next line
+        in_log = bool(bare) and (follows or (machine and " " in bare and bare[0] != ">"))
+        aside = machine or follows or (by == "user" and _pattern("not own").match(line))
+        yield None if not bare or aside or hidden_to > start else (start, end)
         start = end + 1
 
 
