@@ -18,7 +18,7 @@ _RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs 
 
 
 @command("eval")
-@click.argument("part", type=click.Choice(["routing", "failures", "retrieval", "search"]))
+@click.argument("part", type=click.Choice(["routing", "failures", "retrieval", "search", "sentences"]))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
@@ -49,8 +49,12 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     search: the same on a log of your own, without labels: a few words of a text must find it, though most of them were
     deleted from it. --fit proposes weights for it where held-back queries say that they help.
 
+    sentences: directives in prompts, and sentences worth keeping in prompts and last messages, on 450 labelled turns of
+    coding_sessions: half of the sessions made the rules, the other half reports them.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
-    instead of metrics; search: {log, n, methods, weights, gain, adopt}
+    instead of metrics; search: {log, n, methods, weights, gain, adopt};
+    sentences: {dataset, n, methods, types_right}
     """
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
@@ -96,11 +100,20 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
     return score.result(), "\n".join(lines)
 
 
+def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], str]:
+    from theorex_lab.experiments.scores.sentences import score_sentences
+
+    scores = score_sentences(seed=seed)
+    told = f"types right in the report half: {scores.types_right:.3f}"
+    return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
+
+
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
     "failures": lambda dataset, *_, **__: later("theorex_lab.cli.evaluate_failures:report")(dataset or "whoandwhen"),
     "retrieval": _retrieval,
     "search": _search,
+    "sentences": _sentences,
 }
 
 

@@ -15,7 +15,18 @@ _CLAUSE = (
     r"(?:^[^\w\s]*|[,;:—–(!]\s*|\.\.\.\s*|\b(?:and|but|so|then|also|please|pls|just|ok|okay|yes|yeah|hey|well|otherwise"
     r"|and then|и|но|а|также|пожалуйста|просто|только)\s+)"
 )
-_BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "dont": 0.5, "do": 0.4, "correction": 0.35}
+_BASE = {
+    "always": 0.9,
+    "never": 0.9,
+    "remember": 0.75,
+    "convention": 0.65,
+    "must": 0.6,
+    "dont": 0.5,
+    "correction": 0.4,
+    "do": 0.35,
+}
+_USUALLY = {"always", "never"}  # also in descriptions of what happens
+_STOP_KINDS = "determiners prepositions pronouns modals auxiliaries relatives conjunctions coordinators adverbs".split()
 
 
 class Directive(NamedTuple):
@@ -52,18 +63,18 @@ def directive_of(span: Span) -> Directive | None:
     """The directive that a sentence is, or None: questions, reports of others and descriptions are none."""
     said = _blanked(span.text)
     signs = {name: found for name in _BASE if (found := _pattern(name).search(said))}
-    if not signs or _is_asked(said) or _is_described(said, signs):
+    if signs.keys() & _USUALLY and _pattern("describes").search(said):
+        signs = {name: found for name, found in signs.items() if name not in _USUALLY}
+    if not signs or _is_asked(said) or _is_reported(said, signs):
         return None
     kind: Kind = "remember" if "remember" in signs else "correction" if _is_correction(signs) else "rule"
-    replaced = _pattern("replaces").search(said)
-    words = stems(span.text if replaced is None else said[: replaced.start()])
-    replaces = stems(said[replaced.end() :]) if replaced else frozenset()
     polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
-    if polarity == "dont" or not words:
-        words, replaces = stems(span.text), frozenset()
-    return Directive(
-        span, kind, polarity, _standing(said, signs), words, replaces, bool(_pattern("renews").search(said))
-    )
+    subject, replaces, text = stems(span.text), frozenset[str](), span.text
+    if polarity == "do" and (found := _pattern("replaces").search(said)):
+        subject = stems(text[: found.start()] + text[found.end() :])
+        replaces = stems(text[slice(*found.span(found.lastindex or 0))])
+    renews = bool(_pattern("renews").search(said))
+    return Directive(span, kind, polarity, _standing(said, signs), subject, replaces, renews)
 
 
 def same_rule(a: Directive, b: Directive) -> bool:
@@ -80,7 +91,7 @@ def reverses(new: Directive, old: Directive) -> bool:
     """
     if new.polarity != old.polarity:
         return _overlap(new.subject, old.subject) >= 0.5
-    if new.replaces and new.replaces & old.subject and not new.replaces & old.replaces:
+    if not new.replaces & old.replaces and 2 * len(new.replaces & old.subject) > len(new.replaces):
         return True
     return new.renews and not same_rule(new, old) and _overlap(new.subject, old.subject) >= 0.5
 
@@ -89,21 +100,22 @@ def stems(text: str) -> frozenset[str]:
     """The informative words of a text without their endings, in lower case.
 
     >>> sorted(stems("Always use the named exports"))
-    ['export', 'named', 'use']
+    ['export', 'nam']
     """
     words = _compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(text.lower().replace("ё", "е"))
     return frozenset(_stem(word) for word in words if word not in _stop_words())
 
 
 def _stem(word: str) -> str:
-    ending = _compiled(
-        r"(?<=\w{3})(?:ing|ies|es|s|(?:ами|ями|ого|его|ому|ему|ыми|ими|ить|ать|ять|еть|ах|ях|ов|ев|ей|ой|ый|ий|ая|ое|ые|ие|ам|ям|ом|ем|ую|ых|их|ешь|ай|уй|яй|йте|а|я|о|е|и|ы|у|ю|ь|й))$"
-    )
-    return word if len(word) < 4 or not word.isalpha() else ending.sub("", word)
+    if len(word) < 4 or not word.isalpha():
+        return word
+    root = _compiled(_tables()["endings"]).sub("", word)
+    return root[:-1] if len(root) > 3 and root[-1] in root[-2] + "e" else root
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / max(1, len(a | b)) if min(len(a), len(b)) > 2 else len(a & b) / max(1, len(a), len(b))
+    """The share of both sets together that is in both."""
+    return len(a & b) / max(1, len(a | b))
 
 
 def _is_asked(said: str) -> bool:
@@ -112,43 +124,37 @@ def _is_asked(said: str) -> bool:
     )
 
 
-def _is_described(said: str, signs: dict[str, re.Match[str]]) -> bool:
-    first = min(found.start() for found in signs.values())
+def _is_reported(said: str, signs: dict[str, re.Match[str]]) -> bool:
     reported = _pattern("reported").search(said)
-    return bool(
-        (reported and reported.start() <= first)
-        or (signs.keys() <= {"always", "never"} and _pattern("describes").search(said))
-    )
+    return reported is not None and reported.start() <= min(found.start() for found in signs.values())
 
 
 def _is_correction(signs: dict[str, re.Match[str]]) -> bool:
-    return "correction" in signs and not signs.keys() & {"always", "never"}
+    return "correction" in signs and not signs.keys() & (_USUALLY | {"must"})
 
 
 def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
-    if "never" in signs or "dont" in signs:
-        return (
-            "do" not in signs
-            or min(signs[name].start() for name in ("never", "dont") if name in signs) < signs["do"].start()
-        )
-    return (
-        "correction" in signs
-        and not {"do", "always"} & signs.keys()
-        and bool(_compiled(r"(?i)n[o']t\b|\bnot?\b|\bне\b|нет").search(signs["correction"][0]))
-    )
+    first = {name: found.start() for name, found in signs.items()}
+    if "never" in first:
+        return first["never"] <= first.get("always", first["never"])
+    if "dont" in first:
+        return first["dont"] <= min(first.get(name, first["dont"]) for name in ("always", "must", "do"))
+    if "correction" not in first or first.keys() & {"do", "always", "must"}:
+        return False
+    found = signs["correction"]
+    return bool(_compiled(r"(?i)n['o]?t\b|\bне\b").search(found.string, found.start(), found.end() + 8))
 
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
     score = max(_BASE[name] for name in signs)
-    score += 0.15 * bool(_pattern("general").search(said)) - 0.15 * bool(_pattern("particular").search(said))
+    score += 0.1 * bool(_pattern("general").search(said)) - 0.1 * bool(_pattern("particular").search(said))
     return round(min(1.0, max(0.05, score * (0.3 if _pattern("for now").search(said) else 1.0))), 3)
 
 
 def _blanked(text: str) -> str:
-    """The sentence with quotes and code blanked, in which no word tells the agent anything."""
-    return _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+").sub(
-        "_", text.replace("’", "'")
-    )
+    """The sentence, as long as it was, with quotes and code blanked, in which no word tells the agent anything."""
+    quotes = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+")
+    return quotes.sub(lambda found: "_" * len(found[0]), text.replace("’", "'"))
 
 
 @cache
@@ -170,15 +176,4 @@ def _compiled(written: str) -> re.Pattern[str]:
 @cache
 def _stop_words() -> frozenset[str]:
     sections = read_sections(__file__, "lexicon.txt")
-    kinds = (
-        "determiners",
-        "prepositions",
-        "pronouns",
-        "modals",
-        "auxiliaries",
-        "relatives",
-        "conjunctions",
-        "coordinators",
-        "adverbs",
-    )
-    return frozenset(" ".join(sections[kind] for kind in kinds).split())
+    return frozenset(" ".join([_tables()["stop words"], *(sections[kind] for kind in _STOP_KINDS)]).split())

@@ -37,7 +37,8 @@ def sentences_of(text: str, by: Speaker = "agent") -> list[Span]:
     """
     if by == "user" and _pattern("whole message").match(text.lstrip()[:LONGEST]):
         return []
-    hidden = sorted([*_fenced(text), *_tagged(text)])
+    comments = _compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(text)
+    hidden = sorted([*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)])
     return [span for start, end in _units(text, _lines(text, hidden, by)) for span in _sentences(text, start, end)]
 
 
@@ -49,7 +50,7 @@ def _tables() -> dict[str, str]:
 @cache
 def _pattern(section: str) -> re.Pattern[str]:
     return re.compile(
-        "|".join(f"(?:{line})" for line in _tables()[section].split("\n")), re.I * (section == "to the end")
+        "|".join(f"(?:{line})" for line in _tables()[section].split("\n")), re.I * (section != "machine line")
     )
 
 
@@ -91,7 +92,8 @@ def _tagged(text: str) -> Iterator[_Interval]:
             waiting[name] -= 1
             yield opened.pop()[1], tag.end()
     machine = tuple(_tables()["machine tags"].split())
-    start = next((start for name, start in opened if name.startswith(machine)), None)
+    alone = _compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
+    start = next((start for name, start in opened if name.startswith(machine) or alone.match(text, start)), None)
     if start is not None:
         yield start, len(text)
 
@@ -106,18 +108,21 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker) -> Iterator[_Interva
             hidden_to, place = max(hidden_to, hidden[place][1]), place + 1
         line = text[start : min(end, start + 4 * LONGEST)]
         bare = line.strip()
-        if by == "user" and bare and _ends_own_words(bare):
-            return
-        in_log = bool(bare) and (_is_machine(line, bare) or (in_log and by == "user" and not bare[0].isupper()))
-        yield None if not bare or in_log or hidden_to > start else (start, end)
+        if by == "user" and bare:
+            following = _compiled(r"\s*").match(text, end)
+            delimited = place < len(hidden) and following is not None and hidden[place][0] == following.end()
+            if _pattern("to the end").match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
+                return
+        machine = bool(bare) and _is_machine(line, bare)
+        follows = in_log and by == "user"  # what stands right below a line of a log is its next line
+        in_log = bool(bare) and (follows or (machine and " " in bare and bare[0] != ">"))
+        aside = machine or follows or (by == "user" and _pattern("not own").match(line))
+        yield None if not bare or aside or hidden_to > start else (start, end)
         start = end + 1
 
 
-def _ends_own_words(bare: str) -> bool:
-    return bool(
-        _pattern("to the end").match(bare[:LONGEST])
-        or (bare[-1] == ":" and _pattern("introduction").search(bare[-LONGEST // 2 : -1]))
-    )
+def _introduces(bare: str) -> bool:
+    return bare[-1] == ":" and bool(_pattern("introduction").search(bare[-LONGEST // 2 : -1]))
 
 
 def _is_machine(line: str, bare: str) -> bool:
@@ -149,15 +154,16 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
     begun = marker.end() if marker else start
     for stop in _compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
         word = text[max(begun, stop.start() - 12) : stop.start()].split()
-        if (
-            stop[0] == "."
-            and word
-            and (word[-1].lstrip("(").lower() in _ABBREVIATIONS or (word[-1].isdigit() and stop.start() - begun < 5))
-        ):
+        goes_on = stop[0].startswith(("..", "…")) and text[stop.end() : stop.end() + 2].strip().islower()
+        if goes_on or (stop[0] == "." and word and _is_abbreviated(word[-1], stop.start() - begun)):
             continue
         yield from _whole(text, begun, stop.end())
         begun = stop.end()
     yield from _whole(text, begun, end)
+
+
+def _is_abbreviated(word: str, length: int) -> bool:
+    return word.lstrip("(").lower() in _ABBREVIATIONS or (word.isdigit() and length < 5)
 
 
 def _whole(text: str, start: int, end: int) -> Iterator[Span]:

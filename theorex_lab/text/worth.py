@@ -12,8 +12,8 @@ from theorex_lab.text.spoken import Speaker
 
 WorthType = Literal["decision", "discovery", "feature", "change", "none"]
 TYPES: tuple[WorthType, ...] = ("decision", "discovery", "feature", "change")
-KEPT = 0.5  # the score from which a sentence is worth keeping
-_BIAS: dict[Speaker, float] = {"user": -1.5, "agent": -1.0}
+KEPT = 0.4  # the score from which a sentence is worth keeping
+_BIAS: dict[Speaker, float] = {"user": -1.8, "agent": -2.5}
 
 
 def worth(sentence: str, by: Speaker = "agent") -> tuple[WorthType, float]:
@@ -24,10 +24,10 @@ def worth(sentence: str, by: Speaker = "agent") -> tuple[WorthType, float]:
     >>> worth("All tests pass.")[0]
     'none'
     """
-    any_type = _weight("any", sentence)
-    best, weight = max(((kind, _weight(kind, sentence)) for kind in TYPES), key=lambda pair: pair[1])
-    score = round(1 / (1 + math.exp(-(_BIAS[by] + any_type + weight))), 3)
-    return (best if score >= KEPT else "none"), score
+    shared = _BIAS[by] + _weight("any", sentence)
+    odds = {kind: math.exp(min(50.0, shared + _weight(kind, sentence))) for kind in TYPES}
+    score = round(1 - 1 / (1 + sum(odds.values())), 3)
+    return (max(TYPES, key=odds.__getitem__) if score >= KEPT else "none"), score
 
 
 def _weight(section: str, sentence: str) -> float:
