@@ -24,9 +24,9 @@ PINNED = "pinned"  # the kind of a line for a pinned item that no design shows b
 
 
 class Marks(View):
-    """Items that a person marked: pinned or dismissed, and the seq and the number in texts of the correction in force.
+    """Items that a person marked: whether each is pinned or dismissed, and which of `texts`, from 1, is its correction (0: none).
 
-    A correction or a pin takes a dismissal back, a dismissal a pin; seq is 0 without a correction.
+    A correction or a pin takes a dismissal back, a dismissal a pin.
     """
 
     name = "marks"
@@ -36,7 +36,7 @@ class Marks(View):
     def __init__(self) -> None:
         super().__init__()
         self.items, self.texts = Names(), Strings()
-        self.rows = Table(pinned="?", dismissed="?", seq="i8", text="i8")
+        self.rows = Table(pinned="?", dismissed="?", text="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in what was said of each item, in order."""
@@ -44,8 +44,8 @@ class Marks(View):
             row, undo = self.items.number(event.body["item"]), event.body["undo"]
             self.rows.grow(len(self.items) - len(self.rows))
             if event.kind == "corrected":
-                self.rows["seq"][row], self.rows["text"][row] = 0 if undo else event.seq, len(self.texts)
                 self.texts.append(event.body.get("text", ""))
+                self.rows["text"][row] = 0 if undo else len(self.texts)
             elif event.kind == "pinned" or not undo:
                 self.rows["pinned"][row] = event.kind == "pinned" and not undo
             if event.kind == "dismissed" or not undo:
@@ -54,25 +54,18 @@ class Marks(View):
     @property
     def pinned(self) -> list[str]:
         """The pinned items, the first that was ever marked first."""
-        return self._where("pinned")
+        return [self.items[row] for row in np.flatnonzero(self.rows["pinned"]).tolist()]
 
     @property
     def dismissed(self) -> list[str]:
         """The dismissed items."""
-        return self._where("dismissed")
+        return [self.items[row] for row in np.flatnonzero(self.rows["dismissed"]).tolist()]
 
     @property
     def corrected(self) -> dict[str, str]:
         """The corrected items, each with the text that is in force."""
-        return {item: self.texts[int(self.rows["text"][self.items.number(item)])] for item in self._where("seq")}
-
-    def corrected_at(self, item: str) -> int:
-        """The seq of the correction in force, 0 where there is none."""
-        row = self.items.find(item)
-        return 0 if row is None else int(self.rows["seq"][row])
-
-    def _where(self, column: str) -> list[str]:
-        return [self.items[row] for row in np.flatnonzero(self.rows[column]).tolist()]
+        texts = self.rows["text"].tolist()
+        return {item: self.texts[text - 1] for item, text in zip(self.items, texts, strict=True) if text}
 
 
 def marked(lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] = one_line) -> list[Line]:
@@ -102,17 +95,17 @@ def as_marked(home: Home, lines: Iterable[Line], shown: Callable[[str], str] = o
 
 def pinned_lines(home: Home, lines: Iterable[Line]) -> list[Line]:
     """Lines for the pinned items that none of these lines shows: of the home's project, or of none."""
-    marks, there = home.views.get(Marks), {item for line in lines for item in line.items}
+    marks, there, made = home.views.get(Marks), {item for line in lines for item in line.items}, []
     with marks.lock:
         items = [item for item in marks.pinned if item not in there]
-    return [_line(item, *text) for item in items if (text := text_of(home, item)) is not None]
-
-
-def _line(item: str, text: str, event: Event) -> Line:
-    source = event.body.get("source", "agent")
-    heard_from = None if TRUST[source] >= TRUST["agent"] else (event.agent, TRUST[source])
-    owner = owner_of(event) if "source" in event.body else event.agent
-    return Line(PINNED, owner, one_line(text), heard_from, (item,))
+    for item, found in ((item, text_of(home, item)) for item in items):
+        if found is not None:
+            text, event = found
+            event = event._replace(body={"source": "agent"} | event.body)
+            level = TRUST[event.body["source"]]
+            heard_from = None if level >= TRUST["agent"] else (event.agent, level)
+            made.append(Line(PINNED, owner_of(event), one_line(text), heard_from, (item,)))
+    return made
 
 
 def text_of(home: Home, item: str) -> tuple[str, Event] | None:
@@ -144,24 +137,19 @@ class KnownItem(NamedTuple):
 
 def known_item(home: Home, item: str) -> KnownItem | None:
     """The item with this whole id, as search or a context gives it; an event's id where its line was given as that."""
-    agents, projects, seqs, labels = dict[str, None](), set[str](), set[int](), False
+    projects, seqs, is_label = set[str](), set[int](), False
     for index in _indexes(home):
         with index.lock:
             rows = index.rows_of(item)
             numbers = index.located["project"][np.isin(index.located["document"], rows)].tolist()
             projects.update(index.projects[number] for number in numbers)
-            agents.update(dict.fromkeys(index.agents[number] for number in index.documents["agent"][rows].tolist()))
             seqs.update(index.documents["seq"][rows].tolist())
-            labels = labels or (len(rows) > 0 and index.name == "labels")
+            is_label |= len(rows) > 0 and index.name == "labels"
     events = home.journal.read(seqs=sorted(seqs)) if seqs else home.journal.read(ids=[item])
-    if not seqs:
-        agents.update(dict.fromkeys(event.agent for event in events))
-        projects.update(event.body.get("project", "") for event in events)
-    if not events:
-        return None
-    ids = tuple(event.id for event in events)
-    held = tuple(event.id for event in events if event.kind not in MARKS)
-    return KnownItem(item, tuple(agents), projects.pop() if len(projects) == 1 else "", ids, () if labels else held)
+    projects = projects or {event.body.get("project", "") for event in events}
+    agents, ids = tuple(dict.fromkeys(event.agent for event in events)), tuple(event.id for event in events)
+    held = () if is_label else tuple(event.id for event in events if event.kind not in MARKS)
+    return KnownItem(item, agents, projects.pop() if len(projects) == 1 else "", ids, held) if events else None
 
 
 def find_item(home: Home, given: str, also: Callable[[], Iterable[str]] = tuple) -> KnownItem:
@@ -176,27 +164,24 @@ def find_item(home: Home, given: str, also: Callable[[], Iterable[str]] = tuple)
     if len(begin) == 1 and (found := known_item(home, begin[0])) is not None:
         return found
     if begin:
-        raise InvalidInput(
-            f"got the id {given!r}, as which {len(begin)} items begin; say more of {', '.join(begin[:3])}"
-        )
+        said = f"got the id {given!r}, as which {len(begin)} items begin"
+        raise InvalidInput(f"{said}; say more of {', '.join(begin[:3])}")
     nearest = max(sorted(known), key=lambda item: _same_start(item, given), default="")
     near = f"the nearest that is known is {nearest}" if nearest else "nothing is remembered yet"
-    raise InvalidInput(f"got the id {given!r:.100}; {near}: `theorex search` and `theorex memory context` show ids")
+    raise InvalidInput(f"got the id {given!r:.100}; {near}: `theorex search` and `memory context --why` show ids")
 
 
-def mark(home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool = False) -> list[str]:
-    """Append what a person says of an item, an event for each agent whose it is; returns the events' ids.
+def mark(home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool = False) -> None:
+    """Append what a person says of an item, an event for each agent whose it is.
 
     Raises InvalidInput for a text that must not be kept.
     """
-    said = (
-        {"text": kept_text(check_text(text, home.settings.max_text_bytes))} if kind == "corrected" and not undo else {}
-    )
-    body = {"item": item.id, "undo": undo, **said, "source": "user", "project": item.project}
+    body = {"item": item.id, "undo": undo, "source": "user", "project": item.project}
+    if kind == "corrected" and not undo:
+        body["text"] = kept_text(check_text(text, home.settings.max_text_bytes))
     now = home.clock.now()
     events = [new_event(kind, body, agent=agent, at=now, lineage=item.lineage) for agent in item.agents]
     home.journal.append(events)
-    return [event.id for event in events]
 
 
 def _indexes(home: Home) -> list[ItemIndex]:
