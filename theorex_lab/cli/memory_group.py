@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +15,7 @@ from theorex_lab.console.number import TOKENS
 from theorex_lab.console.options import LIMIT
 
 if TYPE_CHECKING:
-    from theorex_lab.memory.shown import ShownLine
+    from theorex_lab.lab import Lab
 
 _TOKENS = click.option("--tokens", type=TOKENS, help="Within so many tokens; default: the setting contextTokens.")
 
@@ -22,21 +24,15 @@ _TOKENS = click.option("--tokens", type=TOKENS, help="Within so many tokens; def
 @reads_project
 @click.option("--query", default="", show_default=False, help="A first prompt; default: what a session starts with.")
 @_TOKENS
-@click.option(
-    "--why", is_flag=True, help="Line by line: why it is given, and its items, to pin, correct or dismiss them."
-)
+@click.option("--why", is_flag=True, help="Why each line is given, and its items, to pin, correct or dismiss.")
 def memory_context(query: str, tokens: int | None, why: bool) -> None:
     """Nothing is written, and it counts nowhere as given.
 
     JSON: {text, tokens, lines: [{section, text, why, items, events, trust}]}
     """
-    from theorex_lab.evolution.boot import boot_lines
-    from theorex_lab.memory.shown import shown_lines
-
     lab = open_lab()
-    context = lab.context(query, tokens=tokens)
-    lines = shown_lines(lab.home, boot_lines(lab.home, tokens=tokens, query=query))
-    result = {"text": context.text, "tokens": context.tokens, "lines": [line._asdict() for line in lines]}
+    context, lines = lab.context(query, tokens=tokens), _lines(lab, tokens, query)
+    result = {"text": context.text, "tokens": context.tokens, "lines": lines}
     emit(result, _told(lines) if why else context.text.rstrip("\n"))
 
 
@@ -49,17 +45,16 @@ def memory_show(tokens: int | None, limit: int) -> None:
 
     JSON: {project, tokens, lines: [{section, text, why, items, events, trust}], before: [{at, how, agent, session, query, tokens, items, used}], given, used}
     """
-    from theorex_lab.evolution.boot import boot_lines
-    from theorex_lab.memory.shown import given_before, shown_lines
+    from theorex_lab.memory.shown import given_before
 
     lab = open_lab()
-    lines = shown_lines(lab.home, boot_lines(lab.home, tokens=tokens))
-    size, before = lab.context(tokens=tokens).tokens, given_before(lab.home, limit)
+    lines, before = _lines(lab, tokens), given_before(lab.home, limit)
+    size = lab.context(tokens=tokens).tokens
     known = [given for given in before if given["used"] is not None]
     total, used = (sum(given[name] for given in known) for name in ("items", "used"))
     share = f"of {total} items given in known sessions {used} were used then" if known else "no use is known yet"
     told = [f"given now, in {size} tokens:", _told(lines), "", "given before:", *map(_row, before), share]
-    result = {"project": lab.home.project, "tokens": size, "lines": [line._asdict() for line in lines]}
+    result = {"project": lab.home.project, "tokens": size, "lines": lines}
     emit({**result, "before": before, "given": total, "used": used}, "\n".join(told))
 
 
@@ -113,18 +108,23 @@ def _emit(item: str, what: str) -> None:
     emit({"item": item}, f"{item} {what}")
 
 
-def _told(lines: Sequence[ShownLine]) -> str:
-    told, section = [], None
-    for line in lines:
-        told += [] if line.section == section else [f"{one_row(line.section)}:"]
-        section = line.section
-        told += [f"  {line.text}", f"      {line.why}, trust {line.trust}  ({', '.join(line.items) or 'no item'})"]
+def _lines(lab: Lab, tokens: int | None, query: str = "") -> list[dict[str, Any]]:
+    from theorex_lab.evolution.boot import boot_lines
+    from theorex_lab.memory.shown import shown_lines
+
+    return shown_lines(lab.home, boot_lines(lab.home, tokens=tokens, query=query))
+
+
+def _told(lines: Sequence[Mapping[str, Any]]) -> str:
+    told = []
+    for section, its in groupby(lines, key=itemgetter("section")):
+        told.append(f"{one_row(section)}:")
+        for line in its:
+            about = f"{line['why']}, trust {line['trust']}  ({', '.join(line['items']) or 'no item'})"
+            told += [f"  {line['text']}", f"      {about}"]
     return "\n".join(told) or "nothing is remembered yet"
 
 
 def _row(given: Mapping[str, Any]) -> str:
     used = "" if given["used"] is None else f", {given['used']} used"
-    size = f"{given['tokens']} tokens, {given['items']} items{used}"
-    return one_row(
-        f"{given['at'][:16]}  {given['how']:<13}  {given['agent']} {given['session']}  {size}  {given['query']}"
-    )
+    return one_row("{at:.16}  {how:<13}  {agent} {session}  {tokens} tokens, {items} items".format(**given) + used)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from theorex_lab.clock import to_iso
-from theorex_lab.design import Line
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.context import HEARD, ChosenLines
-from theorex_lab.memory.marks import Marks, known_item, text_of
+from theorex_lab.memory.marks import Marks, known_item
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 
@@ -22,19 +21,10 @@ _WORDS = ("input", "command", "text", "message")
 _FILE = re.compile(r"[\w-][\w.-]*\.[A-Za-z]\w{0,7}\b")
 
 
-class ShownLine(NamedTuple):
-    """A line of a context: its section, its text, why it is given, its items, the events that it rests on, its trust."""
-
-    section: str
-    text: str
-    why: str
-    items: tuple[str, ...]
-    events: tuple[str, ...]
-    trust: str
-
-
-def shown_lines(home: Home, chosen: ChosenLines) -> list[ShownLine]:
-    """The lines of a context in their order, each with why it stands there."""
+def shown_lines(home: Home, chosen: ChosenLines) -> list[dict[str, Any]]:
+    """The lines of a context in their order: each with its section, text, why it is given, its items, the ids of the
+    events that it rests on, and its trust.
+    """
     marks, heard = home.views.get(Marks), {*chosen.heard}
     with marks.lock:
         pinned, corrected = {*marks.pinned}, marks.corrected
@@ -42,17 +32,22 @@ def shown_lines(home: Home, chosen: ChosenLines) -> list[ShownLine]:
     for line in chosen.lines:
         is_new = not corrected.keys().isdisjoint(line.items)
         why = getattr(line, "why", "") or f"{line.kind} of {line.owner}"
-        why += ("" if pinned.isdisjoint(line.items) else ", pinned by you") + (", in your words" if is_new else "")
+        why += ", pinned by you" * (not pinned.isdisjoint(line.items)) + ", in your words" * is_new
         section = HEARD if line in heard else chosen.titles.get(line.kind, line.owner)
         known = filter(None, (known_item(home, item) for item in line.items))
-        events = tuple(dict.fromkeys(event for item in known for event in item.events))
-        lines.append(ShownLine(section, line.text, why, line.items, events, "user" if is_new else _trust_of(line)))
+        events = tuple(dict.fromkeys(event.id for item in known for event in item.events))
+        level = TRUST["user" if is_new else "agent"] if line.heard_from is None else line.heard_from[1]
+        trust = next(name for name in reversed(TRUST) if TRUST[name] == level)
+        told = {
+            "section": section,
+            "text": line.text,
+            "why": why,
+            "items": line.items,
+            "events": events,
+            "trust": trust,
+        }
+        lines.append(told)
     return lines
-
-
-def _trust_of(line: Line) -> str:
-    level = TRUST["agent"] if line.heard_from is None else line.heard_from[1]
-    return next(name for name in reversed(TRUST) if TRUST[name] <= level)
 
 
 def given_before(home: Home, most: int) -> list[dict[str, Any]]:
@@ -71,27 +66,23 @@ def given_before(home: Home, most: int) -> list[dict[str, Any]]:
             lived.append(event)
     rows = []
     for event in found:
-        told = {name: event.body[name] for name in ("how", "query", "tokens")}
-        used = _used(home, event, later[event.agent, event.session]) if event.session and event.body["items"] else None
-        items = len(event.body["items"])
-        about = {"at": to_iso(event.at), "agent": event.agent, "session": event.session}
-        rows.append({**about, **told, "items": items, "used": used})
+        body, lived = event.body, later.get((event.agent, event.session), [])
+        used = _used(home, event, lived) if event.session and body["items"] else None
+        told = {"at": to_iso(event.at), "agent": event.agent, "session": event.session, "items": len(body["items"])}
+        rows.append({**told, "how": body["how"], "query": body["query"], "tokens": body["tokens"], "used": used})
     return rows
 
 
 def _used(home: Home, given: Event, lived: Iterable[Event]) -> int:
     """How many of the items that were given occur in what was done after."""
-    said = [text for event in lived if event.seq > given.seq for text in _texts(event.body)]
-    words, files = {word for text in said for word in tokenize(text)}, {*_FILE.findall("\n".join(said))}
-    texts = [found[0] for item in given.body["items"] if (found := text_of(home, item)) is not None]
-    return sum(_is_used(text, words, files) for text in texts)
+    said = "\n".join(text for event in lived if event.seq > given.seq for text in _texts(event.body))
+    words, files, used = {*tokenize(said)}, {*_FILE.findall(said)}, 0
+    for known in filter(None, (known_item(home, item) for item in given.body["items"])):
+        wanted = {*tokenize(known.text)}
+        used += not files.isdisjoint(_FILE.findall(known.text)) or 0 < len(wanted) <= 2 * len(wanted & words)
+    return used
 
 
 def _texts(body: dict[str, Any]) -> list[str]:
     paths = body.get("paths", {})
     return [*(str(body.get(name, "")) for name in _WORDS), *paths.get("read", ()), *paths.get("edited", ())]
-
-
-def _is_used(text: str, words: set[str], files: set[str]) -> bool:
-    wanted = {*tokenize(text)}
-    return not files.isdisjoint(_FILE.findall(text)) or 0 < len(wanted) <= 2 * len(wanted & words)
