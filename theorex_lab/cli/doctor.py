@@ -43,12 +43,8 @@ def doctor(settings: str, online: bool) -> None:
     JSON: {ok, findings: [{level, what, said, do}]}
     """
     folder = Path(named_home()).expanduser().absolute()
-    looks = {
-        "hooks": partial(_hooks, settings),
-        "files": partial(_files, folder),
-        "home": partial(_home, folder, online),
-    }
-    findings = [finding for what, look in looks.items() for finding in _tried(what, look)]
+    findings = [*_tried("hooks", partial(_hooks, settings)), *_tried("files", partial(_files, folder))]
+    findings += _tried("home", partial(_home, folder, online))
     ok = all(finding["level"] != "problem" for finding in findings)
     lines = ["{level:<8} {what}: {said}".format(**each) + f" → {each['do']}" * bool(each["do"]) for each in findings]
     emit({"ok": ok, "findings": findings}, "\n".join(lines))
@@ -82,10 +78,9 @@ def _files(folder: Path) -> Iterator[Found]:
     """Of a home that nobody has opened yet, since opening it closes it to others."""
     paths = [folder, *(path for path in folder.rglob("*") if not path.is_symlink())] if folder.is_dir() else []
     shown = [path for path in paths if path.stat().st_mode & _OTHERS and os.name != "nt"]
-    said, do = f"open to others: {', '.join(map(str, shown[:3]))}", f"chmod -R go= {shlex.quote(str(folder))}"
-    yield _found(
-        "permissions", said if shown else "the owner's alone", do, problem=folder in shown, warning=bool(shown)
-    )
+    said = f"open to others: {', '.join(map(str, shown[:3]))}" if shown else "the owner's alone"
+    do = f"chmod -R go= {shlex.quote(str(folder))}"
+    yield _found("permissions", said, do, problem=folder in shown, warning=bool(shown))
     free = shutil.disk_usage(folder if paths else folder.anchor).free
     said = f"the home takes {sum(path.stat().st_size for path in paths) >> 20} MB, {free >> 20} MB are free"
     do = "make room, or move old events out with `theorex archive`"

@@ -170,7 +170,5 @@ def mark(home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool =
 
 
 def _items_in(home: Home, events: Iterable[Event]) -> Iterator[ItemText]:
-    kinds = (*home.item_view.items, *home.label_view.items)
-    return (
-        item for event in events for kind in kinds if event.kind in kind.texts for item in kind.texts[event.kind](event)
-    )
+    readers = [kind.texts for kind in (*home.item_view.items, *home.label_view.items)]
+    return (item for event in events for read in readers if event.kind in read for item in read[event.kind](event))

@@ -38,15 +38,8 @@ def shown_lines(home: Home, chosen: ChosenLines) -> list[dict[str, Any]]:
         events = tuple(dict.fromkeys(event.id for item in known for event in item.events))
         level = TRUST["user" if is_new else "agent"] if line.heard_from is None else line.heard_from[1]
         trust = next(name for name in reversed(TRUST) if TRUST[name] == level)
-        told = {
-            "section": section,
-            "text": line.text,
-            "why": why,
-            "items": line.items,
-            "events": events,
-            "trust": trust,
-        }
-        lines.append(told)
+        told = {"section": section, "text": line.text, "why": why, "items": line.items}
+        lines.append({**told, "events": events, "trust": trust})
     return lines
 
 
