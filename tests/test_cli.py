@@ -74,6 +74,7 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "recall",
             "tasks",
             "outcomes",
+            "marks",
         ],
         True,
     )
@@ -253,7 +254,7 @@ def test_the_keys_that_are_listed_are_those_that_are_printed(run: Run, tmp_path:
     listed = {row["name"]: row["keys"] for row in run("commands", "--json").json["commands"]}
     for words in (
         ["write", "a cache"], ["search", "cache"], ["status"], ["scan"], ["prune"], ["flush"], ["graduate"], ["promote"],
-        ["query-shared"], ["flash-inject", "--session", "s"], ["boot-aware"], ["boot-inject"], ["embed"], ["audit"], ["drift"],
+        ["query-shared"], ["flash-inject", "--session", "s"], ["boot-aware"], ["boot-inject"], ["embed"], ["memory-context"], ["memory-show"], ["doctor"], ["audit"], ["drift"],
         ["moment", "a story of a cache"], ["context-monitor", "--session", "s", "--context", "5"], ["route", "fix it"],
         ["role-route", "fix it"], ["roles"], ["energy-check"], ["trace-stats"], ["matrix-build"], ["matrix-show"],
         ["evolve-status"], ["trace-review"], ["evolve-review"], ["policy-snapshot"], ["policy-list"], ["gate"], ["nightly"],

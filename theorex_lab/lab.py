@@ -494,13 +494,9 @@ class Lab:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
     def _mark(self, kind: str, item: str, **said: Any) -> str:
-        from theorex_lab.evolution.boot import boot_again
-        from theorex_lab.memory.marks import find_item, mark
+        from theorex_lab.evolution.boot import mark_item
 
-        found = find_item(self.home, item, lambda: self.context().items)
-        mark(self.home, kind, found, **said)
-        boot_again(self.home)
-        return found.id
+        return mark_item(self.home, kind, item, **said)
 
     def _captured(self) -> int:
         from theorex_lab.memory.projects import projects_view

@@ -271,6 +271,12 @@ def _ours(settings: dict[str, Any], event: str) -> list[str]:
     return [shell for group in groups for entry in _entries(group) if (shell := _shell(entry))]
 
 
+def installed_commands(file: str) -> dict[str, list[str]]:
+    """Our commands in a settings file, by event. Raises InvalidInput for a file of another form, StorageError."""
+    settings = _settings(_read(Path(file).expanduser()))
+    return {event: _ours(settings, event) for event in EVENTS}
+
+
 def _strip(settings: dict[str, Any], event: str) -> None:
     """Take our entries out from under an event; a group, an event and `hooks` that held nothing else go with them."""
     if not _ours(settings, event):

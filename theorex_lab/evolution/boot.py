@@ -10,6 +10,7 @@ from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.home import Home
 from theorex_lab.memory.context import ChosenLines, Context, choose, render
 from theorex_lab.memory.context_file import CONTEXT_FILE, CONTEXTS_FOLDER, NO_PROJECT, project_context, write_context
+from theorex_lab.memory.marks import find_item, mark
 
 
 def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:
@@ -43,9 +44,16 @@ def boot_projects(home: Home, projects: Sequence[str]) -> None:
         write_context(project_context(home.folder, project), home.views.folder, partial(boot_context, there))
 
 
-def boot_again(home: Home) -> None:
-    """Render every context that lies in the home again, since a person has changed what is given. Raises StorageError."""
+def mark_item(home: Home, kind: str, given: str, *, text: str = "", undo: bool = False) -> str:
+    """Append what a person says of an item, and render every context that lies in the home again; returns the item's id.
+
+    kind: pinned, dismissed or corrected.  given: the item's id, or the beginning that it alone has.  text: its correction.
+    Raises InvalidInput as `find_item` and `mark`, and StorageError.
+    """
+    found = find_item(home, given, lambda: boot_context(home).items)
+    mark(home, kind, found, text=text, undo=undo)
     if (file := home.folder / CONTEXT_FILE).exists():
         boot_inject(home.in_project(""), file)
     if rendered := sorted((home.folder / CONTEXTS_FOLDER).glob("[!.]*.md")):
         boot_projects(home, [file.stem for file in rendered if file.stem != NO_PROJECT])
+    return found.id

@@ -82,7 +82,7 @@ def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
     if kind not in KINDS:
         raise InvalidInput(f"got the reviewer {kind!r}; allowed are {', '.join(KINDS)}")
     reached = (
-        next((name for name in settings.reviewers if _is_reached(name, settings)), None) if kind == "auto" else None
+        next((name for name in settings.reviewers if is_reached(name, settings)), None) if kind == "auto" else None
     )
     if kind == HEURISTIC:
         return HeuristicReviewer(), "heuristic: it was asked for"
@@ -102,7 +102,7 @@ def _why_none(settings: Settings) -> str:
     return f"none of {', '.join(named)} accepts a connection"
 
 
-def _is_reached(name: str, settings: Settings) -> bool:
+def is_reached(name: str, settings: Settings) -> bool:
     """Whether the model has an address that may be called, and something accepts a connection there."""
     import socket
     from urllib.parse import urlsplit

@@ -18,7 +18,7 @@ from theorex_lab.memory.observation import FIX_TYPE, TRUST
 from theorex_lab.text.line import folded, one_line
 
 FIXED_KIND = "fixed"  # of a line that tells how something was fixed
-_HEARD = "Heard, not verified"
+HEARD = "Heard, not verified"
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~!])")
 _HINT = '_Nothing is remembered yet. Write something: `theorex write --agent main "…"`_'
 _TITLE = "# Shared Agent Context"
@@ -233,7 +233,7 @@ def sections_of(chosen: ChosenLines) -> list[str]:
     lines = []
     for kind, title in chosen.titles.items():
         lines += _fenced(title, [line for line in chosen.told if line.kind == kind])
-    return lines + _fenced(_HEARD, chosen.heard)
+    return lines + _fenced(HEARD, chosen.heard)
 
 
 def items_of(lines: Iterable[Line]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +13,8 @@ from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.observation import TRUST, check_text, owner_of
-from theorex_lab.search.index import ItemIndex
-from theorex_lab.search.items import MARKS
+from theorex_lab.memory.observation import TRUST, check_text
+from theorex_lab.search.items import MARKS, ItemText
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.line import one_line
 
@@ -24,9 +22,9 @@ PINNED = "pinned"  # the kind of a line for a pinned item that no design shows b
 
 
 class Marks(View):
-    """Items that a person marked: pinned or dismissed, and the seq and the number in texts of the correction in force.
+    """Items that a person marked: whether each is pinned or dismissed, and which of `texts`, from 1, is its correction (0: none).
 
-    A correction or a pin takes a dismissal back, a dismissal a pin; seq is 0 without a correction.
+    A correction or a pin takes a dismissal back, a dismissal a pin.
     """
 
     name = "marks"
@@ -36,7 +34,7 @@ class Marks(View):
     def __init__(self) -> None:
         super().__init__()
         self.items, self.texts = Names(), Strings()
-        self.rows = Table(pinned="?", dismissed="?", seq="i8", text="i8")
+        self.rows = Table(pinned="?", dismissed="?", text="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in what was said of each item, in order."""
@@ -44,8 +42,8 @@ class Marks(View):
             row, undo = self.items.number(event.body["item"]), event.body["undo"]
             self.rows.grow(len(self.items) - len(self.rows))
             if event.kind == "corrected":
-                self.rows["seq"][row], self.rows["text"][row] = 0 if undo else event.seq, len(self.texts)
                 self.texts.append(event.body.get("text", ""))
+                self.rows["text"][row] = 0 if undo else len(self.texts)
             elif event.kind == "pinned" or not undo:
                 self.rows["pinned"][row] = event.kind == "pinned" and not undo
             if event.kind == "dismissed" or not undo:
@@ -54,25 +52,18 @@ class Marks(View):
     @property
     def pinned(self) -> list[str]:
         """The pinned items, the first that was ever marked first."""
-        return self._where("pinned")
+        return [self.items[row] for row in np.flatnonzero(self.rows["pinned"]).tolist()]
 
     @property
     def dismissed(self) -> list[str]:
         """The dismissed items."""
-        return self._where("dismissed")
+        return [self.items[row] for row in np.flatnonzero(self.rows["dismissed"]).tolist()]
 
     @property
     def corrected(self) -> dict[str, str]:
         """The corrected items, each with the text that is in force."""
-        return {item: self.texts[int(self.rows["text"][self.items.number(item)])] for item in self._where("seq")}
-
-    def corrected_at(self, item: str) -> int:
-        """The seq of the correction in force, 0 where there is none."""
-        row = self.items.find(item)
-        return 0 if row is None else int(self.rows["seq"][row])
-
-    def _where(self, column: str) -> list[str]:
-        return [self.items[row] for row in np.flatnonzero(self.rows[column]).tolist()]
+        texts = self.rows["text"].tolist()
+        return {item: self.texts[text - 1] for item, text in zip(self.items, texts, strict=True) if text}
 
 
 def marked(lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] = one_line) -> list[Line]:
@@ -101,67 +92,48 @@ def as_marked(home: Home, lines: Iterable[Line], shown: Callable[[str], str] = o
 
 
 def pinned_lines(home: Home, lines: Iterable[Line]) -> list[Line]:
-    """Lines for the pinned items that none of these lines shows: of the home's project, or of none."""
-    marks, there = home.views.get(Marks), {item for line in lines for item in line.items}
+    """Lines for the pinned items that none of these lines shows: of the home's project, or of none; no superseded ones."""
+    marks, there, made = home.views.get(Marks), {item for line in lines for item in line.items}, []
     with marks.lock:
         items = [item for item in marks.pinned if item not in there]
-    return [_line(item, *text) for item in items if (text := text_of(home, item)) is not None]
-
-
-def _line(item: str, text: str, event: Event) -> Line:
-    source = event.body.get("source", "agent")
-    heard_from = None if TRUST[source] >= TRUST["agent"] else (event.agent, TRUST[source])
-    owner = owner_of(event) if "source" in event.body else event.agent
-    return Line(PINNED, owner, one_line(text), heard_from, (item,))
-
-
-def text_of(home: Home, item: str) -> tuple[str, Event] | None:
-    """The text of an item that is not hidden, and the event that holds it; None for one of another project."""
-    for index in _indexes(home):
-        with index.lock:
-            rows = index.rows_of(item)
-            allowed = index.allowed(projects=home.projects) & ~index.hidden
-            for row in rows[allowed[rows]].tolist():
-                events = home.journal.read(seqs=[int(index.documents["seq"][row])])
-                found = index.item_of(row, events[0]) if events else None
-                if found is not None:
-                    return found.text, events[0]
-    return None
+    for known in filter(None, (known_item(home, item) for item in items)):
+        if known.text and not known.hidden and (not home.project or known.projects & {"", home.project}):
+            agent, source = known.events[0].agent, known.events[0].body.get("source", "agent")
+            trusted = TRUST[source] >= TRUST["agent"]
+            owner, heard_from = (agent, None) if trusted else (f"{agent}/{source}", (agent, TRUST[source]))
+            made.append(Line(PINNED, owner, one_line(known.text), heard_from, (known.id,)))
+    return made
 
 
 class KnownItem(NamedTuple):
-    """An item: whose it is, the project that it was named in ('' for none or several), the events that hold its texts.
+    """An item: its own text ('' for what search does not know), the projects that it was named in, the events of its texts.
 
-    lineage: those of the events that go with the item when they are erased; a label has none, since many name it.
+    label: whether it is a name, of which many events tell.  hidden: whether its design superseded it.
     """
 
     id: str
-    agents: tuple[str, ...]
-    project: str
-    events: tuple[str, ...]
-    lineage: tuple[str, ...]
+    text: str
+    projects: set[str]
+    events: list[Event]
+    label: bool
+    hidden: bool
 
 
 def known_item(home: Home, item: str) -> KnownItem | None:
     """The item with this whole id, as search or a context gives it; an event's id where its line was given as that."""
-    agents, projects, seqs, labels = dict[str, None](), set[str](), set[int](), False
-    for index in _indexes(home):
+    projects, seqs, label, hidden = set[str](), set[int](), False, False
+    for index in (home.views.get(home.item_view), home.views.get(home.label_view)):
         with index.lock:
             rows = index.rows_of(item)
             numbers = index.located["project"][np.isin(index.located["document"], rows)].tolist()
             projects.update(index.projects[number] for number in numbers)
-            agents.update(dict.fromkeys(index.agents[number] for number in index.documents["agent"][rows].tolist()))
             seqs.update(index.documents["seq"][rows].tolist())
-            labels = labels or (len(rows) > 0 and index.name == "labels")
+            label |= len(rows) > 0 and index.name == "labels"
+            hidden |= bool(index.documents["hidden"][rows].any())
     events = home.journal.read(seqs=sorted(seqs)) if seqs else home.journal.read(ids=[item])
-    if not seqs:
-        agents.update(dict.fromkeys(event.agent for event in events))
-        projects.update(event.body.get("project", "") for event in events)
-    if not events:
-        return None
-    ids = tuple(event.id for event in events)
-    held = tuple(event.id for event in events if event.kind not in MARKS)
-    return KnownItem(item, tuple(agents), projects.pop() if len(projects) == 1 else "", ids, () if labels else held)
+    text = next((each.text for each in _items_in(home, events) if each.item_id == item), "")
+    projects = projects or {event.body.get("project", "") for event in events}
+    return KnownItem(item, text, projects, events, label, hidden) if events else None
 
 
 def find_item(home: Home, given: str, also: Callable[[], Iterable[str]] = tuple) -> KnownItem:
@@ -171,45 +143,32 @@ def find_item(home: Home, given: str, also: Callable[[], Iterable[str]] = tuple)
     """
     if given and (found := known_item(home, given)) is not None:
         return found
-    known = {*_all_ids(home), *also()}
-    begin = sorted(item for item in known if given and item.startswith(given))
+    known = sorted({*(item.item_id for item in _items_in(home, home.journal.tail(0))), *also()})
+    begin = [item for item in known if given and item.startswith(given)]
     if len(begin) == 1 and (found := known_item(home, begin[0])) is not None:
         return found
     if begin:
-        raise InvalidInput(
-            f"got the id {given!r}, as which {len(begin)} items begin; say more of {', '.join(begin[:3])}"
-        )
-    nearest = max(sorted(known), key=lambda item: _same_start(item, given), default="")
+        said = f"got the id {given!r}, as which {len(begin)} items begin"
+        raise InvalidInput(f"{said}; say more of {', '.join(begin[:3])}")
+    nearest = max(known, key=lambda item: sum(item.startswith(given[:end]) for end in range(len(given))), default="")
     near = f"the nearest that is known is {nearest}" if nearest else "nothing is remembered yet"
-    raise InvalidInput(f"got the id {given!r:.100}; {near}: `theorex search` and `theorex memory context` show ids")
+    raise InvalidInput(f"got the id {given!r:.100}; {near}: `theorex search` and `memory context --why` show ids")
 
 
-def mark(home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool = False) -> list[str]:
-    """Append what a person says of an item, an event for each agent whose it is; returns the events' ids.
+def mark(home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool = False) -> None:
+    """Append what a person says of an item, an event for each agent whose it is; it goes where an item's own text is erased.
 
     Raises InvalidInput for a text that must not be kept.
     """
-    said = (
-        {"text": kept_text(check_text(text, home.settings.max_text_bytes))} if kind == "corrected" and not undo else {}
-    )
-    body = {"item": item.id, "undo": undo, **said, "source": "user", "project": item.project}
-    now = home.clock.now()
-    events = [new_event(kind, body, agent=agent, at=now, lineage=item.lineage) for agent in item.agents]
-    home.journal.append(events)
-    return [event.id for event in events]
+    project = "" if len(item.projects) > 1 else next(iter(item.projects))
+    body = {"item": item.id, "undo": undo, "source": "user", "project": project}
+    if kind == "corrected" and not undo:
+        body["text"] = kept_text(check_text(text, home.settings.max_text_bytes))
+    lineage = [event.id for event in item.events if event.kind not in MARKS and not item.label]
+    now, agents = home.clock.now(), dict.fromkeys(event.agent for event in item.events)
+    home.journal.append([new_event(kind, body, agent=agent, at=now, lineage=lineage) for agent in agents])
 
 
-def _indexes(home: Home) -> list[ItemIndex]:
-    return [home.views.get(home.item_view), home.views.get(home.label_view)]
-
-
-def _all_ids(home: Home) -> Iterator[str]:
-    for index in _indexes(home):
-        for event in home.journal.tail(0, kinds=list(index.readers)):
-            for kind in index.readers[event.kind]:
-                if event.kind in kind.texts:
-                    yield from (item.item_id for item in kind.texts[event.kind](event))
-
-
-def _same_start(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _items_in(home: Home, events: Iterable[Event]) -> Iterator[ItemText]:
+    readers = [kind.texts for kind in (*home.item_view.items, *home.label_view.items)]
+    return (item for event in events for read in readers if event.kind in read for item in read[event.kind](event))

@@ -161,7 +161,7 @@ class Searcher:
         # After the vector, which an endpoint may take its time for: what is searched is what is there then.
         index = self.home.views.get(self.home.label_view if labels else self.home.item_view)
         with index.lock:
-            allowed = among(index) & ~index.hidden
+            allowed = among(index) & ~(index.documents["hidden"] | index.documents["corrected"])
             if vector is not None:
                 covered = self.vectors.follow(index)
                 if covered < len(index.documents):
@@ -197,7 +197,7 @@ class Searcher:
         with index.lock:
             if vector is not None:
                 self.vectors.follow(index)
-            allowed = self._awake(index) & ~index.hidden
+            allowed = self._awake(index) & ~(index.documents["hidden"] | index.documents["corrected"])
             documents, columns, _ = self._candidates(index, query, vector, allowed, _CANDIDATES)
             seqs = index.documents["seq"][documents].tolist()
         ids = {event.seq: event.id for event in self.home.journal.read(seqs=sorted(set(seqs)))}

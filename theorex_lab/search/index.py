@@ -93,15 +93,13 @@ class ItemIndex(View):
 
     def _mark(self, event: Event) -> None:
         """Set what a person says of an item on the agent's documents of it that were there before."""
-        rows = self.rows_of(event.body["item"])
-        before = (self.documents["seq"][rows] < event.seq) & (
-            self.documents["agent"][rows] == self.agents.number(event.agent)
-        )
-        rows, undo = rows[before], event.body["undo"]
+        rows, undo, documents = self.rows_of(event.body["item"]), event.body["undo"], self.documents
+        agent = self.agents.number(event.agent)
+        rows = rows[(documents["seq"][rows] < event.seq) & (documents["agent"][rows] == agent)]
         if event.kind == "dismissed" or not undo:
-            self.documents["dismissed"][rows] = event.kind == "dismissed" and not undo
+            documents["dismissed"][rows] = event.kind == "dismissed" and not undo
         if event.kind == "corrected":
-            self.documents["corrected"][rows] = self.of_kinds([CORRECTION.name])[rows] if undo else True
+            documents["corrected"][rows] = self.of_kinds([CORRECTION.name])[rows] if undo else True
 
     def _take_in(self, event: Event, kind: ItemKind, number: int, agent: int, project: int, new: _Arrivals) -> None:
         once, flagged = self._known()
@@ -204,12 +202,6 @@ class ItemIndex(View):
     def rows_of(self, item_id: str) -> NDArray[np.int64]:
         """The documents of an item, of all agents."""
         return np.flatnonzero(self.documents["item"] == item_number(item_id))
-
-    @property
-    def hidden(self) -> NDArray[np.bool_]:
-        """A mask of the documents that are never found: superseded by an event of their design, or corrected."""
-        mask: NDArray[np.bool_] = self.documents["hidden"] | self.documents["corrected"]
-        return mask
 
     def item_of(self, document: int, event: Event) -> ItemText | None:
         """A document's item, from the event that holds its text; None where that carries it no more."""

@@ -1,0 +1,141 @@
+"""The command that looks at all that the memory needs: hooks, night, embedder, models, files, journal, contexts."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from theorex_lab.cli import open_lab
+from theorex_lab.cli.hooks import EVENTS, installed_commands
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.console import command, emit, named_home
+from theorex_lab.errors import TheorexError
+from theorex_lab.evolution.reviewers import is_reached
+from theorex_lab.memory.context_file import project_context
+from theorex_lab.memory.projects import known_projects
+
+if TYPE_CHECKING:
+    from theorex_lab.lab import Lab
+
+    Found = dict[str, str]  # level (ok, warning, problem), what it is about, what is said of it, what to do
+
+_OTHERS = 0o077
+_STALE_DAYS = 2.0  # one night that was slept through is no reason to worry
+_CHECKED_EVENTS, _LONG_QUEUE = 1_000, 1_000
+_LITTLE_BYTES, _FULL_BYTES = 1 << 30, 100 << 20
+
+
+@command("doctor")
+@click.option("--settings", metavar="F", default="~/.claude/settings.json", help="The coding agent's settings.")
+@click.option("--online", is_flag=True, help="Ask the endpoints of models and vectors for a connection.")
+def doctor(settings: str, online: bool) -> None:
+    """Exit code 1 where there is a problem. No model is asked anything.
+
+    JSON: {ok, findings: [{level, what, said, do}]}
+    """
+    folder = Path(named_home()).expanduser().absolute()
+    findings = [*_tried("hooks", partial(_hooks, settings)), *_tried("files", partial(_files, folder))]
+    findings += _tried("home", partial(_home, folder, online))
+    ok = all(finding["level"] != "problem" for finding in findings)
+    lines = ["{level:<8} {what}: {said}".format(**each) + f" → {each['do']}" * bool(each["do"]) for each in findings]
+    emit({"ok": ok, "findings": findings}, "\n".join(lines))
+    sys.exit(not ok)
+
+
+def _found(what: str, said: str, do: str = "", *, problem: bool = False, warning: bool = False) -> Found:
+    level = "problem" if problem else "warning" if warning else "ok"
+    return {"level": level, "what": what, "said": said, "do": "" if level == "ok" else do}
+
+
+def _tried(what: str, look: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+    """What was found until something broke, and that; its error says what to do."""
+    try:
+        yield from look()
+    except (TheorexError, OSError, ValueError) as error:
+        yield _found(what, str(error), problem=True)
+
+
+def _hooks(settings: str) -> Iterator[Found]:
+    commands, do = installed_commands(settings), f"theorex install-hooks --settings {shlex.quote(settings)}"
+    missing = [event for event in EVENTS if not commands[event]]
+    said = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} are in {settings}"
+    yield _found("hooks", f"{said}; missing: {', '.join(missing)}" if missing else said, do, warning=bool(missing))
+    programs = {shlex.split(shell)[-1] for shells in commands.values() for shell in shells}
+    for program in sorted(name for name in programs if shutil.which(name) is None):
+        yield _found("hooks", f"the program {program} is not there, or may not be run", do, problem=True)
+
+
+def _files(folder: Path) -> Iterator[Found]:
+    """Of a home that nobody has opened yet, since opening it closes it to others."""
+    paths = [folder, *(path for path in folder.rglob("*") if not path.is_symlink())] if folder.is_dir() else []
+    shown = [path for path in paths if path.stat().st_mode & _OTHERS and os.name != "nt"]
+    said = f"open to others: {', '.join(map(str, shown[:3]))}" if shown else "the owner's alone"
+    do = f"chmod -R go= {shlex.quote(str(folder))}"
+    yield _found("permissions", said, do, problem=folder in shown, warning=bool(shown))
+    free = shutil.disk_usage(folder if paths else folder.anchor).free
+    said = f"the home takes {sum(path.stat().st_size for path in paths) >> 20} MB, {free >> 20} MB are free"
+    do = "make room, or move old events out with `theorex archive`"
+    yield _found("disk", said, do, problem=free < _FULL_BYTES, warning=free < _LITTLE_BYTES)
+
+
+def _home(folder: Path, online: bool) -> Iterator[Found]:
+    if not folder.is_dir():
+        yield _found("home", f"there is none at {folder} yet", "write something, or install the hooks", warning=True)
+        return
+    lab = open_lab(all_projects=True)
+    for look in (_journal, _contexts, partial(_models, online=online)):
+        yield from _tried("home", partial(look, lab))
+
+
+def _days(lab: Lab, at: float) -> float:
+    return max(lab.clock.now() - at, 0) / MICROSECONDS_PER_DAY
+
+
+def _journal(lab: Lab) -> Iterator[Found]:
+    last = lab.journal.last_seq()
+    read = sum(1 for _ in lab.journal.tail(max(last - _CHECKED_EVENTS, 0), erased=True))  # raises for a damaged one
+    yield _found("journal", f"{last} events; the last {read} are sound, `theorex verify` reads all")
+    nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
+    days = _days(lab, nights[0].at) if nights else 0.0
+    failed = [step["name"] for night in nights for step in night.body["steps"] if not step["ok"]]
+    late = not nights or (days > _STALE_DAYS and last > nights[0].seq)
+    said = f"the last one was {days:.1f} days ago" + f"; failed: {', '.join(failed)}" * bool(failed)
+    do = "theorex schedule --print cron" if late else "theorex nightly"
+    yield _found("night", said if nights else "none was ever run", do, warning=late or bool(failed))
+
+
+def _contexts(lab: Lab) -> Iterator[Found]:
+    """Of each project, how old its context is, and when it was last given."""
+    given = {event.body["project"]: event.at for event in lab.journal.tail(0, kinds=["recalled"])}
+    for project in known_projects(lab.home):
+        file = project_context(lab.folder, project)
+        days = _days(lab, file.stat().st_mtime * 1e6) if file.exists() else None
+        said = "no context was rendered" if days is None else f"its context is {days:.1f} days old"
+        said += f", last given {_days(lab, given[project]):.1f} days ago" if project in given else ", never given"
+        late, do = days is None or days > _STALE_DAYS, f"theorex boot-inject --project {project}"
+        yield _found(f"project {project}", said, do, warning=late)
+
+
+def _models(lab: Lab, online: bool) -> Iterator[Found]:
+    named = [name for name, model in lab.settings.models.items() if model.url is not None]
+    for name in named:
+        silent = online and not is_reached(name, lab.settings)
+        said = "accepts no connection" if silent else "accepts connections" if online else "has a url; not asked"
+        yield _found(f"model {name}", said, f"start it, or unset models.{name}.url", warning=silent)
+    if not named:
+        yield _found("models", "none has a url: failures are reviewed by rules")
+    embedder, reason = lab.chosen_embedder
+    do = "pip install 'theorex-lab[embeddings]'"
+    yield _found("embedder", f"{embedder.id}: {reason}", do, warning=embedder.kind == "lexical")
+    if online or not embedder.id.startswith("http:"):  # an endpoint is asked how long its vectors are
+        queued = lab.searcher.coverage()["queued"]
+        yield _found("vectors", f"{queued} texts wait for theirs", "theorex embed", warning=queued > _LONG_QUEUE)
