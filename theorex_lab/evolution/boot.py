@@ -1,4 +1,4 @@
-"""The context of the next session: what the designs remember, and what failed of late."""
+"""What agents are given next: the context of a session, with what failed of late, and the reminders for its prompts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from theorex_lab.evolution.what_failed import WHAT_FAILED
 from theorex_lab.home import Home
 from theorex_lab.memory.context import Context, render
-from theorex_lab.memory.context_file import NO_PROJECT, project_context, write_context
+from theorex_lab.memory.context_file import CONTEXT_FILE, NO_PROJECT, project_context, write_context
+from theorex_lab.memory.projects import known_projects
+from theorex_lab.memory.prompt_cache import fill_cache
 
 
 def boot_context(home: Home, *, tokens: int | None = None) -> Context:
@@ -36,3 +38,17 @@ def boot_projects(home: Home, projects: Sequence[str]) -> None:
     for project in [*projects, NO_PROJECT]:
         there = home.in_project(project)
         write_context(project_context(home.folder, project), home.views.folder, partial(boot_context, there))
+
+
+def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
+    """Bring all up to date that hooks give: the reminders, the context of all, and those of the projects that were active last.
+
+    Of a home of a project that project's. Returns the context of all, and of how many projects one was rendered. Raises
+    StorageError where a file cannot be written.
+    """
+    projects = home.projects or known_projects(home)[:most_projects]
+    fill_cache(home)
+    context = boot_inject(home.in_project(""), home.folder / CONTEXT_FILE)
+    if projects:
+        boot_projects(home, projects)
+    return context, len(projects)

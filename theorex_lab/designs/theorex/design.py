@@ -78,6 +78,7 @@ DESIGN = Design(
         Section(later(f"{_HERE}.context:sentence_lines"), TITLES),
         Section(later(f"{_HERE}.context:concept_lines")),
     ),
+    reminders=later(f"{_HERE}.steps:reminders"),
     steps=(
         NightStep("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
         NightStep("flush", later(f"{_HERE}.steps:flush_all")),
