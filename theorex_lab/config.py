@@ -84,6 +84,8 @@ class Settings(SettingsRecord):
     source_weights: dict[str, Weight] = tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
     context_tokens: int = tunable(2_000, "budget of the boot context", unit="tokens", ge=50, le=1_000_000)
     context_designs: list[str] = tunable([], "designs whose sections the context has; none named: those that lead")
+    recall_on_prompt: bool = tunable(True, "give what fits a prompt to the agent that is about to answer it")
+    recall_tokens: int = tunable(300, "budget of what a prompt is given", unit="tokens", ge=0, le=100_000)
     promotion_threshold: float = tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
     flush_threshold: float = tunable(0.5, "flash score from which a flush keeps an event", ge=0, le=1)
     graduation_threshold: float = tunable(

@@ -13,9 +13,13 @@ import sys
 TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, BinaryIO, NoReturn
+    from sqlite3 import Connection
+    from typing import Any, BinaryIO, NoReturn, TypeVar
 
     from theorex_lab.journal.event import Event
+    from theorex_lab.journal.sqlite.store import SqliteJournal
+
+    T = TypeVar("T")
 
 DEFAULT_HOME = "~/.theorex"
 DEFAULT_AGENT = "main"
@@ -24,10 +28,15 @@ CONTEXTS_FOLDER = "contexts"
 NO_PROJECT_FILE = "none.md"
 CONFIG_FILE = "config.json"
 LOG_FILE = "hook.log"
+CACHE_FILE = "recall.db"
 LARGEST_EVENT_BYTES = 16 << 20
 LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_LOG_BYTES = 1 << 20
 LARGEST_CONFIG_BYTES = 1 << 20
+OFF = "THEOREX_OFF"
+RECALL_TOKENS, CONTEXT_TOKENS = 300, 2_000  # where the settings recallTokens and contextTokens are not set
+RENDER_AFTER_SECONDS = 300
+STAMP_FILE = os.path.join("views", "rendering.stamp")
 
 
 def main() -> NoReturn:
@@ -41,9 +50,15 @@ def main() -> NoReturn:
 
 
 def run() -> None:
-    """Take the event on standard input; raises nothing, what went wrong stands in `hook.log`."""
+    """Take the event on standard input; raises nothing, what went wrong stands in `hook.log`.
+
+    Where the environment says THEOREX_OFF=1, nothing is taken and nothing printed.
+    """
     home = DEFAULT_HOME
     try:
+        if os.environ.get(OFF, "") not in ("", "0"):
+            _read(sys.stdin.buffer)
+            return
         home = os.path.abspath(os.path.expanduser(os.environ.get("THEOREX_HOME") or DEFAULT_HOME))
         problem = take(_read(sys.stdin.buffer), home)
     # The one place that catches everything: an agent must never be stopped by its memory, whatever broke in it.
@@ -64,7 +79,7 @@ def take(payload: bytes | None, home: str) -> str:
     import json
 
     try:
-        event = json.loads(payload.decode("utf-8-sig", "replace"))
+        event = json.loads(payload.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return "what came in is not JSON, or nested too deeply; it was refused"
     if not isinstance(event, dict):
@@ -98,50 +113,137 @@ def _capture(
     from theorex_lab.ids import session_of
 
     session, body = session_of(event.get("session_id")), body_of(event)
-    keeps_messages = kind not in ("turn_ended", "session_ended") or _keeps_messages(home)
+    keeps_messages = kind not in ("turn_ended", "session_ended") or _setting(home, "keepMessages", True) is True
     if not keeps_messages and body.get("message"):
         body["message"] = ""
     from theorex_lab.journal.event import new_event
 
-    _append(home, lambda at: new_event(kind, body, agent=agent, session=session, at=at))
+    problem, journal = "", _open(home)
+    try:
+        journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
+        if kind == "prompt":
+            problem = _remind(home, journal, body, agent, session)
+    finally:
+        journal.close()
     if kind == "session_ended" and session:
         from theorex_lab.memory.captured import transcript_of
 
         start_flush(home, agent, session, transcript_of(event) if keeps_messages else "")
-    return ""
+    return problem
 
 
-def _keeps_messages(home: str) -> bool:
-    """The setting keepMessages; off too where the file of settings cannot be read, since what was wished is not known."""
+def _remind(home: str, journal: SqliteJournal, body: Mapping[str, Any], agent: str, session: str) -> str:
+    """Print what is remembered that fits a prompt, if anything does, and note that it was given."""
+    tokens = _setting(home, "recallTokens", RECALL_TOKENS)
+    if type(tokens) is not int or _setting(home, "recallOnPrompt", True) is not True:
+        return ""
+    from theorex_lab.memory.reminding import fitting, note_given, rendered
+
+    query, project = body["text"], body["project"]
+
+    def give(cache: Connection) -> None:
+        text, items, given = rendered(fitting(cache, query, project, session), tokens)
+        if text:
+            _print(text.encode())
+            event = _recalled("prompt", journal, items, given, agent, session, project, query)
+            note_given(cache, session, items, event.at)
+
+    return _with_cache(home, give, None)[1]
+
+
+def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[T, str]:
+    """What is made of the cache of reminders, and '' or what is wrong with it; nothing where there is none."""
+    path = os.path.join(home, CACHE_FILE)
+    if not os.path.exists(path):
+        return nothing, ""
+    import sqlite3
+
+    from theorex_lab.memory.reminding import opened
+
+    try:
+        with opened(path) as cache:
+            return act(cache), ""
+    except sqlite3.Error as error:
+        return nothing, f"{CACHE_FILE}: {error}; the next flush or night makes it anew"
+
+
+def _recalled(
+    how: str,
+    journal: SqliteJournal,
+    items: list[str],
+    tokens: int,
+    agent: str,
+    session: str,
+    project: str,
+    query: str = "",
+) -> Event:
+    from theorex_lab.memory.recalled import recalled_event
+
+    event = recalled_event(
+        how, query=query, items=items, tokens=tokens, agent=agent, session=session, project=project,
+        at=journal.clock.now(),
+    )  # fmt: skip
+    journal.append([event])
+    return event
+
+
+def _setting(home: str, name: str, default: object) -> object:
+    """A setting as config.json has it; None where the file cannot be read, since what was wished is not known then."""
     path = os.path.join(home, CONFIG_FILE)
     if not os.path.lexists(path):
-        return True
+        return default
     import json
 
     try:
         if not os.path.isfile(path):
-            return False
+            return None
         with open(path, "rb") as file:
             settings = json.loads(file.read(LARGEST_CONFIG_BYTES))
     except (OSError, ValueError, RecursionError):
-        return False
+        return None
     if not isinstance(settings, dict):
-        return False
-    return settings.get("keepMessages", settings.get("keep_messages", True)) is True
+        return None
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    return settings.get(name, settings.get(snake, default))
 
 
 def start_flush(home: str, agent: str, session: str, transcript: str = "") -> None:
     """Start `theorex flush` for the session in a process of its own, which outlives this one and writes to the log."""
+    command = ["flush", "--session", session, "--agent", agent, "--home", home]
+    _start(home, [*command, "--transcript", transcript] if transcript else command)
+
+
+def start_rendering(home: str, project: str) -> None:
+    """Start `theorex boot-inject` for the project in a process of its own, unless one was started within the last minutes."""
+    from pathlib import Path
+
+    from theorex_lab.journal.files import exclusive
+
+    stamp = Path(home, STAMP_FILE)
+    with exclusive(stamp, wait=False) as held:
+        found = stamp.stat() if held else None
+        if found is None or (found.st_size and not _is_old(str(stamp))):
+            return
+        stamp.write_bytes(b"started")
+    _start(home, ["boot-inject", *(["--project", project] if project else ["--all-projects"]), "--home", home])
+
+
+def _is_old(path: str) -> bool:
+    import time
+
+    return abs(time.time() - os.stat(path).st_mtime) > RENDER_AFTER_SECONDS
+
+
+def _start(home: str, words: list[str]) -> None:
+    """Start a command of theorex that outlives this process and writes to the log."""
     import subprocess
 
     from theorex_lab.journal.private import open_private
 
-    command = [sys.executable, "-m", "theorex_lab", "flush", "--session", session, "--agent", agent, "--home", home]
-    command += ["--transcript", transcript] if transcript else []
     with open(_log_path(home), "ab", opener=open_private) as log:
         # In the home, not in the agent's folder: `python -m` would import modules that lie there.
         subprocess.Popen(
-            command,
+            [sys.executable, "-m", "theorex_lab", *words],
             cwd=home,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -161,59 +263,87 @@ def _read(stream: BinaryIO) -> bytes | None:
     return None
 
 
-def _append(home: str, made: Callable[[int], Event]) -> None:
-    """Append one event to the home's journal; `made` makes it of the present time, in µs."""
+def _open(home: str) -> SqliteJournal:
+    """The home's journal, to be closed; what opening it changed is logged."""
     from theorex_lab.journal.sqlite.store import open_journal
 
     journal = open_journal(home)
-    try:
-        journal.append([made(journal.clock.now())])
-    finally:
-        journal.close()
     if journal.notice:
         _log(home, journal.notice)
+    return journal
+
+
+def _print(text: bytes) -> None:
+    # Straight to the file: what Python buffers, it writes when it ends, and a closed pipe then changes the exit code.
+    while text:
+        text = text[os.write(1, text) :]
 
 
 def _show_context(home: str, event: Mapping[str, Any]) -> str:
-    """Print the context of the agent's project, and note in the journal that it was given.
+    """Print the context of the agent's project, note in the journal that it was given, and see that it is rendered anew.
 
-    A project without one gets what is of no project, and the context for all where none was rendered for a project.
+    A project without one gets what the cache of reminders has of it; else what is of no project, and the context for all
+    where none was rendered for a project.
     """
     from theorex_lab.memory.captured import project as project_of
 
-    project = project_of(event)
+    project, problem = project_of(event), ""
     names = (f"{project}.md", NO_PROJECT_FILE) if project else ()
     paths = [*(os.path.join(home, CONTEXTS_FOLDER, name) for name in names), os.path.join(home, CONTEXT_FILE)]
-    path = next(filter(os.path.isfile, paths), "")
-    if not path:
-        return ""
+    path, given = next(filter(os.path.isfile, paths), ""), ("", list[str](), 0)
+    if path != paths[0]:
+        given, problem = _with_cache(home, lambda cache: _first_context(home, cache, project), given)
+    text, items, tokens = given[0].encode(), *given[1:]
+    is_known = bool(text) or path == paths[0]
+    if path and not text:
+        from theorex_lab.memory.recalled import given_of
+
+        text = _context_in(home, path)
+        items, tokens = given_of(path, text)
+        is_known = is_known and _is_old(path)
+    if text:
+        _print(text)
+        problem = _note_start(home, event, items, tokens, project) or problem
+    if is_known:
+        start_rendering(home, project)
+    return problem
+
+
+def _first_context(home: str, cache: Connection, project: str) -> tuple[str, list[str], int]:
+    from theorex_lab.memory.reminding import first_rows, rendered
+
+    tokens = _setting(home, "contextTokens", CONTEXT_TOKENS)
+    return rendered(first_rows(cache, project), tokens if type(tokens) is int else CONTEXT_TOKENS)
+
+
+def _context_in(home: str, path: str) -> bytes:
     with open(path, "rb") as file:
         text = file.read(LARGEST_CONTEXT_BYTES + 1)
-    if len(text) > LARGEST_CONTEXT_BYTES:
-        text = text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
-        _log(home, f"{os.path.basename(path)} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut")
-    # Straight to the file: what Python buffers, it writes when it ends, and a closed pipe then changes the exit code.
-    rest = text
-    while rest:
-        rest = rest[os.write(1, rest) :]
-    return _note_recalled(home, event, path, text, project) if text else ""
+    if len(text) <= LARGEST_CONTEXT_BYTES:
+        return text
+    _log(home, f"{os.path.basename(path)} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut")
+    return text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
 
 
-def _note_recalled(home: str, event: Mapping[str, Any], path: str, text: bytes, project: str) -> str:
+def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: int, project: str) -> str:
+    """Note what a session starts with. Its prompts may be given again what was given before, unless it is resumed."""
     from theorex_lab.ids import session_of
-    from theorex_lab.memory.recalled import given_of, recalled_event
 
     agent, problem = _agent()
     if problem:
         return problem
-    session, (items, tokens) = session_of(event.get("session_id")), given_of(path, text)
-    _append(
-        home,
-        lambda at: recalled_event(
-            "session_start", items=items, tokens=tokens, agent=agent, session=session, project=project, at=at
-        ),
-    )
-    return ""
+    session, journal = session_of(event.get("session_id")), _open(home)
+    try:
+        at = _recalled("session_start", journal, items, tokens, agent, session, project).at
+    finally:
+        journal.close()
+
+    def note(cache: Connection) -> None:
+        from theorex_lab.memory.reminding import note_given
+
+        note_given(cache, session, items, at, anew=event.get("source") != "resume")
+
+    return _with_cache(home, note, None)[1]
 
 
 def _describe(error: BaseException) -> str:

@@ -399,22 +399,25 @@ class Lab:
         """Erase events and all that was derived from them; returns their ids.
 
         With a `project` those of its events to which each of the others applies that is given.
-        Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, and the rendered
-        context, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
+        Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, the rendered
+        context and the reminders' cache, which is then made anew, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
         that was killed; see `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and StorageError where something
         could not be removed or wiped; the bodies are erased then.
         """
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
+        from theorex_lab.memory.prompt_cache import fill_cache, remove_cache
 
         chosen, journal = EraseSelection(ids, agent, match, project), in_file(self.journal)
         reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
         remove_contexts(self.folder, self.views.folder)
+        remove_cache(self.home)
         self.views.remove_reached()
         erase_from_segments(journal)
         self._sweep_vectors()
         wipe(journal)
+        fill_cache(self.home)
         return reached
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:

@@ -75,10 +75,8 @@ def check_project(project: str) -> str:
 
 def _sha256(content: bytes) -> str:
     """The hash in hexadecimal digits, from the C module alone: importing `hashlib` would cost every hook 5 ms."""
-    from importlib import import_module
-
     try:
-        sha256 = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+        sha256 = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
     except ImportError:  # another Python than CPython
         from hashlib import sha256
     digits: str = sha256(content).hexdigest()

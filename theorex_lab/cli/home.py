@@ -98,8 +98,10 @@ def _aside() -> str:
 
 
 def _render_context() -> None:
-    """The context that lay in the home was set aside with what it was made of."""
-    open_lab(all_projects=True).boot_inject()
+    """The contexts and reminders that lay in the home were set aside with what they were made of."""
+    from theorex_lab.evolution.boot import refresh
+
+    refresh(open_lab(all_projects=True).home, most_projects=0)
 
 
 @command("erase")

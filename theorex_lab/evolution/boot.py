@@ -1,4 +1,4 @@
-"""The context of the next session: what the designs remember, and what failed of late."""
+"""What agents are given next: the context of a session, with what failed of late, and the reminders for its prompts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from theorex_lab.home import Home
 from theorex_lab.memory.context import ChosenLines, Context, choose, render
 from theorex_lab.memory.context_file import CONTEXT_FILE, CONTEXTS_FOLDER, NO_PROJECT, project_context, write_context
 from theorex_lab.memory.marks import find_item, mark
+from theorex_lab.memory.projects import known_projects
+from theorex_lab.memory.prompt_cache import fill_cache
 
 
 def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:
@@ -57,3 +59,17 @@ def mark_item(home: Home, kind: str, given: str, *, text: str = "", undo: bool =
     if rendered := sorted((home.folder / CONTEXTS_FOLDER).glob("[!.]*.md")):
         boot_projects(home, [file.stem for file in rendered if file.stem != NO_PROJECT])
     return found.id
+
+
+def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
+    """Bring all up to date that hooks give: the reminders, the context of all, and those of the projects that were active last.
+
+    Of a home of a project that project's. Returns the context of all, and of how many projects one was rendered. Raises
+    StorageError where a file cannot be written.
+    """
+    projects = home.projects or known_projects(home)[:most_projects]
+    fill_cache(home)
+    context = boot_inject(home.in_project(""), home.folder / CONTEXT_FILE)
+    if projects:
+        boot_projects(home, projects)
+    return context, len(projects)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.errors import ModelUnavailable, TheorexError
-from theorex_lab.evolution.boot import boot_inject, boot_projects
+from theorex_lab.evolution.boot import refresh
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.judge import judge_pending
@@ -22,8 +22,6 @@ from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import new_event
 from theorex_lab.journal.files import exclusive, writing
-from theorex_lab.memory.context_file import CONTEXT_FILE
-from theorex_lab.memory.projects import known_projects
 from theorex_lab.memory.retrieve import Searcher
 
 T = TypeVar("T")
@@ -131,13 +129,9 @@ class _Night:
             return f"{searcher.coverage()['queued']} wait on: {error}"
 
     def boot_inject(self) -> str:
-        """Render the context of all, and those of the projects that were active last, or of the one that the night is for."""
-        home = self.home.in_project("")
-        context = boot_inject(home, home.folder / CONTEXT_FILE)
-        projects = self.home.projects or known_projects(home)[:_MOST_PROJECTS]
-        if projects:
-            boot_projects(home, projects)
-        also = f", and for {len(projects)} project(s)" if projects else ""
+        """Bring up to date what hooks give, of the projects that were active last or the one that the night is for."""
+        context, projects = refresh(self.home, _MOST_PROJECTS)
+        also = f", and for {projects} project(s)" if projects else ""
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens{also}"
 
     def _isolated(self, name: str, step: Callable[[], str]) -> NightlyStep:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.design import Line
+from theorex_lab.text.line import BYTES_PER_TOKEN
+from theorex_lab.text.line import count_tokens as count_tokens
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -20,17 +22,7 @@ HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lin
 SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one agent and kind of source.
 HEARSAY_PART, HEARSAY_LINES = 4, 5
-BYTES_PER_TOKEN = 4
 _LIST_BYTES = len("- \n")
-
-
-def count_tokens(text: str) -> int:
-    """Tokens of a text, estimated as a quarter of its bytes in UTF-8, rounded up.
-
-    >>> count_tokens("four letters")
-    3
-    """
-    return -(-len(text.encode()) // BYTES_PER_TOKEN)
 
 
 def price_of(text_bytes: Size) -> Size:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 QUERY_CHARACTERS = 500
 _LARGEST_NOTE_BYTES = 1 << 20
-_BYTES_PER_TOKEN = 4  # as `filling.count_tokens` estimates
 
 
 def recalled_event(
@@ -73,4 +72,6 @@ def given_of(file: str, text: bytes) -> tuple[list[str], int]:
             return [item for item in known["items"] if isinstance(item, str)], int(known["tokens"])
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         pass  # the text was shown all the same
-    return [], -(-len(text) // _BYTES_PER_TOKEN)
+    from theorex_lab.text.line import BYTES_PER_TOKEN
+
+    return [], -(-len(text) // BYTES_PER_TOKEN)

@@ -18,19 +18,21 @@ _Interval = tuple[int, int]
 
 
 class Span(NamedTuple):
-    """A sentence: text[start:end] of what it was found in, with its white space folded."""
+    """A sentence: text[start:end] of what it was found in, with its white space folded; own: surely its speaker's word."""
 
     start: int
     end: int
     text: str
+    own: bool = True
 
 
-def sentences_of(text: str, by: Speaker = "agent") -> list[Span]:
+def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False) -> list[Span]:
     """Whole, readable sentences and list items of 15 to 400 characters, in their order. Linear in the text.
 
     Left out whoever speaks: fenced code (closed or not), quoted lines, tables, logs, diffs, code, bare paths and
     addresses, tagged blocks, and the memory that was given to an agent. by: "user" also leaves out pasted logs, pages and
-    answers, expansions of commands, summaries of earlier conversations and prompts made for other agents.
+    answers, expansions of commands, summaries of earlier conversations and prompts made for other agents.  doubtful: with
+    what follows something that looks pasted, which may be the user's own again.
 
     >>> [span.text for span in sentences_of("> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user")]
     ['Use tabs, not spaces.']
@@ -39,7 +41,10 @@ def sentences_of(text: str, by: Speaker = "agent") -> list[Span]:
         return []
     comments = _compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(text)
     hidden = sorted([*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)])
-    return [span for start, end in _units(text, _lines(text, hidden, by)) for span in _sentences(text, start, end)]
+    ends = [len(text)]
+    units = _units(text, _lines(text, hidden, by, ends if doubtful else []))
+    spans = [span for start, end in units for span in _sentences(text, start, end)]
+    return [span if span.start < min(ends) else span._replace(own=False) for span in spans]
 
 
 @cache
@@ -98,8 +103,11 @@ def _tagged(text: str) -> Iterator[_Interval]:
         yield start, len(text)
 
 
-def _lines(text: str, hidden: list[_Interval], by: Speaker) -> Iterator[_Interval | None]:
-    """The lines in which someone speaks; None where the lines before and after do not belong together."""
+def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> Iterator[_Interval | None]:
+    """The lines in which someone speaks; None where the lines before and after do not belong together.
+
+    ends: where a user's own words seem to end, to which each such place is added; empty: there they do end.
+    """
     hidden_to, place, start, in_log = 0, 0, 0, False
     while start < len(text):
         end = text.find("\n", start)
@@ -112,7 +120,9 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker) -> Iterator[_Interva
             following = _compiled(r"\s*").match(text, end)
             delimited = place < len(hidden) and following is not None and hidden[place][0] == following.end()
             if _pattern("to the end").match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
-                return
+                if not ends or _pattern("given back").match(bare[:LONGEST]):
+                    return
+                ends.append(start)
         machine = bool(bare) and _is_machine(line, bare)
         follows = in_log and by == "user"  # what stands right below a line of a log is its next line
         in_log = bool(bare) and (follows or (machine and " " in bare and bare[0] != ">"))

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.sessions.said import Said
-from theorex_lab.designs.sessions.telling import Told, told
+from theorex_lab.designs.sessions.telling import Told, spoken, told
 from theorex_lab.home import Home
 from theorex_lab.memory.observation import TRUST
-from theorex_lab.text.directives import STANDING, Directive, directive_of, reverses, same_rule
+from theorex_lab.text.directives import STANDING, Directive, directive_of, reverses, same_rule, stems
 from theorex_lab.text.spoken import Span
 
+CONVENTION_DAYS = 3  # on which a user says the very same, so that it is a rule whatever its words
 # What names a file, a command or a place: such a rule belongs to its project.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
@@ -34,6 +36,11 @@ class Rule:
         return self.said[-1]
 
     @property
+    def days(self) -> int:
+        """On how many days it was given, in the same words or in others."""
+        return max(*(told.days for told in self.said), len({told.at // MICROSECONDS_PER_DAY for told in self.said}), 1)
+
+    @property
     def is_personal(self) -> bool:
         """Whether it is about the person: given in two projects, and naming no file or command."""
         return len(self.projects - {""}) > 1 and not _LOCAL.search(self.last.text)
@@ -46,10 +53,14 @@ def standing_rules(home: Home, now: int) -> list[Rule]:
     """
     view = home.views.get(Said)
     with view.lock:
-        table = view.sentences
-        rows = np.flatnonzero((table["standing"] >= STANDING) & (table["trust"] >= TRUST["user"]) & (table["at"] <= now))
-        rows = rows[np.lexsort((table["seq"][rows], table["at"][rows]))]
-        given = [(told(view, row), ["", *view.projects][int(table["project"][row])]) for row in rows.tolist()]
+        found, table = spoken(view, None, now), view.sentences
+        stands = (table["standing"][found.rows] >= STANDING) & (table["own"][found.rows] > 0)
+        again = (found.days >= CONVENTION_DAYS) | ((found.days > 1) & (table["standing"][found.rows] > 0))
+        kept = (table["trust"][found.rows] >= TRUST["user"]) & (stands | again)
+        rows, days = found.rows[kept], found.days[kept]
+        order = np.lexsort((table["seq"][rows], table["at"][rows]))
+        names = ["", *view.projects]
+        given = [(told(view, int(rows[i]), int(days[i])), names[int(table["project"][rows[i]])]) for i in order.tolist()]
     rules = _merged(given)
     own = [rule for rule in rules if not home.project or rule.projects & {"", home.project}]
     others = [rule for rule in rules if rule not in own and rule.is_personal]
@@ -57,7 +68,7 @@ def standing_rules(home: Home, now: int) -> list[Rule]:
 
 
 def _ranked(rules: Iterable[Rule]) -> list[Rule]:
-    return sorted(rules, key=lambda rule: (-min(len(rule.said), 3), -rule.last.standing, -rule.last.at))
+    return sorted(rules, key=lambda rule: (-min(rule.days, 4), -rule.last.standing, -rule.last.at))
 
 
 def _merged(given: Iterable[tuple[Told, str]]) -> list[Rule]:
@@ -65,9 +76,8 @@ def _merged(given: Iterable[tuple[Told, str]]) -> list[Rule]:
     rules: dict[int, Rule] = {}
     about: dict[str, set[int]] = defaultdict(set)  # by stem of a subject
     for number, (sentence, project) in enumerate(given):
-        new = directive_of(Span(0, len(sentence.text), sentence.text))
-        if new is None:
-            continue
+        span = Span(0, len(sentence.text), sentence.text)
+        new = directive_of(span) or Directive(span, "rule", "do", STANDING, stems(sentence.text))
         near = sorted({n for stem in new.subject | new.replaces for n in about[stem] if n in rules})
         for n in near:
             if reverses(new, rules[n].directive):

@@ -28,12 +28,14 @@ _LONGEST_WORD = 40
 
 
 class Sentence(NamedTuple):
-    """A sentence: its number within its event, its text, how far it stands as a rule (0..1), and its worth (0..1)."""
+    """A sentence: its number within its event, its text, how far it stands as a rule (0..1), its worth (0..1), and
+    whether it is surely its speaker's own word."""
 
     number: int
     text: str
     standing: float
     worth: float
+    own: bool
 
 
 def words(text: str) -> set[str]:
@@ -54,10 +56,10 @@ def speaker(body: Body) -> Speaker:
 def sentences(text: str, by: Speaker) -> tuple[Sentence, ...]:
     """The sentences of a text that are its speaker's own, each once; only a user's can be rules."""
     once: dict[str, Span] = {}
-    for span in sentences_of(text, by):
+    for span in sentences_of(text, by, doubtful=True):
         once.setdefault(span.text, span)
     return tuple(
-        Sentence(number, span.text, _standing(span) if by == "user" else 0.0, worth(span.text, by)[1])
+        Sentence(number, span.text, _standing(span) if by == "user" else 0.0, worth(span.text, by)[1], span.own)
         for number, span in enumerate(once.values())
     )
 
@@ -91,9 +93,9 @@ def _standing(span: Span) -> float:
 class Said(View):
     """Sentences, one row each, and the words of each session.
 
-    sentences: seq and number (of the sentence in its event), at (µs), project, session, agent (numbers of names), trust,
-    user (1 for what a user said), standing and worth (0..1), words (where its numbers of words begin in `held`).
-    texts, events: of each sentence its text and the id of its event.  held: word, sentence after sentence.  used:
+    sentences: seq and number (of the sentence in its event), at (µs), text, project, session, agent (numbers of names),
+    trust, user (1 for what a user said), own (0 for what may be pasted), standing and worth (0..1).  events: of each
+    sentence the id of its event.  first_word: of each text where its words begin in `held`.  used:
     session, word, each pair once.  ends: of each session project, first_at, last_at (µs), first_seq, last_seq, and the seq
     up to which it was digested.
     """
@@ -105,12 +107,12 @@ class Said(View):
     def __init__(self) -> None:
         super().__init__()
         self.projects, self.sessions, self.agents, self.words = Names(), Names(), Names(), Names()
-        self.texts, self.events = Strings(), Strings()
+        self.texts, self.events = Names(), Strings()
         self.sentences = Table(
-            seq="i8", number="i4", at="i8", project="i4", session="i4", agent="i4", trust="i1", user="i1",
-            standing="f4", worth="f4", words="i8",
+            seq="i8", number="i4", at="i8", text="i4", project="i4", session="i4", agent="i4", trust="i1", user="i1",
+            own="i1", standing="f4", worth="f4",
         )  # fmt: skip
-        self.held = Table(word="i4")
+        self.first_word, self.held = Table(place="i8"), Table(word="i4")
         self.used = Table(session="i4", word="i4")
         self.ends = Table(project="i4", first_at="i8", last_at="i8", first_seq="i8", last_seq="i8", digested="i8")
         self._pairs: set[tuple[int, int]] = set()
@@ -162,15 +164,21 @@ class Said(View):
         for found in sentences_in(event):
             row = self.sentences.grow(1)
             values = {
-                "seq": event.seq, "number": found.number, "at": event.at, "agent": owner, "session": session,
-                "project": project, "trust": TRUST[body["source"]],
-                "user": body["source"] == "user", "standing": found.standing, "worth": found.worth, "words": len(self.held),
+                "seq": event.seq, "number": found.number, "at": event.at, "text": self._text(found.text), "agent": owner,
+                "session": session, "project": project, "trust": TRUST[body["source"]], "user": body["source"] == "user",
+                "own": found.own, "standing": found.standing, "worth": found.worth,
             }  # fmt: skip
             for column, value in values.items():
                 self.sentences[column][row] = value
-            self.texts.append(found.text)
             self.events.append(event.id)
-            self.held.extend(("word",), [(self.words.number(word),) for word in sorted(words(found.text))])
+
+    def _text(self, text: str) -> int:
+        """The number of a text, whose words are noted when it is new."""
+        number = self.texts.number(text)
+        if number == len(self.first_word):
+            self.first_word.extend(("place",), [(len(self.held),)])
+            self.held.extend(("word",), [(self.words.number(word),) for word in sorted(words(text))])
+        return number
 
     def of_project(self, numbers: NDArray[np.int32], projects: Sequence[str] | None) -> NDArray[np.bool_]:
         """Which of these numbers of projects are of `projects` or of none; None: all."""
@@ -179,10 +187,10 @@ class Said(View):
         known = [number + 1 for name in projects if (number := self.projects.find(name)) is not None]
         return np.isin(numbers, [0, *known])
 
-    def word_rows(self, rows: Ints) -> tuple[Ints, Ints]:
-        """The words of these sentences in one row, and where those of each begin."""
-        ends = np.append(self.sentences["words"][1:], len(self.held))
-        starts, counts = self.sentences["words"][rows], ends[rows] - self.sentences["words"][rows]
+    def words_of(self, texts: Ints) -> tuple[Ints, Ints]:
+        """The words of these texts in one row, and where those of each begin."""
+        place = self.first_word["place"]
+        starts, counts = place[texts], np.append(place[1:], len(self.held))[texts] - place[texts]
         first = np.cumsum(counts) - counts
         picked = np.repeat(starts - first, counts) + np.arange(int(counts.sum()))
         return self.held["word"][picked].astype(np.int64), first

@@ -12,7 +12,7 @@ from theorex_lab.design import Line, Section, Wanted
 from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words
 from theorex_lab.designs.sessions.files import NeededFile, needed_files
 from theorex_lab.designs.sessions.rules import standing_rules
-from theorex_lab.designs.sessions.said import Said, event_of, item_id, word_weights
+from theorex_lab.designs.sessions.said import Said, event_of, word_weights
 from theorex_lab.designs.sessions.telling import telling
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -54,10 +54,10 @@ def _heard_from(agent: str, trust: int) -> tuple[str, int] | None:
 def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The rules that stand, in the user's words, with how often and when they were given."""
     for rule in standing_rules(home, wanted.now):
-        often = f"said {len(rule.said)} times, last " if len(rule.said) > 1 else ""
+        often = f"said on {rule.days} days, last " if rule.days > 1 else ""
         items = tuple(sentence.item for sentence in reversed(rule.said))
         text = f"{rule.last.text} ({often}{day_of(rule.last.at)})"
-        why = f"a directive of the user's, standing {rule.last.standing:.2f}, given {len(rule.said)} times"
+        why = f"a directive of the user's, standing {rule.last.standing:.2f}, given on {rule.days} days"
         yield Line(RULE, rule.last.agent, text, None, items, tuple(map(event_of, items)), why)
 
 

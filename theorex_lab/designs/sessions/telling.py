@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.sessions.said import Said, event_of, item_id, word_weights, words
 from theorex_lab.home import Home
 
@@ -17,16 +18,17 @@ Ints = NDArray[np.int64]
 
 LINE_BYTES = 3  # a list's sign and the line break
 _MOST_WEIGHED = 4_000  # sentences that are weighed against each other; the best of the others follow in their order
-_ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
+ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
 import os
+
 WORTH_FACTOR = float(os.environ.get('WF','1'))
 DIRECTIVE_FACTOR = float(os.environ.get('DF','0'))
-USER_FACTOR = float(os.environ.get('UF','0'))
+AGAIN_FACTOR = float(os.environ.get('AF','1'))
 
 
 class Told(NamedTuple):
-    """A sentence: its item's id, its text, when (µs) and by whom it was said, its session, how far it is trusted, and
-    whether it is a rule of its user's."""
+    """A sentence: its item's id, its text, when (µs) and by whom it was said last, in which session, how far it is
+    trusted, how far it stands as a rule, and on how many days it was said."""
 
     item: str
     text: str
@@ -34,8 +36,8 @@ class Told(NamedTuple):
     agent: str
     session: str
     trust: int
-    user: bool
     standing: float
+    days: int
 
     @property
     def event(self) -> str:
@@ -43,14 +45,36 @@ class Told(NamedTuple):
         return event_of(self.item)
 
 
-def told(view: Said, row: int) -> Told:
+class Spoken(NamedTuple):
+    """Texts that were said, each once: the row where it was said last, and on how many days it was."""
+
+    rows: Ints
+    days: Ints
+
+
+def spoken(view: Said, projects: Sequence[str] | None, now: int) -> Spoken:
+    """What was said up to a time (µs) in these projects (None: all) or in none.
+
+    Left out is what may be pasted, unless its user said it on two days or more: then it is a text of their own.
+    """
+    table = view.sentences
+    rows = np.flatnonzero(view.of_project(table["project"], projects) & (table["at"] <= now))
+    rows = rows[np.lexsort((table["seq"][rows], table["at"][rows], table["text"][rows]))]
+    text, day = table["text"][rows].astype(np.int64), table["at"][rows] // MICROSECONDS_PER_DAY
+    last = np.flatnonzero(np.diff(text, append=-1))
+    new_day = (np.diff(text, prepend=-1) != 0) | (np.diff(day, prepend=-1) != 0)
+    days = np.diff(np.cumsum(new_day)[last], prepend=0)
+    kept = (table["own"][rows[last]] > 0) | (days > 1)
+    return Spoken(rows[last][kept], days[kept])
+
+
+def told(view: Said, row: int, days: int) -> Told:
     """The sentence of a row."""
     table = view.sentences
     session = view.sessions[int(table["session"][row])].partition("/")[2]
     return Told(
-        item_id(view.events[row], int(table["number"][row])), view.texts[row], int(table["at"][row]),
-        view.agents[int(table["agent"][row])], session, int(table["trust"][row]), bool(table["user"][row]),
-        float(table["standing"][row]),
+        item_id(view.events[row], int(table["number"][row])), view.texts[int(table["text"][row])], int(table["at"][row]),
+        view.agents[int(table["agent"][row])], session, int(table["trust"][row]), float(table["standing"][row]), days,
     )  # fmt: skip
 
 
@@ -63,34 +87,35 @@ def telling(home: Home, now: int, query: str = "") -> Iterator[Told]:
     """
     view = home.views.get(Said)
     with view.lock:
-        rows, gains, found = _candidates(home, view, now, query)
-        yield from (told(view, int(row)) for row in _covering(view, rows, gains, found))
+        found = spoken(view, home.projects, now)
+        weights = word_weights(view, home.projects, now)
+        weight = weights.idf * weights.live
+        for word in words(query):
+            if (number := view.words.find(word)) is not None:
+                weight[number] *= 1 + ASKED_FACTOR
+        rates = _rates(view, found, weight)
+        order = np.lexsort((-view.sentences["seq"][found.rows], -rates))[:_MOST_WEIGHED]
+        chosen = [int(order[place]) for place in _covering(view, found.rows[order], rates[order], weight)]
+        yield from (told(view, int(found.rows[place]), int(found.days[place])) for place in chosen)
 
 
-def _candidates(home: Home, view: Said, now: int, query: str) -> tuple[Ints, Floats, Floats]:
-    table = view.sentences
-    rows = np.flatnonzero(view.of_project(table["project"], home.projects) & (table["at"] <= now))
-    weights = word_weights(view, home.projects, now)
-    weight = weights.idf * weights.live
-    for word in words(query):
-        if (number := view.words.find(word)) is not None:
-            weight[number] *= 1 + _ASKED_FACTOR
+def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
+    """What each text tells, for the room that it takes."""
+    table, rows = view.sentences, found.rows
     if not len(rows):
-        return rows, np.zeros(0), weight
-    numbers, first = view.word_rows(rows)
+        return np.zeros(0)
+    numbers, first = view.words_of(table["text"][rows])
     gains = np.add.reduceat(np.append(weight[numbers], 0.0), first) * (np.diff(np.append(first, len(numbers))) > 0)
-    size = np.array([len(view.texts[int(row)]) for row in rows]) + LINE_BYTES
-    rate = gains / size * (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + DIRECTIVE_FACTOR * (table["standing"][rows] > 0)) * (1 + USER_FACTOR * table["user"][rows])
-    order = np.lexsort((-table["seq"][rows], -rate))
-    return rows[order], rate[order], weight
+    size = np.array([len(view.texts[number]) for number in table["text"][rows].tolist()]) + LINE_BYTES
+    more = (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + DIRECTIVE_FACTOR * (table["standing"][rows] > 0))
+    return gains / size * more * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
 
 
 def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator[int]:
-    """The rows, greedily by what each adds to those before it for its room; what adds nothing is left out."""
-    rows, rates = rows[:_MOST_WEIGHED], rates[:_MOST_WEIGHED]
+    """Places in the rows, greedily by what each adds to those before it for its room; what adds nothing is left out."""
     if not len(rows):
         return
-    numbers, first = view.word_rows(rows)
+    numbers, first = view.words_of(view.sentences["text"][rows])
     held = [part.tolist() for part in np.split(numbers, first[1:])]
     total = [sum(weight[n] for n in part) for part in held]
     heap = [(-rate, place) for place, rate in enumerate(rates.tolist()) if rate > 0]
@@ -104,4 +129,4 @@ def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator
                 heapq.heappush(heap, (-float(now), place))
             continue
         seen.update(held[place])
-        yield int(rows[place])
+        yield place

@@ -11,11 +11,11 @@ import numpy as np
 from theorex_lab.design import Asked, SearchFound, Told
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import COUNTED, READ_FROM
-from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.evolution.audit import cut, found_in
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Tier
+from theorex_lab.search.items import MOMENT_TYPE
 
 _ROUNDING = 1e-9  # a sum this close to zero has no sign
 # A text without feeling changes no sign; where it is not a moment, it is not even read. Texts of an observation as stored.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from theorex_lab.designs.theorex.face import Theorex
     from theorex_lab.memory.context import Context
 
+_MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
+
 
 def _theorex() -> Theorex:
     found: Theorex = open_lab().theorex
@@ -58,13 +60,16 @@ def prune(agent: str | None) -> None:
 @click.option("--session", help="The session; default: all of the agent's.")
 @click.option("--transcript", metavar="F", help="With --session: keep last messages of this file that its turns lack.")
 def flush(agent: str | None, session: str | None, transcript: str | None) -> None:
-    """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing.
+    """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing. Then what the next
+    sessions and prompts are given is brought up to date.
 
     With --session, where the hook has noted the size of the session's transcript, the session is first checked as
     `context-monitor` does it.
 
     JSON: {sessions, kept, let_go}
     """
+    from theorex_lab.evolution.boot import refresh
+
     theorex, name = _theorex(), own_agent(agent)
     if session is not None:
         theorex.check_turns(check_session(session), agent=name)
@@ -75,6 +80,7 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
     done = [theorex.flush(session_id, agent=name) for session_id in sessions]
     kept, let_go = sum(flushed.kept for flushed in done), sum(flushed.discarded for flushed in done)
+    refresh(theorex.home, _MOST_PROJECTS)
     result = {"sessions": len(done), "kept": kept, "let_go": let_go}
     emit(result, f"{kept} events kept, {let_go} let go, in {len(done)} sessions")
 

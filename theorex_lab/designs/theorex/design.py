@@ -18,8 +18,8 @@ from theorex_lab.design import (
 )
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
-from theorex_lab.search.items import OBSERVATION
 from theorex_lab.memory.observation import TRUST, TYPES
+from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from theorex_lab.journal.view import View
@@ -80,6 +80,7 @@ DESIGN = Design(
         Section(later(f"{_HERE}.context:concept_lines")),
     ),
     leads=False,
+    reminders=later(f"{_HERE}.steps:reminders"),
     steps=(
         NightStep("refine", later(f"{_HERE}.steps:refine_all"), before_gate=True),
         NightStep("flush", later(f"{_HERE}.steps:flush_all")),

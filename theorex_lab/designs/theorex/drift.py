@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.memory.decay import Tier
+from theorex_lab.search.items import MOMENT_TYPE
 
 DRIFTING_BELOW, RECOVERING_FROM = 0.5, 0.7
 DRIFTING, RECOVERING, STABLE = "drifting", "recovering", "stable"

@@ -30,7 +30,6 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange_write import WrittenMemory
-from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
@@ -58,6 +57,7 @@ from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.search.vectors import KEY_BYTES
 
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"

@@ -13,7 +13,6 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
 from theorex_lab.designs.theorex.items import MOMENT
-from theorex_lab.search.items import OBSERVATION
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
@@ -24,6 +23,7 @@ from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import ItemIndex
+from theorex_lab.search.items import OBSERVATION
 
 _DIGITS = 6  # decimal places of values that every export recomputes
 _VECTORS_AT_ONCE = 1_000

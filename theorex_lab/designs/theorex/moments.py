@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.memory.observation import TRUST, Entry, Written, new_observation
+from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 

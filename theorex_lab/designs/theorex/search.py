@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
-from theorex_lab.search.items import OBSERVATION
 from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.shared import SharedConcept, SharedWeb, shared_concepts
+from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from theorex_lab.home import Home

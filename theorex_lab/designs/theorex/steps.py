@@ -1,10 +1,12 @@
-"""Theorex's steps of the night: outcomes acted on, tiers set, concepts graduated and given to the shared web."""
+"""Theorex's steps of the night: outcomes acted on, tiers set, concepts graduated and given to the shared web; reminders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
 
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Reminder
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
@@ -12,6 +14,7 @@ from theorex_lab.designs.theorex.refine import refine
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.evolution.nightly import for_each_agent, in_turn
 from theorex_lab.home import Home
+from theorex_lab.memory.observation import TRUST
 
 
 def agents_of(home: Home) -> Iterable[str]:
@@ -57,3 +60,14 @@ def promote_all(home: Home, agent: str | None) -> str:
     done = for_each_agent(home, agent, lambda name: lifecycle.promote(home, agent=name))
     concepts, links = (sum(getattr(promotion, name) for promotion in done) for name in ("concepts", "links"))
     return f"{concepts} concepts, {links} links promoted"
+
+
+def reminders(home: Home) -> Iterable[Reminder]:
+    """The sentences that were written, where no other design has something to be reminded of."""
+    if any(design.reminders is not None and design.name != "theorex" for design in home.designs):
+        return
+    now = home.clock.now()
+    for event in home.journal.tail(0, kinds=["observation"]):
+        body, days = event.body, max(now - event.at, 0) / MICROSECONDS_PER_DAY
+        trust, weight = TRUST[body["source"]], round((1 + days) ** -0.3, 2)
+        yield Reminder(event.id, body.get("project", ""), body["type"], body["text"], weight, trust, (event.id,))

@@ -23,8 +23,8 @@ from theorex_lab.experiments.replay.baselines import BASELINES, make
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import render
-from theorex_lab.memory.filling import BYTES_PER_TOKEN
 from theorex_lab.search.embed import Embedder
+from theorex_lab.text.line import BYTES_PER_TOKEN
 
 Memory = str | Design | Callable[[], MemoryDesign]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
+from _thread import get_ident
 from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
@@ -97,7 +97,7 @@ def create(path: str, schema: str) -> None:
             f"{path} is gone, yet there are snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log lies "
             f"there; {WAYS_OUT}"
         )
-    draft = f"{path}.new-{os.getpid()}-{threading.get_ident()}"
+    draft = f"{path}.new-{os.getpid()}-{get_ident()}"
     try:
         make_folder(folder)
         make_file(draft)

@@ -22,7 +22,7 @@ LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.
 _DEPENDENT = (
     DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md",
-    "contexts",
+    "contexts", "recall.db", "recall.db-wal", "recall.db-shm",
 )  # fmt: skip
 
 
