@@ -20,6 +20,7 @@ LINE_BYTES = 3  # a list's sign and the line break
 _MOST_WEIGHED = 4_000  # sentences that are weighed against each other; the best of the others follow in their order
 ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
 import os
+_FEWEST_WORDS, _SHORT_FACTOR = 4, 0.4
 
 WORTH_FACTOR = float(os.environ.get('WF','1'))
 DIRECTIVE_FACTOR = float(os.environ.get('DF','0'))
@@ -108,7 +109,8 @@ def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
     gains = np.add.reduceat(np.append(weight[numbers], 0.0), first) * (np.diff(np.append(first, len(numbers))) > 0)
     size = np.array([len(view.texts[number]) for number in table["text"][rows].tolist()]) + LINE_BYTES
     more = (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + DIRECTIVE_FACTOR * (table["standing"][rows] > 0))
-    return gains / size * more * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
+    short = np.diff(np.append(first, len(numbers))) < _FEWEST_WORDS
+    return gains / size * more * np.where(short, _SHORT_FACTOR, 1.0) * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
 
 
 def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator[int]:
