@@ -209,7 +209,7 @@ OLD_NAMES = (
     "boot-inject embed route role-route roles energy-check trace-stats matrix-build matrix-show dispatch trace-show model "
     "trace-review evolve-review confirm policy-snapshot policy-list policy-rollback gate nightly schedule outcome judge "
     "evolve-status moment drift audit context-monitor a2a-send a2a-tasks a2a-claim a2a-complete a2a-fail mcp-start backup "
-    "restore verify erase config export import archive install-hooks tune eval record-runs tour lab"
+    "restore verify erase config export import archive install-hooks tune eval tour lab"
 ).split()
 
 
