@@ -15,7 +15,7 @@ from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival
 from theorex_lab.experiments.replay.measures import tier_counts
-from theorex_lab.experiments.replay.replay import compare_settings, replay
+from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.sweep import final_tiers, frontier, settings_of, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -54,11 +54,6 @@ def test_laws_that_settings_get_wrong() -> None:
         replay(LOG, Settings(decay_law="prodcut"))
     with pytest.raises(ConfigError, match="speed"):
         tier_counts(LOG, [Settings(decay_params={"speed": 1.0})])
-
-
-def test_equal_names() -> None:
-    with pytest.raises(InvalidInput, match="'a' twice"):
-        compare_settings(LOG, Settings(), Settings(), names=("a", "a"))
 
 
 def test_survival_arguments() -> None:

@@ -14,7 +14,7 @@ import pytest
 from theorex_lab import Lab, Settings
 from theorex_lab.experiments.data.local_runs import LocalRuns, TaskRun
 from theorex_lab.experiments.replay.event_log import EventLog, survival
-from theorex_lab.experiments.replay.replay import compare_settings, replay
+from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access import Tuning
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -33,7 +33,6 @@ RESULTS: dict[str, Callable[[], Rows[Any]]] = {
     "tuning": lambda: Tuning(FIT),
     "curve": lambda: survival(LOG),
     "replay": lambda: replay(LOG, Settings()),
-    "comparison": lambda: compare_settings(LOG, Settings(), Settings(half_life_days=2)),
     "sweep": lambda: sweep(LOG, {"half_life_days": [1.0, 9.0]}, metric=final_tiers),
     "failures": lambda: FailureScores("all", 2, {"find_decisive": (HALVES, HALVES)}, 0),
     "forecast": lambda: TrialForecast(3, "mean", {"mean": HALVES, "other": HALVES}, {"mean": 0.1}, HALVES, 0),
