@@ -12,7 +12,7 @@ import pytest
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, split
-from theorex_lab.experiments.scores.fitting import calibration, occupancy, score_laws
+from theorex_lab.experiments.scores.fitting import calibration, score_laws
 from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
 
 SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
@@ -176,10 +176,6 @@ def test_tables_refuse_what_they_cannot_count() -> None:
         calibration(LONG, law, horizon_days=0)
     with pytest.raises(InvalidInput, match="longer than the scored events"):
         calibration(LONG, law, horizon_days=1_000)
-    with pytest.raises(InvalidInput, match="points 0"):
-        occupancy(LONG, law, points=0)
-    with pytest.raises(InvalidInput, match="active_threshold"):
-        occupancy(LONG, law, active_threshold=0.1)
 
 
 def test_nothing_to_score() -> None:

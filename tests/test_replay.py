@@ -25,10 +25,8 @@ from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.experiments.replay.event_log import EventLog, Memory, kaplan_meier, survival
 from theorex_lab.experiments.replay.replay import plot_survival, replay, replay_all
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.experiments.scores.fitting import occupancy
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.memory.decay import make_law
 
 DAYS = 46
 SETTINGS: list[dict[str, Any]] = [
@@ -135,14 +133,6 @@ def test_asked_for_again_by_hand() -> None:
     assert (figures["asked_again"], figures["asked_asleep"], figures["asked_absent"]) == (2, 1, 1)
     assert figures["asleep_rate"] == pytest.approx(1 / 2)
     assert seen.frame.loc[seen.frame["asked_asleep"] > 0, "at"].dt.date.astype(str).tolist() == ["2026-04-10"]
-
-
-def test_occupancy_of_a_log_agrees_with_the_fitting_floor() -> None:
-    """Where no law reads links, a replay that scans at the end holds what `occupancy` says."""
-    log = AccessLog.of([(NOW + day * DAY, f"f{day * day % 17}", None, False) for day in range(80)])
-    seen = replay(EventLog.of(log), Settings(decay_law="recency"), now=int(log.time[-1]) - 1)
-    table = occupancy(log, make_law("recency"), points=1_000).columns
-    assert seen.steps[-1, :4].tolist() == [int(table[name][-1]) for name in ("active", "mild", "less", "sleeping")]
 
 
 def test_a_budget_that_holds_less_shows_less() -> None:
