@@ -61,24 +61,9 @@ def test_link_half_life_must_be_positive() -> None:
         effective_link_strength([0.1], [1.0], 0)
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"time": [2, 1, 3]}, "time that falls"),
-        ({"time": [0, 1, 10**18]}, "years 1 to 9999"),
-        ({"item": [0, 1, 2]}, "item outside"),
-        ({"event": [0, 2, 3]}, "without a gap"),
-        ({"event": [0, 0, 1]}, "two times"),
-        ({"event": [0, 1]}, "event of length 2"),
-        ({"group": [0]}, "group of length 1"),
-        ({"time": [5, 5, 6], "event": [0, 0, 1], "item": [1, 1, 0]}, "item twice"),
-    ],
-)
-def test_access_log_columns(change: dict[str, list[int]], reason: str) -> None:
-    columns: dict[str, list[int]] = {"time": [1, 2, 3], "item": [0, 1, 0], "event": [0, 1, 2]} | change
-    arrays = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
-    with pytest.raises(InvalidInput, match=reason):
-        AccessLog(items=("a", "b"), deleted=np.zeros(3, dtype=np.bool_), **arrays)  # type: ignore[arg-type]
+def test_times_of_an_access_log() -> None:
+    with pytest.raises(InvalidInput, match="years 1 to 9999"):
+        AccessLog.of([(0, "a", None, False), (10**18, "b", None, False)])
 
 
 @pytest.mark.parametrize(

@@ -204,12 +204,9 @@ def test_survival_without_censoring_is_the_share_left() -> None:
 
 def test_survival_of_a_recording_by_hand() -> None:
     recorded = by_hand((0, "a"), (2, "a"), (5, "a"), (6, "b"), (100, "c"))
-    reuse = survival(recorded, until="reuse").columns  # gaps 2 and 3 ended; 95, 94 and 0 days without an end
+    reuse = survival(recorded).columns  # gaps 2 and 3 ended; 95, 94 and 0 days without an end
     assert reuse["at_days"].tolist() == [0.0, 2.0, 3.0]
     assert reuse["surviving"] == pytest.approx([1.0, 0.75, 0.5])
-    last = survival(recorded, until="last_use").columns  # a lived 5 days, b none; c was used lately
-    assert last["at_days"].tolist() == [0.0, 5.0]
-    assert last["surviving"] == pytest.approx([2 / 3, 0.0])
 
 
 @pytest.fixture(autouse=True)

@@ -164,27 +164,15 @@ def last_mention(recorded: EventLog) -> int:
     return int(recorded.time[-1])
 
 
-def survival(recorded: EventLog, *, until: str = "reuse", idle_days: float = 30.0, now: int | None = None) -> Curve:
-    """Kaplan-Meier estimate of the time until an item's next use (`reuse`), or from its first to its last (`last_use`).
+def survival(recorded: EventLog) -> Curve:
+    """Kaplan-Meier estimate of the time until an item's next use; columns as of `kaplan_meier`.
 
-    A mention that nothing followed by `now` (µs; default: the last mention) is cut off there. For `last_use` an item
-    unused for `idle_days` or more by then has had its last use; any other is cut off. Columns as of `kaplan_meier`.
-    Raises InvalidInput for another `until`, `idle_days` that is not above 0, and where nothing was mentioned by `now`.
+    A mention that nothing followed by the last one is cut off there. Raises InvalidInput where nothing was mentioned.
     """
-    if until not in ("reuse", "last_use") or not idle_days > 0:
-        raise InvalidInput(
-            f"got until {until!r} and idle_days {idle_days!r}; allowed are reuse, last_use and days above 0"
-        )
-    end = last_mention(recorded) if now is None else now
-    n = int(np.searchsorted(recorded.time, end, "right"))
-    order = np.argsort(recorded.item[:n], kind="stable")
+    end, order = last_mention(recorded), np.argsort(recorded.item, kind="stable")
     item, days = recorded.item[order], (recorded.time[order] - end) / MICROSECONDS_PER_DAY
-    if until == "reuse":
-        followed = np.append(item[1:] == item[:-1], False)[:n]
-        return kaplan_meier(np.where(followed, np.roll(days, -1), 0.0) - days, followed)
-    starts = np.flatnonzero(np.diff(item, prepend=-1))
-    last = days[np.append(starts[1:], n) - 1] if n else days
-    return kaplan_meier(last - days[starts], -last >= idle_days)
+    followed = np.append(item[1:] == item[:-1], False)
+    return kaplan_meier(np.where(followed, np.roll(days, -1), 0.0) - days, followed)
 
 
 def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Curve:
