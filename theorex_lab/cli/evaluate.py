@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
-    "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld. "
+    "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk.",
 )
 @click.option("--path", default="", help="retrieval: where a set is that you have.")
@@ -39,7 +39,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     routing: the training queries are recorded in a home as calls, then `route` is asked where each test query goes, with
     the settings that ship; policies fitted on the same training stand beside it.
 
-    failures: which agent and step made a run fail; whether a run will succeed, from earlier ones; whether fixes help.
+    failures: which agent and step made a run fail; whether fixes help.
 
     retrieval: what search finds of the texts that answer questions: by words alone, by vectors, by both, as it ships with
     and without vectors, and with weights fitted to the texts without labels.
