@@ -210,7 +210,7 @@ OLD_NAMES = (
     "boot-inject embed route role-route roles energy-check trace-stats matrix-build matrix-show dispatch trace-show model "
     "trace-review evolve-review confirm policy-snapshot policy-list policy-rollback gate nightly schedule outcome judge "
     "evolve-status moment drift audit context-monitor a2a-send a2a-tasks a2a-claim a2a-complete a2a-fail mcp-start backup "
-    "restore verify erase config export import archive install-hooks tune eval record-runs tour lab"
+    "restore verify erase config export import archive install-hooks tune eval tour lab"
 ).split()
 
 
@@ -298,9 +298,9 @@ def test_route_routes_what_is_no_command_of_its_group(run: Run, words: list[str]
 def test_lab_opens_the_notebooks_unless_a_command_of_its_group_follows(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from theorex_lab.cli import server_process
+    from theorex_lab.cli import research
 
-    monkeypatch.setattr(server_process, "run_server", lambda _: 0)
+    monkeypatch.setattr(research, "_become", lambda _: None)
     for words in ([], ["open"], ["--no-browser"], ["--", "--allow-root"], ["--port", "8899"]):
         ended = run("--json", "lab", *words)
         assert (ended.code, ended.json["command"][1:3]) == (0, ["-m", "jupyterlab"])
@@ -308,6 +308,15 @@ def test_lab_opens_the_notebooks_unless_a_command_of_its_group_follows(
             each for each in words if each in ("--no-browser", "--allow-root")
         ]
     assert "--log" in run("lab", "tune").err
+
+
+def test_lab_says_what_it_runs_and_has_its_exit_code(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "theorex_lab", "lab", "--json", "--folder", str(tmp_path / "own"), "--"]
+    ended = subprocess.run([*command, "--version"], capture_output=True, text=True, cwd=tmp_path, check=True)
+    said, version = ended.stdout.splitlines()
+    assert json.loads(said)["command"][1:3] == ["-m", "jupyterlab"]
+    assert version[0].isdecimal()
+    assert subprocess.run([*command, "--no-such=1", "--ServerApp.port=x"], capture_output=True, check=False).returncode
 
 
 def test_an_unknown_command_is_refused_with_the_nearest(run: Run) -> None:

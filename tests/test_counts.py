@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.replay.event_log import EventLog, memory_at
+from theorex_lab.experiments.replay.event_log import EventLog, Memory
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.memory.counts import Counts
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS
@@ -44,12 +44,14 @@ def test_the_axon_and_both_logs_count_alike(tmp_path: Path) -> None:
     rows = [(at, name, at, False) for at, names in texts for name in names]
     last = NOW + 70 * DAY
     seen, _ = LogReplay(AccessLog.of([*rows, (last, "item 0", None, False)])).snapshots([40])
-    moment, _ = memory_at(EventLog.of(AccessLog.of(rows)), last)
+    moment = Memory(EventLog.of(AccessLog.of(rows)))
+    moment.take_in(last)
     with Lab(tmp_path, clock=FixedClock(last)) as lab:
         lab.journal.append([observation("text", labels=names, at=at) for at, names in texts])
         axon = lab.views.get(Axon)
         columns = axon.concept_counts.columns(last)
-        of_journal, _ = memory_at(EventLog.of(lab), last)
+        of_journal = Memory(EventLog.of(lab))
+        of_journal.take_in(last)
     for name in ("age_days", "first_age_days", "count", "decayed_counts"):
         known = np.sort(columns[name], axis=0)
         assert np.sort(of_journal.columns[name], axis=0) == pytest.approx(known, rel=1e-12)

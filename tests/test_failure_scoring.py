@@ -15,30 +15,14 @@ matplotlib.use("Agg")
 import numpy as np
 import pytest
 from failure_weights import fit_choice, fit_weights
-from hypothesis import given
-from hypothesis import strategies as st
 
 from theorex_lab.cli.evaluate_failures import report
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.decisive import WEIGHTS
 from theorex_lab.experiments.data.datasets import fetch_whoandwhen
-from theorex_lab.experiments.data.parsing.runs import (
-    Action,
-    FailedRun,
-    LabelledStep,
-    Reflexion,
-    RunMessage,
-    TauBench,
-    TauRun,
-)
-from theorex_lab.experiments.scores.failure_scoring import (
-    BetaPrior,
-    brier_scores,
-    fit_beta_prior,
-    fit_logistic,
-    mcnemar,
-)
-from theorex_lab.experiments.scores.failures import effect_of_fixes, half_of, predict_trial, score_failures
+from theorex_lab.experiments.data.parsing.runs import FailedRun, LabelledStep, Reflexion
+from theorex_lab.experiments.scores.failure_scoring import fit_logistic, mcnemar
+from theorex_lab.experiments.scores.failures import effect_of_fixes, half_of, score_failures
 from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(
@@ -66,26 +50,6 @@ def few_runs() -> list[FailedRun]:
     ]
 
 
-def bench(rewards: list[list[float]], changes: Callable[[int], int] = lambda _: 0) -> TauBench:
-    runs = [
-        TauRun(
-            task,
-            trial,
-            reward,
-            "u",
-            "i",
-            (),
-            (),
-            (Action("book_flight", {}),) * changes(task),
-            (RunMessage("user", "x"),),
-            math.nan,
-        )
-        for task, row in enumerate(rewards)
-        for trial, reward in enumerate(row)
-    ]
-    return TauBench(tuple(runs), np.array(rewards), "none")
-
-
 # Measures.
 
 
@@ -104,22 +68,6 @@ def test_groups_are_drawn_whole() -> None:
     alone, grouped = bootstrap_mean(values), bootstrap_mean(values, groups=groups)
     assert grouped.mean == alone.mean
     assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
-
-
-def test_brier() -> None:
-    assert brier_scores([0.2, 0.9], [0, 1]).tolist() == pytest.approx([0.04, 0.01])
-
-
-def test_beta_prior() -> None:
-    assert BetaPrior(0.5, 2.0).posterior_mean([0, 3], 3).tolist() == [0.2, 0.8]
-    tight = fit_beta_prior([1, 2, 1, 2, 1, 2], 3)
-    assert tight.mean == 0.5
-    assert tight.strength > 50
-    drawn = np.random.default_rng(3)
-    rates = drawn.beta(2.0, 3.0, size=4000)
-    prior = fit_beta_prior(drawn.binomial(4, rates), 4)
-    assert prior.mean == pytest.approx(0.4, abs=0.02)
-    assert prior.strength == pytest.approx(5.0, rel=0.2)
 
 
 @pytest.mark.parametrize(("one", "other", "p"), [(0, 0, 1.0), (3, 3, 1.0), (1, 7, 0.0703125), (0, 10, 0.001953125)])
@@ -145,33 +93,17 @@ def test_logistic() -> None:
     assert np.isfinite(fit_logistic(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), 1.0)[1]).all()
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
-def test_shrunken_rates_keep_their_order_and_range(successes: list[int]) -> None:
-    prior = fit_beta_prior(successes, 3)
-    rates = prior.posterior_mean([0, 1, 2, 3], 3)
-    assert (np.diff(rates) > 0).all()
-    assert 0 < rates[0] < rates[-1] < 1
-
-
 @pytest.mark.parametrize(
     "call",
     [
         lambda: bootstrap_mean([]),
         lambda: bootstrap_mean([1.0, math.nan]),
         lambda: bootstrap_mean([1.0], groups=[1, 2]),
-        lambda: brier_scores([0.1], [0, 1]),
-        lambda: brier_scores([1.1], [1]),
-        lambda: brier_scores([0.1], [0.5]),
-        lambda: fit_beta_prior([], 3),
-        lambda: fit_beta_prior([4], 3),
-        lambda: fit_beta_prior([0], 0),
         lambda: mcnemar(-1, 0),
         lambda: fit_logistic(np.ones((2, 1)), np.ones(3), 1.0),
         lambda: fit_logistic(np.ones((2, 1)), np.ones(2), -1.0),
         lambda: score_failures([]),
         lambda: score_failures([each for each in few_runs() if half_of(each.question_id) == "development"]),
-        lambda: predict_trial(bench([[1, 0, 1, 1]] * 9), trial=4),
-        lambda: predict_trial(bench([[1, 0, 1, 1]] * 9), trial=2),
         lambda: effect_of_fixes(Reflexion(("a",), np.array([[True]]), np.array([[False]]), (), "none")),
         lambda: effect_of_fixes(Reflexion(("a",), np.array([[True]]), np.array([[True]]), (), "none")),
         lambda: report("qmsum"),
@@ -203,28 +135,6 @@ def test_weights_are_fitted_on_the_development_half_alone() -> None:
     assert fit_weights(runs)["made_up"] > 0.5
 
 
-def test_forecast_never_sees_the_trial_it_foretells() -> None:
-    random = np.random.default_rng(1)
-    rates = random.beta(0.8, 0.8, size=40)
-    rewards = (random.random((40, 4)) < rates[:, None]).astype(float)
-    other = rewards.copy()
-    other[:, 3] = 1 - other[:, 3]
-    one, two = predict_trial(bench(rewards.tolist())), predict_trial(bench(other.tolist()))
-    assert (one.chosen, one.earlier) == (two.chosen, two.earlier)
-    assert all(np.array_equal(one.chances[name], two.chances[name]) for name in one.chances)
-    assert one.brier.mean < two.brier.mean
-
-
-def test_forecast_uses_a_trace_that_tells() -> None:
-    random = np.random.default_rng(5)
-    hard = np.arange(200) % 2 == 0
-    rewards = (random.random((200, 4)) < np.where(hard, 0.25, 0.75)[:, None]).astype(float)
-    forecast = predict_trial(bench(rewards.tolist(), lambda task: 5 if hard[task] else 0))
-    assert "changes" in forecast.chosen
-    table = forecast.frame.set_index("design")
-    assert table["brier"][forecast.chosen] < table["brier"]["beta_binomial"] < table["brier"]["task_mean"]
-
-
 def test_effect_counts_only_shared_failures() -> None:
     solved = np.array([[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]], dtype=bool)
     plain = np.array([[1, 0, 0, 0], [1, 0, 1, 0]], dtype=bool)
@@ -245,7 +155,6 @@ def test_effect_counts_only_shared_failures() -> None:
 def test_results_are_shown() -> None:
     results = [
         score_failures(few_runs(), half="all"),
-        predict_trial(bench([[1, 0, 1, 1], [0, 0, 1, 0]] * 10)),
         effect_of_fixes(Reflexion(("a", "b"), np.array([[0, 0], [1, 0]], bool), np.zeros((2, 2), bool), (), "none")),
     ]
     for result in results:
@@ -272,7 +181,6 @@ def test_weights_are_those_that_the_development_half_gives() -> None:
     ("dataset", "n", "bounds"),
     [
         ("whoandwhen", 59, {"step_accuracy": (0.36, 1), "agent_accuracy": (0.58, 1)}),
-        ("taubench_airline", 50, {"brier": (0, 0.160)}),
         ("reflexion_alfworld", 50, {"difference": (0.3, 0.6), "difference_low": (0.2, 0.5), "p_value": (0, 1e-4)}),
     ],
 )

@@ -22,7 +22,6 @@ from theorex_lab.experiments.scores.fitting import (
     _WeightFit,
     calibration,
     fit,
-    occupancy,
     score_laws,
 )
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats, make_law, multi_scale_features
@@ -298,17 +297,6 @@ def test_fitted_importance_is_the_chance_of_use() -> None:
     if result.law == "multi_scale":
         error = (table["n"] * (table["predicted"] - table["observed"]).abs()).sum() / table["n"].sum()
         assert error < 0.1
-
-
-def test_occupancy_counts_every_known_item_once() -> None:
-    log = deleting_log()
-    table = occupancy(log, make_law("product"), points=7).frame
-    assert table.columns.tolist() == ["at_days", "active", "mild", "less", "sleeping"]
-    known, _ = LogReplay(log).snapshots(np.linspace(0, 59, 7).round().astype(int))
-    assert table[["active", "mild", "less", "sleeping"]].sum(axis=1).tolist() == np.diff(known.offsets).tolist()
-    strict = occupancy(log, make_law("product"), active_threshold=1.0, mild_threshold=1.0, points=7).frame
-    assert strict["mild"].sum() == 0
-    assert strict["active"].sum() <= table["active"].sum()
 
 
 def test_score_laws_pairs_its_resamples() -> None:

@@ -12,7 +12,7 @@ import pytest
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, split
-from theorex_lab.experiments.scores.fitting import calibration, occupancy, score_laws
+from theorex_lab.experiments.scores.fitting import calibration, score_laws
 from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
 
 SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
@@ -61,24 +61,9 @@ def test_link_half_life_must_be_positive() -> None:
         effective_link_strength([0.1], [1.0], 0)
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"time": [2, 1, 3]}, "time that falls"),
-        ({"time": [0, 1, 10**18]}, "years 1 to 9999"),
-        ({"item": [0, 1, 2]}, "item outside"),
-        ({"event": [0, 2, 3]}, "without a gap"),
-        ({"event": [0, 0, 1]}, "two times"),
-        ({"event": [0, 1]}, "event of length 2"),
-        ({"group": [0]}, "group of length 1"),
-        ({"time": [5, 5, 6], "event": [0, 0, 1], "item": [1, 1, 0]}, "item twice"),
-    ],
-)
-def test_access_log_columns(change: dict[str, list[int]], reason: str) -> None:
-    columns: dict[str, list[int]] = {"time": [1, 2, 3], "item": [0, 1, 0], "event": [0, 1, 2]} | change
-    arrays = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
-    with pytest.raises(InvalidInput, match=reason):
-        AccessLog(items=("a", "b"), deleted=np.zeros(3, dtype=np.bool_), **arrays)  # type: ignore[arg-type]
+def test_times_of_an_access_log() -> None:
+    with pytest.raises(InvalidInput, match="years 1 to 9999"):
+        AccessLog.of([(0, "a", None, False), (10**18, "b", None, False)])
 
 
 @pytest.mark.parametrize(
@@ -176,10 +161,6 @@ def test_tables_refuse_what_they_cannot_count() -> None:
         calibration(LONG, law, horizon_days=0)
     with pytest.raises(InvalidInput, match="longer than the scored events"):
         calibration(LONG, law, horizon_days=1_000)
-    with pytest.raises(InvalidInput, match="points 0"):
-        occupancy(LONG, law, points=0)
-    with pytest.raises(InvalidInput, match="active_threshold"):
-        occupancy(LONG, law, active_threshold=0.1)
 
 
 def test_nothing_to_score() -> None:

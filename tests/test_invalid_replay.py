@@ -15,7 +15,7 @@ from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival
 from theorex_lab.experiments.replay.measures import tier_counts
-from theorex_lab.experiments.replay.replay import compare_settings, replay
+from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.sweep import final_tiers, frontier, settings_of, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -56,15 +56,9 @@ def test_laws_that_settings_get_wrong() -> None:
         tier_counts(LOG, [Settings(decay_params={"speed": 1.0})])
 
 
-def test_equal_names() -> None:
-    with pytest.raises(InvalidInput, match="'a' twice"):
-        compare_settings(LOG, Settings(), Settings(), names=("a", "a"))
-
-
 def test_survival_arguments() -> None:
-    for wrong in ({"until": "death"}, {"idle_days": 0.0}, {"now": NOW - DAY}):
-        with pytest.raises(InvalidInput):
-            survival(LOG, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="without a mention"):
+        survival(EMPTY)
     for days, ended in (([], []), ([-1.0], [True]), ([float("nan")], [True]), ([1.0, 2.0], [True])):
         with pytest.raises(InvalidInput, match="durations"):
             kaplan_meier(days, ended)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import theorex_lab
-from theorex_lab.experiments.data import dataset_table, simulation_words
+from theorex_lab.experiments.data import dataset_table
 from theorex_lab.text import lexicon
 from theorex_lab.text.sections import read_sections
 
@@ -15,7 +15,6 @@ PACKAGE = Path(theorex_lab.__file__).parent
 FILES = sorted(
     path for suffix in ("txt", "json") for path in PACKAGE.rglob(f"*.{suffix}") if "_share" not in path.parts
 )
-SIMULATION = simulation_words.__file__
 
 
 def _sources_beside(path: Path) -> str:
@@ -38,12 +37,6 @@ def test_every_section_is_read_and_holds_something(path: Path) -> None:
     assert sections
     assert [name for name in sections if f'"{name}"' not in _sources_beside(path)] == []
     assert all(sections.values())
-
-
-@pytest.mark.parametrize("section", read_sections(SIMULATION, "simulation_words.txt"))
-def test_no_line_of_the_simulation_stands_twice(section: str) -> None:
-    lines = [line for line in simulation_words.lines(section) if line]
-    assert len(lines) == len(set(lines))
 
 
 def test_comments_and_blank_lines_around_a_section_are_no_part_of_it(tmp_path: Path) -> None:

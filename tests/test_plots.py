@@ -36,10 +36,6 @@ OCCUPANCY = pd.DataFrame(
     {"at_days": [0.0, 10.0, 40.0], "active": [3, 4, 1], "mild": [0, 2, 3], "less": [0, 1, 4], "sleeping": [0, 0, 2]}
 )
 CALIBRATION = pd.DataFrame({"predicted": [0.1, 0.5, 0.9], "observed": [0.2, 0.5, 1.0], "n": [900, 40, 4]})
-PROMOTIONS = pd.DataFrame(
-    [("sage", "cache", 4), ("main", "cache", 8), ("main", "queue", 2), ("sage", "index", 2)],
-    columns=["agent", "concept", "count"],
-)
 SCORES = pd.DataFrame(
     {
         "law": ["recency", "product", "frequency"],
@@ -74,8 +70,6 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY, **to),
     "calibration": lambda **to: plots.plot_calibration(CALIBRATION, horizon_days=30.0, **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES, **to),
-    "funnel": lambda **to: plots.plot_funnel({"noted": 40, "kept": 30, "graduated": 3}, **to),
-    "promotions": lambda **to: plots.plot_promotions(PROMOTIONS, **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
     "tiers": lambda **to: plots.plot_tiers({}, **to),
@@ -83,9 +77,6 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY[:0], **to),
     "calibration": lambda **to: plots.plot_calibration(CALIBRATION[:0], **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES[:0], **to),
-    "funnel": lambda **to: plots.plot_funnel({}, **to),
-    "funnel of nothing": lambda **to: plots.plot_funnel({"noted": 0, "kept": 0}, **to),
-    "promotions": lambda **to: plots.plot_promotions(PROMOTIONS[:0], **to),
 }
 
 
@@ -142,64 +133,6 @@ class TestTiers:
     def test_no_tier_or_no_count_is_refused(self, counts: dict[str, int]) -> None:
         with pytest.raises(InvalidInput, match="allowed are ACTIVE"):
             plots.plot_tiers(counts)
-
-
-class TestFunnel:
-    def test_each_bar_bears_its_count_and_its_share_of_the_step_before(self) -> None:
-        ax = plots.plot_funnel({"noted": 3198, "kept": 3108, "graduated": 14, "shared": 0}, ax=own_axes())
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["noted", "kept", "graduated", "shared"]
-        assert [bar.get_width() for bar in ax.patches] == [3198, 3108, 14, 0]
-        assert texts(ax) == ["3,198", "3,108 (97.2%)", "14 (0.5%)", "0 (0.0%)"]
-        assert ax.yaxis_inverted()
-
-    def test_after_nothing_there_is_no_share(self) -> None:
-        ax = plots.plot_funnel({"noted": 5, "kept": 0, "graduated": 0}, ax=own_axes())
-        assert texts(ax) == ["5", "0 (0.0%)", "0"]
-
-    @pytest.mark.parametrize(
-        ("counts", "message"),
-        [
-            ({"noted": -1}, r"'noted': -1 \(allowed: 0 to any\)"),
-            (
-                {"noted": 3, "kept": 4, "graduated": 5},
-                r"'kept': 4 \(allowed: 0 to 3\), 'graduated': 5 \(allowed: 0 to 4",
-            ),
-        ],
-    )
-    def test_what_is_no_part_of_the_step_before_is_refused(self, counts: dict[str, int], message: str) -> None:
-        with pytest.raises(InvalidInput, match=message):
-            plots.plot_funnel(counts)
-        assert plt.get_fignums() == []
-
-
-class TestPromotions:
-    def test_a_bar_is_as_long_as_the_mentions_of_each_agent_and_bears_their_sum(self) -> None:
-        ax = plots.plot_promotions(PROMOTIONS, ax=own_axes())
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["cache", "index", "queue"]
-        assert texts(ax) == ["12", "2", "2"]
-        bars = {group.get_label(): [(bar.get_x(), bar.get_width()) for bar in group] for group in ax.containers}
-        assert bars == {"main": [(0, 8), (0, 0), (0, 2)], "sage": [(8, 4), (0, 2), (2, 0)]}
-
-    def test_the_order_of_rows_does_not_show_and_equal_pairs_add_up(self) -> None:
-        halves = pd.concat([PROMOTIONS.assign(count=PROMOTIONS["count"] // 2)] * 2)[::-1]
-        first, second = (plots.plot_promotions(table, ax=own_axes()) for table in (PROMOTIONS, halves))
-        assert to_png(first.figure) == to_png(second.figure)
-
-    def test_the_most_mentioned_are_shown_and_the_whole_is_counted(self) -> None:
-        many = pd.DataFrame({"agent": "main", "concept": [f"concept {n}" for n in range(60)], "count": range(1, 61)})
-        ax = plots.plot_promotions(many, ax=own_axes())
-        assert "25 of 60 concepts" in ax.get_title()
-        assert [label.get_text() for label in ax.get_yticklabels()] == [f"concept {n}" for n in range(59, 34, -1)]
-
-    @pytest.mark.parametrize("n", [1, 2, 25])
-    def test_labels_cover_neither_each_other_nor_the_outside(self, n: int) -> None:
-        labels = [f"$concept_{number} " + "x" * 40 for number in range(n)]
-        table = pd.DataFrame({"agent": [f"agent-{number % 3}" for number in range(n)], "concept": labels, "count": 3})
-        ax = plots.plot_promotions(table)
-        ax.figure.draw_without_rendering()
-        boxes = [text.get_window_extent() for text in [*ax.get_yticklabels(), *ax.texts, ax.title]]
-        assert not [1 for first, second in combinations(boxes, 2) if first.overlaps(second)]
-        assert all(box.x0 >= 0 and box.x1 <= ax.figure.bbox.width for box in boxes)
 
 
 class TestGraph:
@@ -301,7 +234,6 @@ class TestLawScores:
         (plots.plot_occupancy, OCCUPANCY.drop(columns="less"), "less"),
         (plots.plot_calibration, CALIBRATION.drop(columns=["n", "observed"]), "observed, n"),
         (plots.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
-        (plots.plot_promotions, PROMOTIONS.drop(columns="agent"), "agent"),
     ],
 )
 def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:

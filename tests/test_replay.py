@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -23,14 +22,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, memory_at, survival
-from theorex_lab.experiments.replay.replay import compare_settings, plot_survival, replay, replay_all
+from theorex_lab.experiments.replay.event_log import EventLog, Memory, kaplan_meier, survival
+from theorex_lab.experiments.replay.replay import plot_survival, replay, replay_all
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.experiments.scores.fitting import occupancy
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.memory.decay import make_law
 
 DAYS = 46
 SETTINGS: list[dict[str, Any]] = [
@@ -40,12 +36,12 @@ SETTINGS: list[dict[str, Any]] = [
     {"decay_law": "power", "sleep_after_days": 9.0, "context_tokens": 220},
     {"decay_law": "multi_scale", "half_life_days": 5.0, "sleep_after_days": 3.0, "context_tokens": 100},
     {"decay_law": "weighted_sum", "decay_params": {"half_life_days": 4.0}, "sleep_after_days": 7.0},
-    {"decay_law": "recency", "graduation_threshold": 0.8, "sleep_after_days": 14.0},
+    {"decay_law": "recency", "sleep_after_days": 14.0},
 ]
 
 
 def stream(seed: int) -> list[Event]:
-    """Two agents for some weeks: bursts of texts that share concepts, fixes, hearsay, and what flushes kept."""
+    """Two agents for some weeks: bursts of texts that share concepts, fixes and hearsay."""
     rng = np.random.default_rng(seed)
     words = [f"concept *{number}* of {'x' * (number % 9)}" for number in range(40)]
     events = []
@@ -63,79 +59,38 @@ def stream(seed: int) -> list[Event]:
                     observation_type=kind, tags=tags, source=("agent", "tool", "user")[int(rng.integers(3))],
                 )
             )  # fmt: skip
-    for word, first, score in (
-        ("nightly build", 3, 0.9),
-        (words[1], 16, 0.7),
-        ("flaky test", 30, 0.6),
-        ("rare", 38, 0.9),
-    ):
-        for day in range(first, first + (5 if word == "rare" else 9)):
-            body = {
-                "concepts": [[concept_id(word), word, word.title(), 2]],
-                "score": score,
-                "source": "tool",
-                "weight": 0.7,
-            }
-            events.append(new_event("short_term", body, agent="main", at=NOW + day * DAY + 7))
     return sorted(events, key=lambda event: event.at)
 
 
-def drive(
-    folder: Path, events: list[Event], settings: Settings, times: list[int]
-) -> tuple[Lab, list[list[int]], list[str], list[str]]:
-    """A lab that lives through the events, and graduates, scans and renders at these times."""
-    clock, rest, rows, graduated, contexts = FixedClock(times[0]), list(events), [], [], []
+def drive(folder: Path, events: list[Event], settings: Settings, times: list[int]) -> tuple[Lab, list[list[int]]]:
+    """A lab that lives through the events, and scans at these times."""
+    clock, rest, rows = FixedClock(times[0]), list(events), []
     lab = Lab(folder, clock=clock, settings=settings)
     for now in times:
         clock.microseconds = now
         upto = sum(event.at <= now for event in rest)
         lab.journal.append(rest[:upto])
         rest = rest[upto:]
-        for agent in lab.agents():
-            graduated += lab.theorex.graduate(agent=agent)
-        held, context = lab.theorex.scan().tiers, lab.context()
-        rows.append([held[name] for name in ("ACTIVE", "MILD", "LESS", "SLEEPING")] + [context.concepts, context.fixes])
-        contexts.append(context.text)
-        assert lab.theorex.axon().tiers() == held
-    return lab, rows, graduated, contexts
-
-
-LINE = re.compile(r"^(?:- )?(.+) _?\((?:today|yesterday|\d+ \w+)(?:, x\d+|, id \w+)?\)_?$", re.MULTILINE)
-
-
-def entries(context: str) -> list[str]:
-    """What a context lists, without its ages and its escapes."""
-    return sorted(text.replace("\\", "").lower() for text in LINE.findall(context))
-
-
-def grid(events: list[Event], every: int) -> list[int]:
-    seen = [event.at for event in events if event.kind == "observation"]
-    return list(range(max(seen), min(seen) - 1, -every))[::-1]
+        held = lab.theorex.scan().tiers
+        rows.append([held[name] for name in ("ACTIVE", "MILD", "LESS", "SLEEPING")])
+    return lab, rows
 
 
 @pytest.mark.parametrize("changes", SETTINGS, ids=lambda changes: str(changes.get("decay_law", len(changes))))
-def test_a_replay_is_what_a_lab_does_step_by_step(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_a_replay_scans_as_a_lab_does_step_by_step(changes: dict[str, Any], tmp_path: Path) -> None:
     settings, events = Settings(**changes), stream(seed=len(str(changes)))
-    times = grid(events, DAY)
-    lab, rows, graduated, contexts = drive(tmp_path, events, settings, times)
+    times = list(range(events[-1].at, events[0].at - 1, -DAY))[::-1]
+    lab, rows = drive(tmp_path, events, settings, times)
     with lab:
         seen = replay(EventLog.of(lab), settings)
-        assert lab.journal.last_seq() > len(events)  # scans and graduations were recorded, and are not taken over
+        assert lab.journal.last_seq() > len(events)  # scans were recorded, and are not taken over
     assert seen.times.tolist() == times
-    assert seen.steps[:, :6].tolist() == rows
-    assert [each.concept.lower() for each in seen.graduations] == [label.lower() for label in graduated]
-    assert np.all(seen.steps[:, 7] <= settings.context_tokens)
-    injected = seen.injected
-    for number, (at, context) in enumerate(zip(seen.frame["at"], contexts, strict=True)):
-        now = injected[injected["at"] == at]
-        assert sorted(" ".join(text.split()).lower() for text in now["text"]) == entries(context)
-        assert [sum(now["kind"] == kind) for kind in ("concept", "fix")] == rows[number][4:]
-        assert sum(now["kind"] == "avoid") == seen.steps[number, 6]
-    assert set(injected["agent"].str.partition("/")[0]) == {"main", "sage"}
+    assert seen.steps[:, :4].tolist() == rows
+    assert np.all(seen.steps[:, 5] <= settings.context_tokens)
 
 
 def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
-    """Sleep, waking, full contexts, graduation: without them the comparison above would show nothing."""
+    """Sleep, waking, full contexts: without them the comparison above would show nothing."""
     events = stream(seed=1)
     with Lab(tmp_path, clock=FixedClock(NOW + 90 * DAY)) as lab:
         lab.journal.append(events)
@@ -143,11 +98,7 @@ def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
     all_seen = replay_all(recorded, [Settings(**changes) for changes in SETTINGS])
     assert len(recorded.link_ends) > 50
     assert recorded.fix_count.any()
-    assert sum(seen.steps[:, 5:7] for seen in all_seen).sum(axis=0).all()
-    assert len(set(recorded.trust.tolist())) == 3
-    assert all(seen.asked[:, 1].sum() > 0 for seen in all_seen[1:4])
-    assert all_seen[0].summary()["graduated"] >= 2
-    assert all_seen[6].summary()["graduated"] < all_seen[0].summary()["graduated"]
+    assert all(seen.steps[:, 7].sum() > 0 for seen in all_seen[1:4])
     assert any(np.any(seen.steps[:, 4] < seen.steps[:, :2].sum(axis=1)) for seen in all_seen)
 
 
@@ -158,7 +109,6 @@ def test_replaying_together_or_alone_is_the_same() -> None:
         alone = replay(recorded, each)
         assert alone.summary() == together.summary()
         assert alone.frame.equals(together.frame)
-        assert alone.reasks.equals(together.reasks)
 
 
 def log_of(n: int, *, seed: int = 0, items: int = 30) -> EventLog:
@@ -182,17 +132,7 @@ def test_asked_for_again_by_hand() -> None:
     figures = seen.summary()
     assert (figures["asked_again"], figures["asked_asleep"], figures["asked_absent"]) == (2, 1, 1)
     assert figures["asleep_rate"] == pytest.approx(1 / 2)
-    row = seen.reasks.iloc[0]
-    assert (row["item"], row["agent"], row["days_unseen"], row["asleep"]) == ("a", "log", 40.0, True)
-    assert row["at"].isoformat() == "2026-04-10T09:00:00+00:00"
-
-
-def test_occupancy_of_a_log_agrees_with_the_fitting_floor() -> None:
-    """Where no law reads links, a replay that scans at the end holds what `occupancy` says."""
-    log = AccessLog.of([(NOW + day * DAY, f"f{day * day % 17}", None, False) for day in range(80)])
-    seen = replay(EventLog.of(log), Settings(decay_law="recency"), now=int(log.time[-1]) - 1)
-    table = occupancy(log, make_law("recency"), points=1_000).columns
-    assert seen.steps[-1, :4].tolist() == [int(table[name][-1]) for name in ("active", "mild", "less", "sleeping")]
+    assert seen.frame.loc[seen.frame["asked_asleep"] > 0, "at"].dt.date.astype(str).tolist() == ["2026-04-10"]
 
 
 def test_a_budget_that_holds_less_shows_less() -> None:
@@ -237,19 +177,11 @@ def test_a_recording_travels_by_pickle(journal: SqliteJournal) -> None:
 
 
 def test_memory_at_a_time_counts_nothing_later() -> None:
-    moment, links = memory_at(by_hand((0, "a"), (3, "b"), (10, "a")), NOW + 4 * DAY)
-    assert moment.count.tolist() == [1, 1]
-    assert moment.age.tolist() == [4.0, 1.0]
-    assert not links.count.any()
-
-
-def test_comparison_holds_both_and_their_differences() -> None:
-    page = compare_settings(log_of(90), Settings(), Settings(half_life_days=2.0), names=("default", "short"))
-    frame = page.frame.set_index("figure")
-    assert list(frame.columns) == ["default", "short", "difference"]
-    assert frame.loc["active", "difference"] == frame.loc["active", "short"] - frame.loc["active", "default"] < 0
-    assert page.changed() == {"half_life_days": (14.0, 2.0)}
-    assert "half_life_days: 14.0 / 2.0" in page._repr_html_()
+    memory = Memory(by_hand((0, "a"), (3, "b"), (10, "a")))
+    memory.take_in(NOW + 4 * DAY, (14.0,))
+    assert memory.count.tolist() == [1, 1]
+    assert memory.age.tolist() == [4.0, 1.0]
+    assert not memory.links[14.0].count.any()
 
 
 def test_kaplan_meier_golden() -> None:
@@ -272,12 +204,9 @@ def test_survival_without_censoring_is_the_share_left() -> None:
 
 def test_survival_of_a_recording_by_hand() -> None:
     recorded = by_hand((0, "a"), (2, "a"), (5, "a"), (6, "b"), (100, "c"))
-    reuse = survival(recorded, until="reuse").columns  # gaps 2 and 3 ended; 95, 94 and 0 days without an end
+    reuse = survival(recorded).columns  # gaps 2 and 3 ended; 95, 94 and 0 days without an end
     assert reuse["at_days"].tolist() == [0.0, 2.0, 3.0]
     assert reuse["surviving"] == pytest.approx([1.0, 0.75, 0.5])
-    last = survival(recorded, until="last_use").columns  # a lived 5 days, b none; c was used lately
-    assert last["at_days"].tolist() == [0.0, 5.0]
-    assert last["surviving"] == pytest.approx([2 / 3, 0.0])
 
 
 @pytest.fixture(autouse=True)
@@ -286,18 +215,12 @@ def _close_figures() -> Iterator[None]:
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["comparison", "survival"])
-def test_plots_draw_on_the_axes_given_and_open_no_other(name: str) -> None:
-    recorded = log_of(40)
-    drawings = {
-        "comparison": compare_settings(recorded, Settings(), Settings(half_life_days=3.0)).plot,
-        "survival": lambda ax: plot_survival(survival(recorded), ax=ax),
-    }
+def test_survival_is_drawn_on_the_axes_given_and_opens_no_other() -> None:
+    table = survival(log_of(40))
     ax = Figure().add_subplot()
-    returned: Axes = drawings[name](ax=ax)
-    assert returned is ax
+    assert plot_survival(table, ax=ax) is ax
     assert not plt.get_fignums()
-    assert isinstance(drawings[name](ax=None), Axes)
+    assert isinstance(plot_survival(table), Axes)
     assert len(plt.get_fignums()) == 1
 
 

@@ -14,11 +14,11 @@ import pytest
 from theorex_lab import Lab, Settings
 from theorex_lab.experiments.data.local_runs import LocalRuns, TaskRun
 from theorex_lab.experiments.replay.event_log import EventLog, survival
-from theorex_lab.experiments.replay.replay import compare_settings, replay
+from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access import Tuning
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.failures import FailureScores, FixEffect, TrialForecast
+from theorex_lab.experiments.scores.failures import FailureScores, FixEffect
 from theorex_lab.experiments.scores.fitting import Fit, LawScore
 from theorex_lab.memory.retrieve import Hit, Hits
 from theorex_lab.memory.rows import MOST_SHOWN, Rows
@@ -33,10 +33,8 @@ RESULTS: dict[str, Callable[[], Rows[Any]]] = {
     "tuning": lambda: Tuning(FIT),
     "curve": lambda: survival(LOG),
     "replay": lambda: replay(LOG, Settings()),
-    "comparison": lambda: compare_settings(LOG, Settings(), Settings(half_life_days=2)),
     "sweep": lambda: sweep(LOG, {"half_life_days": [1.0, 9.0]}, metric=final_tiers),
     "failures": lambda: FailureScores("all", 2, {"find_decisive": (HALVES, HALVES)}, 0),
-    "forecast": lambda: TrialForecast(3, "mean", {"mean": HALVES, "other": HALVES}, {"mean": 0.1}, HALVES, 0),
     "fixes": lambda: FixEffect(np.array([HALVES, HALVES]), np.array([HALVES, 0 * HALVES]), 0),
     "runs": lambda: LocalRuns({"date": "2026-01-01T00:00:00Z"}, (RUN,)),
 }

@@ -13,13 +13,15 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
+import simulate as simulation
+import simulation_words
 from hypothesis import given
 from hypothesis import strategies as st
+from simulate import AGENTS, TEAM_TOPIC, main, save, simulate, stored_gzip
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
-from theorex_lab.experiments.data import recorded_lines, simulation_words, sources
-from theorex_lab.experiments.data.simulate import AGENTS, TEAM_TOPIC, main, simulate
+from theorex_lab.experiments.data import sources
 from theorex_lab.experiments.data.sources import (
     KINDS,
     Activity,
@@ -28,9 +30,9 @@ from theorex_lab.experiments.data.sources import (
     load,
     packaged,
     read_header,
-    save,
 )
 from theorex_lab.memory.observation import check_text
+from theorex_lab.text.sections import read_sections
 
 SEEDS = (1, 2, 3, 7)
 TEAMS = {seed: simulate(seed=seed) for seed in SEEDS}
@@ -68,7 +70,7 @@ def test_same_seed_same_team_and_other_seeds_differ() -> None:
 def test_packaged_file_is_regenerated_byte_for_byte(tmp_path: Path) -> None:
     output = tmp_path / "again.jsonl.gz"
     # Another process with another hash seed: nothing may hang on the order of a set.
-    command = [sys.executable, "-m", "theorex_lab.experiments.data.simulate", "--seed", "7", "--days", "180"]
+    command = [sys.executable, simulation.__file__, "--seed", "7", "--days", "180"]
     done = subprocess.run(
         [*command, "--output", str(output)],
         env={**os.environ, "PYTHONHASHSEED": "12345"},
@@ -99,12 +101,12 @@ def test_file_holds_no_time_and_no_name_and_nothing_compressed(tmp_path: Path) -
 def test_stored_gzip_is_read_by_any_gzip_reader(data: bytes, blocks: int) -> None:
     padded = data + bytes(65_535 * blocks)
     if padded:
-        assert gzip.decompress(recorded_lines._stored_gzip(padded)) == padded
+        assert gzip.decompress(stored_gzip(padded)) == padded
 
 
 def test_whole_blocks_are_stored_to_the_last_byte() -> None:
     for size in (65_534, 65_535, 65_536, 131_070):
-        assert gzip.decompress(recorded_lines._stored_gzip(b"x" * size)) == b"x" * size
+        assert gzip.decompress(stored_gzip(b"x" * size)) == b"x" * size
 
 
 _paths = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable())
@@ -323,6 +325,12 @@ def test_commits_name_what_they_change(team: list[Activity]) -> None:
             assert any(phrases[phrase] in path for _, path in commit.files), commit
 
 
+@pytest.mark.parametrize("section", read_sections(simulation_words.__file__, "simulation_words.txt"))
+def test_no_line_of_the_simulation_stands_twice(section: str) -> None:
+    lines = [line for line in simulation_words.lines(section) if line]
+    assert len(lines) == len(set(lines))
+
+
 def test_the_words_are_complete() -> None:
     topics = simulation_words.topics()
     assert len(topics) >= 20
@@ -501,9 +509,7 @@ def test_describe_source_says_simulation_wherever_the_file_lies(
 
 def test_readme_names_the_command_and_every_kind() -> None:
     readme = packaged("README.md").read_text(encoding="utf-8")
-    command = (
-        "python -m theorex_lab.experiments.data.simulate --seed 7 --days 180 --output datasets/simulated_team.jsonl.gz"
-    )
+    command = "python tests/simulate.py --seed 7 --days 180 --output datasets/simulated_team.jsonl.gz"
     assert command in readme
     tags = {tag.split(":")[0] for activity in TEAMS[7] for tag in activity.tags}
     assert all(

@@ -1,4 +1,4 @@
-"""Commands that measure: eval, record-runs."""
+"""The command that measures: eval."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from theorex_lab.design import later
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
 
-_RUN_TIMEOUT_SECONDS = 120.0  # a busy machine is slow; only a model that hangs is given up
-
 
 @command("eval")
 @click.argument("part", type=click.Choice(["routing", "failures", "retrieval", "search", "sentences"]))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
-    "failures: whoandwhen (the default), taubench_airline or reflexion_alfworld. "
+    "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk.",
 )
 @click.option("--path", default="", help="retrieval: where a set is that you have.")
@@ -41,7 +39,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     routing: the training queries are recorded in a home as calls, then `route` is asked where each test query goes, with
     the settings that ship; policies fitted on the same training stand beside it.
 
-    failures: which agent and step made a run fail; whether a run will succeed, from earlier ones; whether fixes help.
+    failures: which agent and step made a run fail; whether fixes help.
 
     retrieval: what search finds of the texts that answer questions: by words alone, by vectors, by both, as it ships with
     and without vectors, and with weights fitted to the texts without labels.
@@ -134,47 +132,3 @@ def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
         f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
         for policy in sorted(policies, key=lambda policy: -policy.score)
     ]
-
-
-@command("record-runs")
-@click.option("--output", metavar="FILE", default="local_runs.jsonl.gz", help="The file that is written.")
-@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each task, each with its seed.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first tasks, the query types in turn.")
-@click.option("--allow-unsafe", is_flag=True, help="Run code of the model even where it can reach files and network.")
-def record_runs(output: str, repeat: int, limit: int | None, allow_unsafe: bool) -> None:
-    """The offline model answers the project's own tasks in two configurations. Needs the local-llm extra; takes some
-    minutes. The file is written whole when a configuration is done with all tasks.
-
-    JSON: {output, tasks, runs, success, unsolved}
-    """
-    from theorex_lab.dispatch import local_model
-    from theorex_lab.dispatch.llm import ModelClient
-    from theorex_lab.experiments.data import local_runs
-    from theorex_lab.experiments.data.run_tasks.sandbox import allowing_unsafe
-    from theorex_lab.experiments.data.run_tasks.solvers import local_solvers
-
-    lab = open_lab()
-    ran_before = local_model.status(lab.folder) is not None
-    running = local_model.start(lab.folder)
-    try:
-        with (
-            allowing_unsafe(allow_unsafe),
-            ModelClient(running.url, running.model, timeout_seconds=_RUN_TIMEOUT_SECONDS) as client,
-        ):
-            found = local_runs.record_runs(
-                output, local_solvers(client), now=lab.clock.now(), repeat=repeat, limit=limit, progress=_tell_progress
-            )
-    finally:
-        if not ran_before:
-            local_model.stop(lab.folder)
-    rates, unsolved = found.success_rates(), found.unsolved()
-    counts = {"tasks": found.header["tasks"], "runs": len(found.runs)}
-    table = rates.to_string(float_format="{:.2f}".format)
-    emit(
-        {"output": output, **counts, "success": rates.to_dict(), "unsolved": unsolved},
-        f"{table}\n\n{found!r}, {len(unsolved)} tasks solved by nobody: {output}",
-    )
-
-
-def _tell_progress(done: int, total: int) -> None:
-    click.echo(f"\r{done} of {total} runs" + ("\n" if done == total else ""), nl=False, err=True)

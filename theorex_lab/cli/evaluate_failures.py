@@ -15,7 +15,7 @@ Metrics = dict[str, float]
 
 
 def report(dataset: str) -> Report:
-    """(result, text) of a data set: whoandwhen, taubench_airline or reflexion_alfworld.
+    """(result, text) of a data set: whoandwhen or reflexion_alfworld.
 
     result: dataset, n, metrics (with 95 % intervals: `_low`, `_high`), baselines and published by name, and notes.
     Raises InvalidInput for another set, and what the set's `fetch_*` raises where it cannot be read.
@@ -43,22 +43,6 @@ def _whoandwhen() -> Report:
     return result, _text(result, table, shown)
 
 
-def _taubench_airline() -> Report:
-    from theorex_lab.experiments.scores.failures import predict_trial
-
-    forecast = predict_trial()
-    table = forecast.frame.set_index("design")
-    result = {"dataset": "taubench_airline", "n": len(forecast.outcomes), "chosen": forecast.chosen}
-    result |= _beside(table, forecast.chosen, ["brier"], ["gain"])
-    result["published"] = {"gpt-4o": {"success_rate": 0.42}}
-    result["notes"] = [
-        f"success of trial {forecast.trial} from the trials before it; Brier score, lower is better",
-        "design and weights chosen by cross-validation over tasks on the earlier trials alone",
-        "gain: the baseline's score less the chosen design's, paired task by task",
-    ]
-    return result, _text(result, table, ["brier"])
-
-
 def _reflexion_alfworld() -> Report:
     from theorex_lab.experiments.scores.failures import effect_of_fixes
 
@@ -81,11 +65,7 @@ def _reflexion_alfworld() -> Report:
     return result, _text(result, table, ["difference"], counted)
 
 
-_REPORTS: dict[str, Callable[[], Report]] = {
-    "whoandwhen": _whoandwhen,
-    "taubench_airline": _taubench_airline,
-    "reflexion_alfworld": _reflexion_alfworld,
-}
+_REPORTS: dict[str, Callable[[], Report]] = {"whoandwhen": _whoandwhen, "reflexion_alfworld": _reflexion_alfworld}
 
 
 def _beside(table: pd.DataFrame, chosen: str, shown: Sequence[str], gains: Sequence[str]) -> dict[str, Any]:

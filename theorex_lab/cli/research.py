@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -113,7 +115,7 @@ def tour(repo: str, output: str, seed: int) -> None:
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, more: tuple[str, ...]) -> None:
     """Runs until you stop it with Ctrl-C. The address that is printed holds a token made for this run. Told to end, by
-    `kill` or a terminal that closes, it ends what it has started, kernels too.
+    `kill` or a terminal that closes, its kernels end with it.
 
     What stands after -- goes to the server as it is, for instance: theorex lab -- --allow-root
 
@@ -127,13 +129,15 @@ def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, mor
     arguments = (_voila if voila else _jupyterlab)(where, port)
     arguments += [*(["--no-browser"] if no_browser else []), *more]
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
-    from theorex_lab.cli.server_process import run_server
+    _become(arguments)
 
-    code = run_server(arguments)
-    if code > 128:
-        sys.exit(code)
-    if code:
-        raise TheorexError(f"{'Voila' if voila else 'JupyterLab'} ended with code {code}; see its messages above")
+
+def _become(arguments: list[str]) -> None:
+    """Run the server in the place of this process, which then has its number, its signals and its exit code."""
+    sys.stdout.flush()
+    if os.name == "nt":  # where the shell would not wait for it
+        sys.exit(subprocess.call(arguments))
+    os.execv(arguments[0], arguments)
 
 
 def _jupyterlab(where: Path, port: int | None) -> list[str]:

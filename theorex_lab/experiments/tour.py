@@ -10,14 +10,18 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.clock import FixedClock, to_iso
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import describe_source, load, packaged
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.fitting import calibration, occupancy
+from theorex_lab.experiments.scores.fitting import calibration
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
 from theorex_lab.memory.observation import Entry
@@ -27,6 +31,7 @@ MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
 SIMULATION = "simulated_team.jsonl.gz"
 _AGENT = "git"
+_SCANS = 100  # of the picture of tiers
 _MAX_SUBJECT = 2_000
 
 
@@ -140,11 +145,12 @@ def _texts(commits: list[Commit]) -> list[Entry]:
 
 def _figures(lab: Lab, history: History, tuning: Tuning) -> dict[str, str]:
     """Caption -> the picture as base64 PNG."""
-    law, settings = tuning.law, lab.settings
+    recorded = EventLog.of(history.log)
+    every_days = max(float(np.ptp(recorded.time)) / MICROSECONDS_PER_DAY / _SCANS, 0.01)
     pictures = {
         "How well each law foretells which known files the next commit touches (mean reciprocal rank, 95 % interval).": tuning.plot,
         "Tiers of the files over time, under the fitted law.": lambda ax: plots.plot_occupancy(
-            occupancy(history.log, law, settings.active_threshold, settings.mild_threshold), ax=ax
+            replay(recorded, lab.settings, every_days=every_days), ax=ax
         ),
         **_calibrated(history.log, tuning),
         "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),

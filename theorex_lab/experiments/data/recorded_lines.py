@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-import struct
 import zlib
-from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.journal.files import write_atomically, writing
 
 _SHOWN_DAMAGES = 5
+
 T = TypeVar("T")
-
-
-def write_lines(path: str | Path, header: dict[str, Any], records: Iterable[Any]) -> None:
-    """Write a header and dataclasses, the same bytes on every machine. Raises StorageError where that fails.
-
-    The gzip blocks are stored and not compressed, because builds of zlib compress differently.
-    """
-    lines = [header, *(asdict(record) for record in records)]
-    text = "".join(json.dumps(line, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n" for line in lines)
-    with writing(path, "allowed is a file in a folder that exists"):
-        write_atomically(Path(path), _stored_gzip(text.encode("ascii")))
 
 
 def read_header(path: str | Path, mark: dict[str, Any], version: int) -> dict[str, Any]:
@@ -37,7 +23,7 @@ def read_header(path: str | Path, mark: dict[str, Any], version: int) -> dict[st
 
 
 def read_lines(path: str | Path, record: type[T], mark: dict[str, Any], version: int) -> tuple[dict[str, Any], list[T]]:
-    """The header, which holds `mark`, and the records of a file that `write_lines` wrote.
+    """The header, which holds `mark`, and the records of such a file.
 
     Raises InvalidInput for a file that cannot be read or has another header, and for the damaged lines, each with its
     number and the reason; NewerVersion for a file of a newer release than `version`.
@@ -84,12 +70,3 @@ def _header(path: str | Path, line: str, mark: dict[str, Any], version: int) -> 
 def _told(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     return ": ".join(map(str, [*first["loc"], first["msg"]]))
-
-
-def _stored_gzip(data: bytes) -> bytes:
-    """RFC 1952 and RFC 1951 (3.2.4) with stored blocks: no time, no file name, operating system unknown."""
-    parts = [b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"]
-    for first in range(0, len(data), 65_535):
-        block = data[first : first + 65_535]
-        parts += [struct.pack("<BHH", first + 65_535 >= len(data), len(block), len(block) ^ 0xFFFF), block]
-    return b"".join([*parts, struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)])

@@ -1,9 +1,8 @@
-"""What a simulation's file holds, how it is written and read, and where packaged data is found."""
+"""What a simulation's file holds, how it is read, and where packaged data is found."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -47,14 +46,8 @@ class Activity:
     tags: tuple[str, ...]
 
 
-def save(activities: Sequence[Activity], path: str | Path, *, seed: int, days: int) -> None:
-    """Write activities as gzipped JSON Lines, the first line being a header. Raises StorageError where that fails."""
-    header = _MARK | {"seed": seed, "days": days, "version": _FILE_VERSION}
-    recorded_lines.write_lines(path, header, activities)
-
-
 def load(path: str | Path) -> list[Activity]:
-    """The activities of a file that `save` wrote, in the order of time.
+    """The activities of a simulation's file, in the order of time.
 
     Raises InvalidInput for a file that cannot be read or is no simulation, and for the damaged lines, each with its
     number and the reason; NewerVersion for a file of a newer release.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,6 @@ from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, I
 from theorex_lab.memory.intervals import wilson
 
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
-PROMOTED_CONCEPTS = 25  # a row each
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
 
@@ -73,58 +71,6 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     return axes.finish_axes(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
 
 
-def plot_funnel(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
-    """Steps of a way on which ever fewer go on: a bar a step, with its count and its share of the step before.
-
-    `counts` holds the steps in order. Raises InvalidInput for a count below 0 or above that of the step before.
-
-    >>> [text.get_text() for text in plot_funnel({"kept": 40, "graduated": 10}).texts]
-    ['40', '10 (25.0%)']
-    """
-    steps = list(zip(counts, counts.values(), [math.inf, *counts.values()], strict=False))
-    wrong = [
-        f"{name!r}: {number} (allowed: 0 to {'any' if above == math.inf else above})"
-        for name, number, above in steps
-        if not 0 <= number <= above
-    ]
-    if wrong:
-        raise InvalidInput(f"got a funnel with the steps {', '.join(wrong)}; count parts of the step before")
-    ax = axes.new_axes(ax, height=1.0 + 0.45 * max(len(counts), 2))
-    if not sum(counts.values()):
-        return axes.say(ax, "Nothing has gone this way yet")
-    texts = [f"{number:,}" + (f" ({number / above:.1%})" if 0 < above < math.inf else "") for _, number, above in steps]
-    axes.bars(ax, list(counts), list(counts.values()), texts, LINE_COLOURS[0])
-    label = "Number (in brackets: share of the step before)"
-    return axes.finish_axes(ax, xlabel=label, xlim=(0, 1.25 * steps[0][1]), title="How many go on at each step")
-
-
-def plot_promotions(table: Any, *, ax: Axes | None = None) -> Axes:
-    """Which agents gave which concepts to the shared web: a bar a concept, as long as its mentions, by agent.
-
-    `table` has the columns agent, concept and count (mentions, from 1); rows of one agent and concept add up. Shows
-    the 25 concepts of most mentions, each with their sum, and says of how many. Raises InvalidInput where
-    a column is missing.
-    """
-    frame = axes.frame_of(table, "agent", "concept", "count")
-    ax = axes.new_axes(ax, width=9.0, height=1.8 + 0.25 * min(max(frame["concept"].nunique(), 4), PROMOTED_CONCEPTS))
-    if frame.empty:
-        return axes.say(ax, "Nothing is shared yet: promote first")
-    given = frame.pivot_table(index="concept", columns="agent", values="count", aggfunc="sum", fill_value=0)
-    totals = given.sum(axis=1).sort_values(ascending=False, kind="stable")
-    shown = given.loc[totals.index[:PROMOTED_CONCEPTS]]
-    ends = shown.cumsum(axis=1)
-    for number, agent in enumerate(shown):
-        ax.barh(
-            range(len(shown)), shown[agent], left=ends[agent] - shown[agent], color=axes.colour_of(number), label=agent
-        )
-    for row, total in enumerate(totals[: len(shown)]):
-        axes.note(ax, f"{total:,}", (total, row), 4)
-    axes.name_rows(ax, [_shortened(concept) for concept in shown.index])
-    axes.legend_below(ax)
-    part = f"{len(shown)} of {len(totals):,} concepts, those of most mentions" if len(totals) > len(shown) else "all"
-    return axes.finish_axes(ax, xlabel="Mentions", title=f"What agents gave to the shared web: {part}")
-
-
 def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     """Concepts and their links, from `AxonView.graph()`: colour by tier, size by importance, width by link strength.
 
@@ -160,7 +106,7 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
 def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     """Items by tier over time, as a stacked area.
 
-    `table` (of `occupancy`, or its frame) has the columns at_days, active, mild, less and sleeping.
+    `table` (a replay, or its frame) has the columns at_days, active, mild, less and sleeping.
     Raises InvalidInput where one is missing.
     """
     days, *counts = axes.columns_of(table, "at_days", "active", "mild", "less", "sleeping")

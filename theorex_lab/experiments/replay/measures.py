@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of
-from theorex_lab.experiments.replay.event_log import EventLog, KnownItems, memory_at
-from theorex_lab.memory.counts import Integers, Links
+from theorex_lab.experiments.replay.event_log import EventLog, Memory, last_mention
+from theorex_lab.memory.counts import Integers
 from theorex_lab.memory.decay import LINK_BOOST, Floats, Items, MultiScale, Product
 
 SORT_PAYS = 4  # below this many half-lives that share a threshold, scoring every item is quicker than sorting
@@ -65,93 +64,60 @@ def tier_counts(recorded: EventLog, settings: Sequence[Settings], at: int | None
     """How many items are ACTIVE, MILD, LESS and SLEEPING under each of the settings, shape (n_settings, 4).
 
     As one scan at `at` (µs; default: the last mention) leaves them, with no scan before; later mentions do not count.
-    Settings that share a threshold and differ in the half-life are counted by one sort, the others item by item. Raises
-    InvalidInput where there are no mentions, ConfigError for a law that settings get wrong.
+    Where nothing is linked, settings that share a threshold and differ in the half-life are counted by one sort, all
+    others item by item. Raises InvalidInput where there are no mentions, ConfigError for a law that settings get wrong.
     """
-    fade = any(each.decay_law == MultiScale.name for each in settings)
-    moment, links = memory_at(recorded, at, fade=fade)
+    memory = Memory(recorded)
+    half_lives, fade = (
+        {each.half_life_days for each in settings},
+        any(each.decay_law == MultiScale.name for each in settings),
+    )
+    memory.take_in(last_mention(recorded) if at is None else at, tuple(half_lives), fade=fade)
     reached = np.zeros((len(settings), 3), np.int64)  # ACTIVE; MILD or more; of those, unseen for long enough to sleep
-    ages = np.sort(moment.age)
-    asleep = len(ages) - np.searchsorted(ages, [each.sleep_after_days for each in settings])
-    linked = np.zeros(len(recorded.names), np.bool_)
-    linked[recorded.link_ends[links.count > 0]] = True
-    tied = linked[moment.rows]
-    groups = _sortable(settings)
-    by_sort = sorted(number for group in groups for number in group)
-    by_item = sorted({*range(len(settings))} - {*by_sort})
-    _score(moment, links, np.arange(len(moment.rows)), settings, by_item, reached)
-    _score(moment, links, np.flatnonzero(tied), settings, by_sort, reached)
-    _sort(moment, np.flatnonzero(~tied), settings, groups, reached)
-    active, mild, late = reached.T
-    sleeping = asleep - late
-    return np.column_stack([active, mild - active, len(moment.rows) - mild - sleeping, sleeping])
-
-
-def _sortable(settings: Sequence[Settings]) -> list[list[int]]:
-    """Positions of those under the product law that differ in the half-life alone, where enough do."""
-    alike: dict[tuple[float, ...], list[int]] = {}
-    for number, each in enumerate(settings):
-        if each.decay_law == Product.name:
-            key = (each.active_threshold, each.mild_threshold, each.sleep_after_days, each.fix_half_life_days)
-            alike.setdefault(key, []).append(number)
-    return [group for group in alike.values() if len({_half_life(settings[number]) for number in group}) >= SORT_PAYS]
-
-
-def _half_life(settings: Settings) -> float:
-    return float(settings.decay_params.get("half_life_days", settings.half_life_days))
-
-
-def _score(
-    moment: KnownItems,
-    links: Links,
-    rows: NDArray[np.intp],
-    settings: Sequence[Settings],
-    chosen: Sequence[int],
-    reached: Integers,
-) -> None:
-    """Add the counts of these items by scoring each under every law among the chosen settings."""
-    if not len(rows):
-        return
     alike: dict[tuple[object, ...], list[int]] = {}
-    for number in chosen:
-        each = settings[number]
-        law = law_of(each)
-        key = (law.name, *law.params.values(), each.half_life_days, each.fix_half_life_days)
-        alike.setdefault(key, []).append(number)
+    linked = memory.recorded.together_time.min(initial=memory.now + 1) <= memory.now
+    for number, each in enumerate(settings):
+        law, caps = law_of(each), each.fix_half_life_days
+        params = {} if law.name == Product.name and not linked else law.params | {"links": each.half_life_days}
+        alike.setdefault((law.name, *params.values(), caps), []).append(number)
     for numbers in alike.values():
-        law = law_of(settings[numbers[0]])
-        importance = law.importance(law.raw(moment.items(settings[numbers[0]], law, links)))[rows]
-        for number in numbers:
-            each = settings[number]
-            mild = importance >= each.mild_threshold
-            late = moment.age[rows] >= each.sleep_after_days
-            held = (importance >= each.active_threshold, mild, mild & late)
-            reached[number] += [np.count_nonzero(column) for column in held]
+        law, some = law_of(settings[numbers[0]]), [settings[number] for number in numbers]
+        items = memory.items(some[0], law)
+        if law.name == Product.name and not linked and len(numbers) >= SORT_PAYS:
+            _sort(items, some, numbers, reached)
+        else:
+            _score(items, some, numbers, reached)
+    active, mild, late = reached.T
+    ages = np.sort(memory.age)
+    sleeping = len(ages) - np.searchsorted(ages, [each.sleep_after_days for each in settings]) - late
+    return np.column_stack([active, mild - active, len(memory.rows) - mild - sleeping, sleeping])
 
 
-def _sort(
-    moment: KnownItems,
-    rows: NDArray[np.intp],
-    settings: Sequence[Settings],
-    groups: Sequence[Sequence[int]],
-    reached: Integers,
-) -> None:
-    """Add the counts of these items, which have no links, by their critical half-lives."""
+def _score(items: Items, settings: Sequence[Settings], numbers: Sequence[int], reached: Integers) -> None:
+    """Count the items by scoring each."""
+    for number, each in zip(numbers, settings, strict=True):
+        law = law_of(each)
+        importance = law.importance(law.raw(items))
+        mild = importance >= each.mild_threshold
+        held = importance >= each.active_threshold, mild, mild & (items.age_days >= each.sleep_after_days)
+        reached[number] = [np.count_nonzero(column) for column in held]
+
+
+def _sort(items: Items, settings: Sequence[Settings], numbers: Sequence[int], reached: Integers) -> None:
+    """Count the items by their critical half-lives."""
 
     @cache
-    def unseen(days: float, cap_days: float) -> CriticalHalfLives:
-        late = rows[moment.age[rows] >= days]
-        caps = np.where(moment.only_fixes[late], cap_days, np.inf)
-        counts = moment.columns["decayed_counts"][late]
-        return CriticalHalfLives(
-            Items.of(moment.age[late], moment.count[late], decayed_counts=counts, half_life_cap_days=caps)
-        )
+    def unseen(days: float) -> CriticalHalfLives:
+        return CriticalHalfLives(items.take(np.flatnonzero(items.age_days >= days)))
 
-    for numbers in groups:
-        alike = settings[numbers[0]]
-        half_lives = np.array([_half_life(settings[number]) for number in numbers])
-        everything = unseen(-np.inf, alike.fix_half_life_days)
-        late = unseen(alike.sleep_after_days, alike.fix_half_life_days)
-        reached[numbers, 0] += everything.reached(alike.active_threshold, half_lives)
-        reached[numbers, 1] += everything.reached(alike.mild_threshold, half_lives)
-        reached[numbers, 2] += late.reached(alike.mild_threshold, half_lives)
+    for thresholds in {(each.active_threshold, each.mild_threshold, each.sleep_after_days) for each in settings}:
+        active, mild, days = thresholds
+        chosen = [
+            (number, float(each.decay_params.get("half_life_days", each.half_life_days)))
+            for number, each in zip(numbers, settings, strict=True)
+            if thresholds == (each.active_threshold, each.mild_threshold, each.sleep_after_days)
+        ]
+        rows, half_lives = [number for number, _ in chosen], np.array([half_life for _, half_life in chosen])
+        everything = unseen(-np.inf)
+        counts = everything.reached(active, half_lives), everything.reached(mild, half_lives)
+        reached[rows] = np.column_stack([*counts, unseen(days).reached(mild, half_lives)])

@@ -1,7 +1,7 @@
-"""Failure review, scored: who and which step failed, the next trial's success, and what written fixes are worth.
+"""Failure review, scored: who and which step failed, and what written fixes are worth.
 
 Who&When is split by question: those whose SHA-1 is even are for development (weights, cross-validation), the odd ones
-are reported. tau-bench's trial to be foretold serves for nothing but its score.
+are reported.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauBench, TauRun
-from theorex_lab.experiments.scores.failure_scoring import Floats, brier_scores, fit_beta_prior, fit_logistic, mcnemar
-from theorex_lab.memory.intervals import Interval, bootstrap_mean
+from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion
+from theorex_lab.experiments.scores.failure_scoring import Floats, mcnemar
+from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.memory.rows import Rows
 
 Half = Literal["development", "report", "all"]
@@ -30,10 +30,6 @@ Guess = tuple[int, str]
 # algorithm-generated part, ground truth given, over all its runs.
 PUBLISHED = {"agent_accuracy": 0.5433, "step_accuracy": 0.2551}
 _ERROR_WORD = re.compile(r"\b(?:error|failed|exception|traceback)\b", re.I)
-_CHANGES = re.compile(r"(?:add|book|cancel|create|delete|exchange|modify|return|send|update)_")
-_HANDS_OVER = re.compile(r"transfer_to_human")
-_FOLDS = 10
-_LOGIT_RIDGE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,43 +59,6 @@ class FailureScores(Rows[dict[str, Any]]):
     def __repr__(self) -> str:
         agent, step = (bootstrap_mean(right, self.seed) for right in self.hits["find_decisive"])
         return f"FailureScores({self.half}: agent {agent}, step {step}; {self.n} runs)"
-
-
-@dataclass(frozen=True, eq=False)
-class TrialForecast(Rows[dict[str, Any]]):
-    """Chances that a trial of each task succeeds, foretold from the trials before it: a row a design or baseline.
-
-    A row holds the Brier score with its interval, the chosen design's paired gain, and the score on the trials before.
-
-    chosen: the design with the lowest Brier score in cross-validation on the earlier trials alone.
-    chances: design or baseline → chance for each task.  earlier: design → that cross-validated Brier score.
-    outcomes: 0 or 1 for each task.
-    """
-
-    trial: int
-    chosen: str
-    chances: dict[str, Floats]
-    earlier: dict[str, float]
-    outcomes: Floats
-    seed: int
-
-    @property
-    def brier(self) -> Interval:
-        """Mean Brier score of the chosen design with its interval over tasks."""
-        return bootstrap_mean(brier_scores(self.chances[self.chosen], self.outcomes), self.seed)
-
-    def _records(self) -> Sequence[dict[str, Any]]:
-        scores = {design: brier_scores(chance, self.outcomes) for design, chance in self.chances.items()}
-        return [
-            {"design": design}
-            | _spread("brier", score, self.seed)
-            | _spread("gain", score - scores[self.chosen], self.seed)
-            | {"earlier_brier": self.earlier.get(design, np.nan), "chosen": design == self.chosen}
-            for design, score in scores.items()
-        ]
-
-    def __repr__(self) -> str:
-        return f"TrialForecast(trial {self.trial}, {self.chosen}: Brier {self.brier}; {len(self.outcomes)} tasks)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,30 +119,6 @@ def score_failures(runs: Sequence[FailedRun] | None = None, *, half: Half = "rep
     return FailureScores(half, len(chosen), hits, seed)
 
 
-def predict_trial(runs: TauBench | None = None, *, trial: int = 3, seed: int = 0) -> TrialForecast:
-    """The chance that each task's trial succeeds, from the trials before it, on tau-bench airline.
-
-    Designs: the beta-binomial posterior mean; and logistic regressions on its log-odds and what the earlier traces
-    show (number of changes made, hand-overs to a person, messages). Each is fitted on the earlier trials, one of them
-    foretold from the others; the design is chosen by cross-validation over tasks on them too.
-
-    Raises InvalidInput where fewer than three trials go before, or one of them is missing.
-    """
-    bench = runs if runs is not None else datasets.fetch_taubench_airline()
-    if not 3 <= trial < bench.rewards.shape[1] or np.isnan(bench.rewards[:, : trial + 1]).any():
-        raise InvalidInput(
-            f"got trial {trial!r} of {bench.rewards.shape[1]}; allowed are those after three or more complete ones"
-        )
-    past = bench.rewards[:, :trial]
-    traces = _traces([run for run in bench.runs if run.trial < trial], past.shape)
-    earlier = {name: _cross_validated(past, traces, used) for name, used in _DESIGNS.items()}
-    chances = {name: _Design(past, traces, used).chances(past, list(range(trial))) for name, used in _DESIGNS.items()}
-    chances["task_mean"] = past.mean(axis=1)
-    chances["base_rate"] = np.full(len(past), past.mean())
-    chosen = min(earlier, key=lambda name: earlier[name])
-    return TrialForecast(trial, chosen, chances, earlier, bench.rewards[:, trial], seed)
-
-
 def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffect:
     """Environments solved with written fixes passed on and without, pair by pair, on Reflexion's ALFWorld.
 
@@ -239,71 +174,6 @@ def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, 
     agent = np.array([guess[1] == run.mistake_agent for run, guess in pairs], dtype=np.float64)
     step = np.array([guess[0] == run.mistake_step for run, guess in pairs], dtype=np.float64)
     return agent, step
-
-
-# What each design knows beside the earlier rewards; None is the posterior mean itself, without a regression.
-_DESIGNS: dict[str, tuple[str, ...] | None] = {
-    "beta_binomial": None,
-    "rewards": (),
-    "rewards_changes": ("changes",),
-    "rewards_handovers": ("handovers",),
-    "rewards_messages": ("messages",),
-    "rewards_changes_handovers": ("changes", "handovers"),
-}
-
-
-def _traces(runs: Sequence[TauRun], shape: tuple[int, ...]) -> dict[str, Floats]:
-    """ln(1 + count) of what each trial's trace shows, shape (n_tasks, n_trials)."""
-    counts = {name: np.zeros(shape) for name in ("changes", "handovers", "messages")}
-    for run in runs:
-        cell = run.task, run.trial
-        counts["changes"][cell] = sum(bool(_CHANGES.match(action.name)) for action in run.actions)
-        counts["handovers"][cell] = sum(bool(_HANDS_OVER.match(action.name)) for action in run.actions)
-        counts["messages"][cell] = len(run.messages)
-    return counts
-
-
-class _Design:
-    """A forecast fitted on some tasks: a beta prior, then, where it uses traces, a logistic regression."""
-
-    def __init__(
-        self, past: Floats, traces: dict[str, Floats], used: tuple[str, ...] | None, tasks: Floats | None = None
-    ) -> None:
-        self.traces, self.used = traces, used
-        kept = np.arange(len(past)) if tasks is None else np.flatnonzero(tasks)
-        n_trials = past.shape[1]
-        self.prior = fit_beta_prior(past[kept].sum(axis=1), n_trials)
-        if used is None:
-            return
-        folds = [self._columns(past, [k for k in range(n_trials) if k != trial])[kept] for trial in range(n_trials)]
-        design = np.vstack(folds)
-        self.center, self.spread = design.mean(axis=0), design.std(axis=0) + 1e-9
-        outcomes = np.concatenate([past[kept, trial] for trial in range(n_trials)])
-        self.intercept, self.weights = fit_logistic((design - self.center) / self.spread, outcomes, _LOGIT_RIDGE)
-
-    def _columns(self, past: Floats, trials: list[int]) -> Floats:
-        chance = self.prior.posterior_mean(past[:, trials].sum(axis=1), len(trials))
-        shown = [np.log1p(self.traces[name][:, trials].mean(axis=1)) for name in self.used or ()]
-        return np.column_stack([np.log(chance / (1 - chance)), *shown])
-
-    def chances(self, past: Floats, trials: list[int]) -> Floats:
-        """The chance of another trial of each task, from these trials."""
-        if self.used is None:
-            return self.prior.posterior_mean(past[:, trials].sum(axis=1), len(trials))
-        scaled = (self._columns(past, trials) - self.center) / self.spread
-        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * (self.intercept + scaled @ self.weights))))
-
-
-def _cross_validated(past: Floats, traces: dict[str, Floats], used: tuple[str, ...] | None) -> float:
-    """Mean Brier score of each trial foretold from the others, its task left out of the fit with its fold."""
-    fold_of = np.arange(len(past)) % _FOLDS
-    scores = np.zeros_like(past)
-    for fold in range(_FOLDS):
-        design, out = _Design(past, traces, used, fold_of != fold), fold_of == fold
-        for trial in range(past.shape[1]):
-            others = [k for k in range(past.shape[1]) if k != trial]
-            scores[out, trial] = brier_scores(design.chances(past, others)[out], past[out, trial])
-    return float(scores.mean())
 
 
 def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:

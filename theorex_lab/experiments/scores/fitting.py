@@ -21,18 +21,14 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory.decay import (
-    ACTIVE_THRESHOLD,
     COUNT_HALF_LIVES_DAYS,
-    MILD_THRESHOLD,
     PRODUCT_HALF_LIVES_DAYS,
     Floats,
     Law,
     LogisticLaw,
     MultiScale,
-    Tier,
     make_law,
     multi_scale_features,
-    tiers,
 )
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
 
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
-SLEEP_AFTER_DAYS = 30.0
 SINGLE_LAWS = ("recency", "frequency", "constant", "power", "weighted_sum")
 MULTI_SCALE = MultiScale.name
 # What a fit of weights may use (positions), and how many events its pull to a single half-life is worth.
@@ -345,30 +340,3 @@ def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins
     predicted = np.bincount(bin_of, weights=importance, minlength=bins)[filled] / n[filled]
     observed = np.bincount(bin_of, weights=used, minlength=bins)[filled] / n[filled]
     return Curve({"predicted": predicted, "observed": observed, "n": n[filled]})
-
-
-def occupancy(
-    log: AccessLog,
-    law: Law,
-    active_threshold: float = ACTIVE_THRESHOLD,
-    mild_threshold: float = MILD_THRESHOLD,
-    points: int = 100,
-) -> Curve:
-    """How many known items each tier held, before at most `points` events spread evenly over the log.
-
-    Columns at_days (since the log began), active, mild, less, sleeping (LESS and unseen for 30 days or more).
-    Raises InvalidInput for thresholds out of order, fewer than one point or a log without events.
-    """
-    if points < 1 or not log.n_events:
-        raise InvalidInput(f"got points {points!r} and {log.n_events} events; allowed is one or more of each")
-    events = np.unique(np.linspace(0, log.n_events - 1, points).round().astype(np.int64))
-    snapshots, _ = LogReplay(log).snapshots(events)
-    importance = law.importance(law.raw(snapshots.items))
-    codes = tiers(importance, active_threshold, mild_threshold)
-    codes[(codes == Tier.LESS) & (snapshots.items.age_days >= SLEEP_AFTER_DAYS)] = Tier.SLEEPING
-    point = np.repeat(np.arange(len(snapshots)), np.diff(snapshots.offsets))
-    columns = {"at_days": log.days(events)}
-    for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING):
-        held = np.bincount(point[codes == tier], minlength=len(snapshots))
-        columns[tier.name.lower()] = held.astype(np.float64)
-    return Curve(columns)

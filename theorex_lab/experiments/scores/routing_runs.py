@@ -16,9 +16,8 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
-from theorex_lab.experiments.data.local_runs import LocalRuns
+from theorex_lab.experiments.data.local_runs import LocalRuns, prompts
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
-from theorex_lab.experiments.data.run_tasks import all_tasks
 from theorex_lab.experiments.scores.routing_policies import Queries, Training
 from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
@@ -236,14 +235,13 @@ def success_by_window(runs: Runs, windows: int = 6) -> pd.DataFrame:
 def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     """The recording in the form of the public sets: tasks split in halves, success as score, mean latency as cost."""
     scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
-    prompts = {task.id: task.prompt for task in all_tasks()}
     kinds = recorded.frame.groupby("task_id")["query_type"].first()
     costs = latencies.mean().to_numpy()
     order = np.random.default_rng(seed).permutation(len(scores))
     parts = np.split(order, [round(len(order) * TEST_SHARE)])
     test, train = (
         Training(
-            Queries([prompts[task] for task in scores.index[rows]], [kinds[task] for task in scores.index[rows]]),
+            Queries([prompts()[task] for task in scores.index[rows]], [kinds[task] for task in scores.index[rows]]),
             scores.to_numpy()[rows],
         )
         for rows in parts

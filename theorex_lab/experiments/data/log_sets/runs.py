@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from datetime import UTC, datetime
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -13,10 +14,10 @@ from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder, part
 from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauRun
-from theorex_lab.experiments.data.simulation_words import facts
 from theorex_lab.experiments.data.sources import Activity
 from theorex_lab.experiments.scores.access import Commit, git_commits
 from theorex_lab.memory.observation import FIX_TYPE
+from theorex_lab.text.sections import read_sections
 
 _HOUR = 60 * MINUTE
 _TERMINAL = "Computer_terminal"
@@ -145,6 +146,13 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
     else:
         kind = {"fix": FIX_TYPE, "decision": "decision"}.get(activity.kind, "discovery")
         log.wrote(number, at, text, source="agent", kind=kind, agent=agent, session=session)
+
+
+@cache
+def facts() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Facts that the simulated team notes: each a sentence with a gap, and the values that it takes."""
+    pairs = (line.split(" = ") for line in read_sections(__file__, "simulated_facts.txt")["facts"].splitlines())
+    return tuple((sentence, tuple(values.split("; "))) for sentence, values in pairs)
 
 
 def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:

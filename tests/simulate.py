@@ -8,19 +8,25 @@ integers of the PCG64 stream, which numpy keeps stable, so that a seed gives the
 from __future__ import annotations
 
 import argparse
+import json
+import struct
 import sys
+import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from simulation_words import Aspect, Failure, lines, own, topics
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.experiments.data.simulation_words import Aspect, Failure, facts, lines, own, topics
-from theorex_lab.experiments.data.sources import Activity, SourceKind, save
+from theorex_lab.experiments.data.log_sets.runs import facts
+from theorex_lab.experiments.data.sources import Activity, SourceKind
+from theorex_lab.journal.files import write_atomically, writing
 
 AGENTS = ("main", "qwen-sage", "secretarius")
 MAX_DAYS = 3_650
@@ -403,11 +409,35 @@ class _Team:
         return _Done(f"{sentence.format(new)} from now on; until now it was {old}", ("supersedes",), topic=name)
 
 
+# The file.
+
+
+def save(activities: Sequence[Activity], path: str | Path, *, seed: int, days: int) -> None:
+    """Write activities as gzipped JSON Lines, the first line being a header, the same bytes on every machine.
+
+    The gzip blocks are stored and not compressed, because builds of zlib compress differently. Raises StorageError.
+    """
+    header = {"simulation": True, "seed": seed, "days": days, "version": 1}
+    rows = [header, *map(asdict, activities)]
+    text = "".join(json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n" for row in rows)
+    with writing(path, "allowed is a file in a folder that exists"):
+        write_atomically(Path(path), stored_gzip(text.encode("ascii")))
+
+
+def stored_gzip(data: bytes) -> bytes:
+    """RFC 1952 and RFC 1951 (3.2.4) with stored blocks: no time, no file name, operating system unknown."""
+    parts = [b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"]
+    for first in range(0, len(data), 65_535):
+        block = data[first : first + 65_535]
+        parts += [struct.pack("<BHH", first + 65_535 >= len(data), len(block), len(block) ^ 0xFFFF), block]
+    return b"".join([*parts, struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)])
+
+
 # The command.
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write a simulation's file: `python -m theorex_lab.experiments.data.simulate --seed 7 --output FILE`."""
+    """Write a simulation's file: `python tests/simulate.py --seed 7 --output FILE`."""
     parser = argparse.ArgumentParser(description="Write the recorded file of a simulation of a small team of agents.")
     parser.add_argument("--seed", type=int, required=True, help="whole number from 0")
     parser.add_argument("--days", type=int, default=180, help=f"1 to {MAX_DAYS} (default 180)")

@@ -79,12 +79,6 @@ def own(choices: tuple[str, ...], topic: int) -> tuple[str, ...]:
 
 
 @cache
-def facts() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    pairs = (line.split(" = ") for line in lines("facts"))
-    return tuple((sentence, tuple(values.split("; "))) for sentence, values in pairs)
-
-
-@cache
 def lines(section: str) -> tuple[str, ...]:
     """The lines of one section of `simulation_words.txt`, such as "commits" or "broken tools"."""
     return tuple(_sections()[section].split("\n"))
