@@ -66,6 +66,8 @@ def filled(tmp_path: Path, shop: Path) -> Callable[..., Path]:
         ]
         with Lab(tmp_path / "home", designs=[notes(*reminders)], clock=FixedClock(NOW)) as lab:
             fill_cache(lab.home)
+        # As if a rendering had been started just now, so that no hook of a test starts one.
+        (tmp_path / "home" / hook.STAMP_FILE).write_text("started")
         return tmp_path / "home"
 
     return fill
@@ -375,6 +377,9 @@ def test_a_first_session_gets_what_the_cache_has_and_its_prompts_no_more_of_it(
     (home / "contexts").mkdir(exist_ok=True)
     (home / "contexts" / f"{project}.md").write_text("rendered\n")
     assert fire(home, "SessionStart", shop) == "rendered\n"
+    with Lab(tmp_path / "empty", project=project) as lab:
+        (home / "contexts" / f"{project}.md").write_text(lab.context().text)
+    assert fire(home, "SessionStart", shop).splitlines() == expected
 
 
 def test_what_a_compacted_session_lost_is_given_again(filled: Callable[..., Path], shop: Path) -> None:
@@ -394,6 +399,7 @@ def test_a_start_renders_anew_what_is_old_and_not_again_within_minutes(
     home, project = filled(SENTENCE), project_of(str(shop))
     begin = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(shop)}
     payload = json.dumps(begin).encode()
+    (home / hook.STAMP_FILE).unlink()
     hook.take(payload, str(home))
     assert started == [["boot-inject", "--project", project, "--home", str(home)]]
     for _ in range(2):
