@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW
+from conftest import DAY, NOW, Run
 
 from theorex_lab import Lab, hook
 from theorex_lab.clock import FixedClock
@@ -443,6 +443,21 @@ def test_a_night_fills_the_cache_and_theorexs_sentences_give_way(tmp_path: Path)
         assert fill_cache(lab.home) == 1
         with closing(sqlite3.connect(tmp_path / "home/recall.db")) as cache:
             assert cache.execute("SELECT count(*) FROM reminders").fetchone() == (0,)
+
+
+def test_a_restored_home_recalls_what_the_backup_holds(run: Run, tmp_path: Path, shop: Path) -> None:
+    home, saved = tmp_path / "home", str(tmp_path / "saved.db")
+    for text in ("The ledger rounding lives in till.py", "The ledger rounding moved to vault.py"):
+        with Lab(home, project=project_of(str(shop))) as lab:
+            lab.agent("main").write(text)
+        assert run("flush").code == 0
+        if "till" in text:
+            run("backup", saved)
+    assert "vault.py" in ask(home, shop)
+    assert run("restore", saved).code == 0
+    shown = ask(home, shop, session="t")
+    assert "till.py" in shown
+    assert "vault.py" not in shown
 
 
 def test_the_hook_recalls_with_the_standard_library_only(filled: Callable[..., Path], shop: Path) -> None:
