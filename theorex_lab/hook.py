@@ -216,22 +216,27 @@ def start_flush(home: str, agent: str, session: str, transcript: str = "") -> No
 
 def start_rendering(home: str, project: str) -> None:
     """Start `theorex boot-inject` for the project in a process of its own, unless one was started within the last minutes."""
+    stamp = os.path.join(home, STAMP_FILE)
+    if not _is_old(stamp):
+        return
     from pathlib import Path
 
     from theorex_lab.journal.files import exclusive
 
-    stamp = Path(home, STAMP_FILE)
-    with exclusive(stamp, wait=False) as held:
-        if not held or (stamp.is_file() and stamp.stat().st_size and not _is_old(str(stamp))):
+    with exclusive(Path(f"{stamp}.lock"), wait=False) as held:
+        if not held or not _is_old(stamp):
             return
-        stamp.write_bytes(b"started")
+        Path(stamp).write_bytes(b"")
     _start(home, ["boot-inject", *(["--project", project] if project else ["--all-projects"]), "--home", home])
 
 
 def _is_old(path: str) -> bool:
     import time
 
-    return abs(time.time() - os.stat(path).st_mtime) > RENDER_AFTER_SECONDS
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) > RENDER_AFTER_SECONDS
+    except FileNotFoundError:
+        return True
 
 
 def _start(home: str, words: list[str]) -> None:
