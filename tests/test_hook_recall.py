@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW
+from conftest import DAY, NOW, Run
 
 from theorex_lab import Lab, hook
 from theorex_lab.clock import FixedClock
@@ -66,6 +66,8 @@ def filled(tmp_path: Path, shop: Path) -> Callable[..., Path]:
         ]
         with Lab(tmp_path / "home", designs=[notes(*reminders)], clock=FixedClock(NOW)) as lab:
             fill_cache(lab.home)
+        # As if a rendering had been started just now, so that no hook of a test starts one.
+        (tmp_path / "home" / hook.STAMP_FILE).write_text("started")
         return tmp_path / "home"
 
     return fill
@@ -375,6 +377,9 @@ def test_a_first_session_gets_what_the_cache_has_and_its_prompts_no_more_of_it(
     (home / "contexts").mkdir(exist_ok=True)
     (home / "contexts" / f"{project}.md").write_text("rendered\n")
     assert fire(home, "SessionStart", shop) == "rendered\n"
+    with Lab(tmp_path / "empty", project=project) as lab:
+        (home / "contexts" / f"{project}.md").write_text(lab.context().text)
+    assert fire(home, "SessionStart", shop).splitlines() == expected
 
 
 def test_what_a_compacted_session_lost_is_given_again(filled: Callable[..., Path], shop: Path) -> None:
@@ -394,6 +399,7 @@ def test_a_start_renders_anew_what_is_old_and_not_again_within_minutes(
     home, project = filled(SENTENCE), project_of(str(shop))
     begin = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(shop)}
     payload = json.dumps(begin).encode()
+    (home / hook.STAMP_FILE).unlink()
     hook.take(payload, str(home))
     assert started == [["boot-inject", "--project", project, "--home", str(home)]]
     for _ in range(2):
@@ -437,6 +443,21 @@ def test_a_night_fills_the_cache_and_theorexs_sentences_give_way(tmp_path: Path)
         assert fill_cache(lab.home) == 1
         with closing(sqlite3.connect(tmp_path / "home/recall.db")) as cache:
             assert cache.execute("SELECT count(*) FROM reminders").fetchone() == (0,)
+
+
+def test_a_restored_home_recalls_what_the_backup_holds(run: Run, tmp_path: Path, shop: Path) -> None:
+    home, saved = tmp_path / "home", str(tmp_path / "saved.db")
+    for text in ("The ledger rounding lives in till.py", "The ledger rounding moved to vault.py"):
+        with Lab(home, project=project_of(str(shop))) as lab:
+            lab.agent("main").write(text)
+        assert run("flush").code == 0
+        if "till" in text:
+            run("backup", saved)
+    assert "vault.py" in ask(home, shop)
+    assert run("restore", saved).code == 0
+    shown = ask(home, shop, session="t")
+    assert "till.py" in shown
+    assert "vault.py" not in shown
 
 
 def test_the_hook_recalls_with_the_standard_library_only(filled: Callable[..., Path], shop: Path) -> None:

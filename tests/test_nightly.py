@@ -273,7 +273,7 @@ def test_the_command_of_the_night(run: Run, tmp_path: Path, monkeypatch: pytest.
     def fails(*_: object, **__: object) -> None:
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(nightly_module, "boot_inject", fails)
+    monkeypatch.setattr(nightly_module, "refresh", fails)
     failed = run("nightly", "--reviewer", "heuristic", "--json", *at)
     assert failed.code == 1
     assert (failed.json["ok"], failed.json["error"]) == (False, "these steps of the night failed: boot-inject")

@@ -29,6 +29,7 @@ NO_PROJECT_FILE = "none.md"
 CONFIG_FILE = "config.json"
 LOG_FILE = "hook.log"
 CACHE_FILE = "recall.db"
+NOTHING_YET = b"_Nothing is remembered yet."  # as a context says that has nothing to give
 LARGEST_EVENT_BYTES = 16 << 20
 LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_LOG_BYTES = 1 << 20
@@ -158,13 +159,13 @@ def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[
         return nothing, ""
     import sqlite3
 
-    from theorex_lab.memory.reminding import opened
+    from theorex_lab.memory.reminding import cache_at
 
     try:
-        with opened(path) as cache:
+        with cache_at(path) as cache:
             return act(cache), ""
     except sqlite3.Error as error:
-        return nothing, f"{CACHE_FILE}: {error}; the next flush or night makes it anew"
+        return nothing, f"{CACHE_FILE}: {error}; the next flush or night rebuilds it"
 
 
 def _recalled(
@@ -215,23 +216,27 @@ def start_flush(home: str, agent: str, session: str, transcript: str = "") -> No
 
 def start_rendering(home: str, project: str) -> None:
     """Start `theorex boot-inject` for the project in a process of its own, unless one was started within the last minutes."""
+    stamp = os.path.join(home, STAMP_FILE)
+    if not _is_old(stamp):
+        return
     from pathlib import Path
 
     from theorex_lab.journal.files import exclusive
 
-    stamp = Path(home, STAMP_FILE)
-    with exclusive(stamp, wait=False) as held:
-        found = stamp.stat() if held else None
-        if found is None or (found.st_size and not _is_old(str(stamp))):
+    with exclusive(Path(f"{stamp}.lock"), wait=False) as held:
+        if not held or not _is_old(stamp):
             return
-        stamp.write_bytes(b"started")
+        Path(stamp).write_bytes(b"")
     _start(home, ["boot-inject", *(["--project", project] if project else ["--all-projects"]), "--home", home])
 
 
 def _is_old(path: str) -> bool:
     import time
 
-    return abs(time.time() - os.stat(path).st_mtime) > RENDER_AFTER_SECONDS
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) > RENDER_AFTER_SECONDS
+    except FileNotFoundError:
+        return True
 
 
 def _start(home: str, words: list[str]) -> None:
@@ -280,7 +285,7 @@ def _print(text: bytes) -> None:
 
 
 def _show_context(home: str, event: Mapping[str, Any]) -> str:
-    """Print the context of the agent's project, note in the journal that it was given, and see that it is rendered anew.
+    """Print the context of the agent's project, note in the journal that it was given, and see that it is rendered again.
 
     A project without one gets what the cache of reminders has of it; else what is of no project, and the context for all
     where none was rendered for a project.
@@ -290,17 +295,17 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     project, problem = project_of(event), ""
     names = (f"{project}.md", NO_PROJECT_FILE) if project else ()
     paths = [*(os.path.join(home, CONTEXTS_FOLDER, name) for name in names), os.path.join(home, CONTEXT_FILE)]
-    path, given = next(filter(os.path.isfile, paths), ""), ("", list[str](), 0)
-    if path != paths[0]:
+    path, given, tokens = next(filter(os.path.isfile, paths), ""), ("", list[str](), 0), 0
+    text, items = _context_in(home, path) if path else b"", list[str]()
+    if path != paths[0] or NOTHING_YET in text:
         given, problem = _with_cache(home, lambda cache: _first_context(home, cache, project), given)
-    text, items, tokens = given[0].encode(), *given[1:]
-    is_known = bool(text) or path == paths[0]
-    if path and not text:
+    is_known = bool(given[0]) or (path == paths[0] and _is_old(path))
+    if given[0]:
+        text, items, tokens = given[0].encode(), *given[1:]
+    elif path:
         from theorex_lab.memory.recalled import given_of
 
-        text = _context_in(home, path)
         items, tokens = given_of(path, text)
-        is_known = is_known and _is_old(path)
     if text:
         _print(text)
         problem = _note_start(home, event, items, tokens, project) or problem
@@ -341,7 +346,7 @@ def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: i
     def note(cache: Connection) -> None:
         from theorex_lab.memory.reminding import note_given
 
-        note_given(cache, session, items, at, anew=event.get("source") != "resume")
+        note_given(cache, session, items, at, afresh=event.get("source") != "resume")
 
     return _with_cache(home, note, None)[1]
 

@@ -400,7 +400,7 @@ class Lab:
 
         With a `project` those of its events to which each of the others applies that is given.
         Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, the rendered
-        context and the reminders' cache, which is then made anew, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
+        context and the reminders' cache, which is then rebuilt, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
         that was killed; see `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and StorageError where something
         could not be removed or wiped; the bodies are erased then.
         """

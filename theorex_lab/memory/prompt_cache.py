@@ -1,6 +1,6 @@
 """The cache that hooks recall from: what the designs bring as reminders, in SQLite's FTS5, in a file beside the journal.
 
-It holds nothing that could not be made anew: what is broken is removed, and an erasure starts it from nothing.
+It holds nothing that could not be rebuilt: what is broken is removed, and an erasure starts it from nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _Row = tuple[str, str, str, float, int]  # project, kind, text, weight, trust
 def fill_cache(home: Home) -> int:
     """Bring the cache up to date with what the designs of a home bring; returns how many reminders changed.
 
-    A broken one is made anew. Raises StorageError where it cannot be written.
+    A broken one is rebuilt. Raises StorageError where it cannot be written.
     """
     path = home.folder / CACHE_FILE
     # The designs are asked under the lock, so that nothing from before an erasure is written after it.

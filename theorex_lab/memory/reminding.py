@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Row = tuple[str, str, str, int]  # id, kind, text, trust
 
 CACHE_FILE = "recall.db"
-LAYOUT = 1  # of the cache; one of another layout is made anew
+LAYOUT = 1  # of the cache; one of another layout is rebuilt
 TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
 PROJECT_BITS = 32  # a reminder's number is its project's, shifted by these, and its own
 TRUSTED = 2  # as `observation.TRUST` has an agent's own word
@@ -39,11 +39,11 @@ _COMMON = frozenset(
 
 
 @contextmanager
-def opened(path: str) -> Iterator[sqlite3.Connection]:
+def cache_at(path: str) -> Iterator[sqlite3.Connection]:
     """The cache at a path, to be closed. Raises sqlite3.Error where it is missing, broken, locked or of another layout."""
     connection = sqlite3.connect(path, timeout=0.1, isolation_level=None)
     try:
-        connection.execute("PRAGMA synchronous = OFF")  # what is lost with the power is made anew
+        connection.execute("PRAGMA synchronous = OFF")  # what is lost with the power is rebuilt
         connection.execute("PRAGMA temp_store = MEMORY")
         if connection.execute("PRAGMA user_version").fetchone()[0] != LAYOUT:
             raise sqlite3.DatabaseError("it has another layout")
@@ -158,11 +158,11 @@ def rendered(rows: Iterable[Row], tokens: int) -> tuple[str, list[str], int]:
     return text, items, count_tokens(text)
 
 
-def note_given(cache: sqlite3.Connection, session: str, items: Sequence[str], at: int, *, anew: bool = False) -> None:
-    """Note that a session was given these items, so that no prompt gives them again; anew: and of what was before, nothing."""
-    if session and (items or anew):
+def note_given(cache: sqlite3.Connection, session: str, items: Sequence[str], at: int, *, afresh: bool = False) -> None:
+    """Note that a session was given these items, so that no prompt gives them again; afresh: nothing of what was before."""
+    if session and (items or afresh):
         cache.execute("BEGIN IMMEDIATE")
-        if anew:
+        if afresh:
             cache.execute("DELETE FROM given WHERE session = ?", (session,))
         cache.executemany("INSERT OR REPLACE INTO given VALUES (?, ?, ?)", ((session, item, at) for item in items))
         cache.execute("COMMIT")
