@@ -22,7 +22,8 @@ from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
 RULE, LAST, SENTENCE, FILE, FOLDER, TOPIC = "rule", "last", "sentence", "file", "folder", "topic"
-_MOST_FIXES, _MOST_TOPICS = 20, 20
+import os
+_MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, int(os.environ.get("MT","60")), 50
 # From this budget on files stand in their folders, with what was last done to them.
 _FOLDERS_FROM = 4_000
 _LONGEST = 400
@@ -137,16 +138,17 @@ def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     with view.lock:
         weights = word_weights(view, home.projects, wanted.now)
         score = weights.idf * weights.live
-        best = np.argsort(-score, kind="stable")[:_MOST_TOPICS]
+        best = np.argsort(-score, kind="stable")[: min(_MOST_TOPICS, wanted.tokens // _TOKENS_PER_TOPIC)]
         names = [view.words[number] for number in best.tolist() if score[number] > 0]
     if names:
         yield Line(TOPIC, "", ", ".join(names), None, (), (), "rare words that are in use")
 
 
 SECTIONS = (
-    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({150: 0.0, 400: 0.04, 1_000: 0.08, 4_000: 0.1})),
-    Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({150: 0.0, 1_000: 0.04, 4_000: 0.06})),
-    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({150: 0.0, 1_000: 0.08})),
+    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({150: 0.0, 400: 0.04, 1_000: float(os.environ.get("SR",".08")), 4_000: 0.1})),
+    Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({150: 0.0, 1_000: float(os.environ.get("SF",".04")), 4_000: 0.06})),
+    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({150: 0.0, 1_000: float(os.environ.get("SL",".08"))})),
     Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.04, 1_000: 0.35, 4_000: 0.6})),
     Section(file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"}, _shares({0: 1.0, 400: 0.85, 1_000: 0.4, 4_000: 0.2}), inline=True),
+    Section(topic_lines, {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.08})),
 )  # fmt: skip
