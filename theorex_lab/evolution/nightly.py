@@ -126,9 +126,9 @@ class _Night:
         """Compute the vectors that are queued; where the embedder is silent they wait on."""
         searcher = Searcher(self.home)
         try:
-            return searcher.vectors.no_vectors or f"{searcher.embed_pending()} embedded"
+            return searcher.vectors.no_vectors or f"{searcher.vectors.embed_pending()} embedded"
         except ModelUnavailable as error:
-            return f"{searcher.coverage()['queued']} wait on: {error}"
+            return f"{searcher.vectors.coverage()['queued']} wait on: {error}"
 
     def boot_inject(self) -> str:
         """Render the context of all, and those of the projects that were active last, or of the one that the night is for."""

@@ -24,6 +24,7 @@ import Stemmer
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.columns import Columns, Table
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
+from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
 
 K1 = 1.5
 BM25_B = 0.75
@@ -80,6 +81,24 @@ def tokenize(text: str) -> list[str]:
     for chunk in _CHUNK.findall(normal):
         tokens += _chunk_tokens(chunk)
     return tokens
+
+
+def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
+    """Of a text on one line the part of at most `limit` characters that holds most of the query's words; its beginning where none does.
+
+    >>> matching_part("Long ago it rained. " * 9 + "The cache went stale at noon.", "stale caches", 40)
+    '…rained. The cache went stale at noon.'
+    """
+    line, wanted = folded(text), set(tokenize(query))
+    found = [(place.start(), wanted & set(tokenize(place[0]))) for place in _CHUNK.finditer(line)]
+    found = [(at, tokens) for at, tokens in found if tokens] if len(line) > limit else []
+
+    def held(start: int) -> int:
+        return len(set[str]().union(*(tokens for at, tokens in found if start <= at < start + limit * 3 // 4)))
+
+    first = max((at for at, _ in found), key=held, default=0)
+    start = line.rfind(" ", 0, max(first - limit // 4, 0)) + 1 if first > limit // 4 else 0
+    return ("…" if start else "") + one_line(line[start:], limit - bool(start))
 
 
 def saturated(counts: npt.NDArray[Any], lengths: npt.NDArray[Any], mean_length: float) -> Scores:

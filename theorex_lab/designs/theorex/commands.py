@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from theorex_lab.memory.context import Context
 
 
+_EMBEDDING_SECONDS = 2.0
+
+
 def _theorex() -> Theorex:
     found: Theorex = open_lab().theorex
     return found
@@ -61,7 +64,7 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
     """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing.
 
     With --session, where the hook has noted the size of the session's transcript, the session is first checked as
-    `context-monitor` does it.
+    `context-monitor` does it. Then texts that wait for a vector get one, newest first, for two seconds at most.
 
     JSON: {sessions, kept, let_go}
     """
@@ -74,6 +77,8 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
         keep_messages(theorex.home, Path(transcript), agent=name, session=check_session(session))
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
     done = [theorex.flush(session_id, agent=name) for session_id in sessions]
+    if problem := theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS):
+        note(f"texts wait for their vectors: {problem}")
     kept, let_go = sum(flushed.kept for flushed in done), sum(flushed.discarded for flushed in done)
     result = {"sessions": len(done), "kept": kept, "let_go": let_go}
     emit(result, f"{kept} events kept, {let_go} let go, in {len(done)} sessions")

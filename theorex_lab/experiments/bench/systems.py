@@ -50,7 +50,7 @@ class TheorexSystem:
         """One transaction; then the vectors."""
         self.embedder.known.update(zip(texts, vectors, strict=True))
         self.lab.write_all([Entry(text, "main") for text in texts])
-        self.lab.searcher.embed_pending()
+        self.lab.searcher.vectors.embed_pending()
         self.embedder.known.clear()
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:

@@ -221,7 +221,7 @@ def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
     ):
         lab.journal.append(log.events)
         if embedder.kind == "semantic":
-            lab.searcher.embed_pending()
+            lab.searcher.vectors.embed_pending()
         yield lab
 
 
