@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import queue
 import threading
 import time
 from collections.abc import Sequence
@@ -185,26 +184,23 @@ class EmbeddedTexts:
         """The query's vector; the model of this process is waited for, others not beyond the timeout of the settings."""
         if isinstance(self.embedder, OnnxEmbedder):
             return self._of_query(query)
-        answers: queue.Queue[Matrix | ModelUnavailable | None] = queue.Queue()
+        answer: Matrix | ModelUnavailable = ModelUnavailable(f"{self.embedder.id} failed")
+        answered = threading.Event()
 
         def ask() -> None:
-            answer: Matrix | ModelUnavailable | None = None
+            nonlocal answer
             try:
                 answer = self._of_query(query)
             except ModelUnavailable as error:
                 answer = error
             finally:
-                answers.put(answer)
+                answered.set()
 
         # A daemon: a process that has its results must not hang at its end for a model that never answers.
         threading.Thread(target=ask, daemon=True).start()
         seconds = self.home.settings.search_timeout_seconds
-        try:
-            answer = answers.get(timeout=seconds)
-        except queue.Empty:
-            raise ModelUnavailable(f"{self.embedder.id} did not answer within {seconds:g} s") from None
-        if answer is None:
-            raise ModelUnavailable(f"{self.embedder.id} failed")
+        if not answered.wait(seconds):
+            raise ModelUnavailable(f"{self.embedder.id} did not answer within {seconds:g} s")
         if isinstance(answer, ModelUnavailable):
             raise answer
         return answer

@@ -130,13 +130,12 @@ class Searcher:
             return allowed if cold else allowed & self._awake(index)
 
         labels = [kind.name for kind in self.home.label_view.items if kinds is not None and kind.name in kinds]
-        only = bool(labels) and len(labels) == len(kinds or ())
-        texts = None if only else self.search_among(query, among, limit=limit, spread=spread, vectors=vectors)
-        if not labels:
-            assert texts is not None
-            return texts
-        named = self.search_among(query, among, limit=limit, labels=True)
-        return named if texts is None else _merged(texts, named, limit)
+        found = []
+        if not labels or len(labels) < len(kinds or ()):
+            found.append(self.search_among(query, among, limit=limit, spread=spread, vectors=vectors))
+        if labels:
+            found.append(self.search_among(query, among, limit=limit, labels=True))
+        return found[0] if len(found) == 1 else _merged(found[0], found[1], limit)
 
     def search_among(
         self,

@@ -89,14 +89,10 @@ def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
     >>> matching_part("Long ago it rained. " * 9 + "The cache went stale at noon.", "stale caches", 40)
     '…rained. The cache went stale at noon.'
     """
-    line, wanted = folded(text), set(tokenize(query))
-    found = [(place.start(), wanted & set(tokenize(place[0]))) for place in _CHUNK.finditer(line)]
-    found = [(at, tokens) for at, tokens in found if tokens] if len(line) > limit else []
-
-    def held(start: int) -> int:
-        return len(set[str]().union(*(tokens for at, tokens in found if start <= at < start + limit * 3 // 4)))
-
-    first = max((at for at, _ in found), key=held, default=0)
+    line, wanted, reach = folded(text), set(tokenize(query)), limit * 3 // 4
+    words = _CHUNK.finditer(line) if len(line) > limit else ()
+    found = [word.start() for word in words if wanted.intersection(tokenize(word[0]))]
+    first = max(found, key=lambda at: len(wanted.intersection(tokenize(line[at : at + reach]))), default=0)
     start = line.rfind(" ", 0, max(first - limit // 4, 0)) + 1 if first > limit // 4 else 0
     return ("…" if start else "") + one_line(line[start:], limit - bool(start))
 

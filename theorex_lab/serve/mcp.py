@@ -12,7 +12,6 @@ import re
 import signal
 import socket
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -34,6 +33,7 @@ from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
 from theorex_lab.memory.giving import given
+from theorex_lab.serve import idle
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, RequestRefused, Rules, check_message
 from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped
@@ -45,7 +45,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
 _LAST_ANSWERS_SECONDS = 10.0
 _HEAD_BYTES = 65_536  # what a request holds beside the text
-_IDLE_SECONDS = 2.0
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
 
 
@@ -68,10 +67,9 @@ class _Server(MCPServer[Any]):
 
     max_request_bytes = 1 << 20
     ended_by: signal.Signals | None = None
-    called = threading.Event()  # since `embedding_when_idle` looked last
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        self.called.set()
+        idle.called.set()
         tool = self._tool_manager.get_tool(name)
         if tool is None:
             names = ", ".join(tool.name for tool in await self.list_tools())
@@ -139,26 +137,6 @@ def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _
             _add_tool_of(server, tool, partial(lab.design, design.name), named)
     _add_resources(server, lab, named)
     return server
-
-
-@contextmanager
-def embedding_when_idle(lab: Lab) -> Iterator[None]:
-    """Meanwhile compute the vectors that texts wait for, whenever no tool was called for some seconds."""
-    ended = threading.Event()
-
-    def work() -> None:
-        while not ended.wait(_IDLE_SECONDS):
-            if not _Server.called.is_set():
-                lab.searcher.vectors.embed_some(_IDLE_SECONDS)
-            _Server.called.clear()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join(_IDLE_SECONDS)
 
 
 def _add_tools(server: MCPServer, lab: Lab, named: Callable[[str | None], str]) -> None:
@@ -364,7 +342,7 @@ def serve_http(
             if started is not None and self.started:
                 started(address)
 
-    with listener, embedding_when_idle(lab):
+    with listener, idle.embedding(lab):
         Announcing(server_settings(application)).run(sockets=[listener])
 
 
@@ -374,7 +352,7 @@ def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> si
     After a signal a thread still waits for input, so that only `os._exit` ends the process.
     """
     server = build_server(lab, agent=agent, any_agent=any_agent)
-    with embedding_when_idle(lab):
+    with idle.embedding(lab):
         anyio.run(server.run_stdio_async)
     return server.ended_by
 
