@@ -85,12 +85,14 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
 
 def test_a_search_prints_a_hit_a_line_and_says_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     now = ("--now", "2026-03-01T09:00:00Z")
-    run("write", "The lock leaked.\nThe pool gave the connection back too early.", *now)
+    written = run("write", "The lock leaked.\nThe pool gave the connection back too early.", *now, "--json").json[
+        "event_id"
+    ]
     run("embed")
     line = run("search", "lock", *now).out
     text = "The lock leaked. The pool gave the connection back too early."
     assert re.fullmatch(
-        rf"0\.\d\d  2026-03-01  main observation  {re.escape(text)}  \[lock, pool, connection\]\n", line
+        rf"0\.\d\d  2026-03-01  main observation  {written}  {re.escape(text)}  \[lock, pool, connection\]\n", line
     )
     assert "words +" in run("search", "lock", "--why", *now).out
     (hit,) = run("search", "lock", "--why", "--json", *now).json["hits"]
@@ -105,6 +107,21 @@ def test_a_search_prints_a_hit_a_line_and_says_why(run: Run, monkeypatch: pytest
     assert (told["embedded"], told["covered"], told["queued"]) == (0, 0, 0)
     assert "knows spelling, not meaning" in told["note"]
     assert "no vectors are made of texts" in run("embed").out
+
+
+def test_a_search_shows_what_of_a_long_text_matched_and_status_what_is_embedded(run: Run) -> None:
+    run("write", f"{'It rained in the valley. ' * 30}The turbine stalled at dawn. {'The sun shone. ' * 40}")
+    assert "; 0 of 1 texts embedded\n" in run("status").out
+    line = run("search", "stalled turbines").out
+    assert "…" in line
+    assert "The turbine stalled at dawn." in line
+    assert len(line) < 500
+    asked = run("search", "stalled", "turbines", "--vectors", "never", "--why")
+    assert "words +" in asked.out
+    assert run("search", "x", "--vectors", "sometimes").code == 2
+    run("write", "a lantern", "--session", "s")
+    assert run("flush", "--session", "s").code == 0
+    assert run("status", "--json").json["vectors"] == "2 of 2 texts embedded"
 
 
 def test_several_words_are_one_text_and_no_option_leaks_into_it(run: Run) -> None:

@@ -75,7 +75,7 @@ def test_a_durable_write_syncs_exactly_once(tmp_path: Path) -> None:
 
 def test_a_search_reads_no_more_events_than_it_returns(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.journal.append(_events(300))
-    lab.searcher.embed_pending()
+    lab.searcher.vectors.embed_pending()
     lab.search("caches")
     read: list[int] = []
     selected: list[str] = []
@@ -206,20 +206,20 @@ def _searched_anew(lab: Lab, limit: int = 5) -> tuple[Lab, list[tuple[str, float
 def test_a_search_copies_out_only_vectors_that_may_be_near(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.searcher.vectors.embedder = GivenVectors()
     lab.journal.append(_events(6_000))
-    lab.searcher.embed_pending()
+    lab.searcher.vectors.embed_pending()
     copied: list[int] = []
     real = VectorCache.read
     monkeypatch.setattr(
         VectorCache, "read", lambda cache, numbers: (copied.append(len(numbers)), real(cache, numbers))[1]
     )
     assert len(lab.search("caches")) == 10
-    assert copied[0] == 1_000
+    assert copied[0] == 500
     assert copied[1] <= 3 * 300, "a text and those around it, of as many as each signal names"
 
 
 def test_a_damaged_vector_is_seen_by_the_search_that_would_return_it(lab: Lab) -> None:
     lab.journal.append(_events(100))
-    lab.searcher.embed_pending()
+    lab.searcher.vectors.embed_pending()
     file = lab.searcher.vectors.cache.path
     content = bytearray(file.read_bytes())
     size = lab.searcher.vectors.cache._record.itemsize
@@ -228,7 +228,10 @@ def test_a_damaged_vector_is_seen_by_the_search_that_would_return_it(lab: Lab) -
     file.write_bytes(content)
     other, found = _searched_anew(lab)
     assert len(found) == 5, "by words alone"
-    assert other.searcher.coverage() == {"covered": 0, "queued": len(other.views.get(other.home.item_view).documents)}
+    assert other.searcher.vectors.coverage() == {
+        "covered": 0,
+        "queued": len(other.views.get(other.home.item_view).documents),
+    }
     other.close()
 
 
@@ -238,6 +241,6 @@ def test_embedding_looks_each_document_up_a_bounded_number_of_times(lab: Lab, mo
     looked_up: list[int] = []
     real = VectorCache.find
     monkeypatch.setattr(VectorCache, "find", lambda cache, keys: (looked_up.append(len(keys)), real(cache, keys))[1])
-    embedded = lab.searcher.embed_pending()
+    embedded = lab.searcher.vectors.embed_pending()
     assert embedded == len(lab.views.get(lab.home.item_view).documents)
     assert sum(looked_up) <= 4 * embedded

@@ -557,7 +557,7 @@ def test_only_the_vectors_of_erased_texts_go_and_the_others_are_not_computed_ane
     with Lab(tmp_path, embedder=embedder) as lab:
         lab.journal.append([observation(f"text {n}", labels=["cache", f"c{n}"]) for n in range(5)])
         lab.journal.append([secret(), observation("the end", labels=["cache"])])
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
         foreign = VectorCache(tmp_path / "vectors", "another embedder", 3)
         foreign.add([text_key(text) for text in ("text 1", f"the {SECRET} vault")], np.eye(2, 3, dtype=np.float32))
         texts = ["text 0", "the end", f"the {SECRET} vault"]
@@ -569,7 +569,7 @@ def test_only_the_vectors_of_erased_texts_go_and_the_others_are_not_computed_ane
         assert foreign.get([text_key(text) for text in ("text 1", f"the {SECRET} vault")])[0].tolist() == [True, False]
         assert not list((tmp_path / "vectors").glob(".*"))
         embedder.asked.clear()
-        assert lab.searcher.embed_pending() == 0
+        assert lab.searcher.vectors.embed_pending() == 0
         assert next(iter(lab.search("text 3"))).text == "text 3"
         assert embedder.asked == ["text 3"], "the query alone"
         inode = foreign.path.stat().st_ino
@@ -600,21 +600,21 @@ def test_a_vector_made_of_a_text_that_is_erased_meanwhile_is_not_kept(tmp_path: 
 
         monkeypatch.setattr(lab.searcher.vectors, "_keep", keeping)
         monkeypatch.setattr(lab.searcher.vectors, "_remembered", looking)
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
         erasing.end()
         assert held(tmp_path, embedder, "y", f"the {SECRET} vault") == [True, False]
-        assert lab.searcher.coverage() == {"covered": 1, "queued": 0}
+        assert lab.searcher.vectors.coverage() == {"covered": 1, "queued": 0}
 
 
 def test_who_searches_follows_a_file_that_was_swept(tmp_path: Path) -> None:
     with Lab(tmp_path, embedder=Meanings()) as lab, Lab(tmp_path, embedder=Meanings()) as other:
         lab.journal.append([secret(), *(observation(f"text {n}", labels=[f"c{n}"]) for n in range(5))])
-        other.searcher.embed_pending()
+        other.searcher.vectors.embed_pending()
         for text in ("text 2", "text 4"):
             assert other.search(text).hits[0].text == text
         lab.erase(match=SECRET)
         assert other.search("text 2").hits[0].text == "text 2"
-        assert other.searcher.coverage() == {"covered": 5, "queued": 0}
+        assert other.searcher.vectors.coverage() == {"covered": 5, "queued": 0}
 
 
 @pytest.mark.parametrize("call", [0, 1, 2])
@@ -622,7 +622,7 @@ def test_a_file_may_be_swept_between_any_two_looks_into_it(tmp_path: Path, monke
     with Lab(tmp_path, embedder=Meanings()) as lab, Lab(tmp_path, embedder=Meanings()) as other:
         # The newest is embedded first: without it all the others have other numbers.
         lab.journal.append([*(observation(f"text {n}", labels=[f"c{n}"]) for n in range(5)), secret()])
-        other.searcher.embed_pending()
+        other.searcher.vectors.embed_pending()
         lab.journal.append([observation("text late", labels=["late"])])
         with monkeypatch.context() as patch:
             patch.setattr(Lab, "_sweep_vectors", lambda _self: None)
@@ -646,9 +646,9 @@ def test_a_file_may_be_swept_between_any_two_looks_into_it(tmp_path: Path, monke
         monkeypatch.setattr(VectorCache, "find", finding)
         monkeypatch.setattr(VectorCache, "add", adding)
         assert lab.search("text 4").hits[0].text == "text 4"
-        assert lab.searcher.embed_pending() == 1
+        assert lab.searcher.vectors.embed_pending() == 1
         assert lab.search("text late").hits[0].text == "text late"
-        assert lab.searcher.coverage() == {"covered": 6, "queued": 0}
+        assert lab.searcher.vectors.coverage() == {"covered": 6, "queued": 0}
         assert len(calls) >= call
 
 

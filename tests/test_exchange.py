@@ -196,7 +196,7 @@ def test_what_was_exported_comes_back_the_same(
         for agent in promoting:
             lab.theorex.promote(agent=agent)
         lab.journal.append(stream[half:])
-        lab.searcher.embed_pending(limit=20)
+        lab.searcher.vectors.embed_pending(limit=20)
         export(lab, root / "out")
         before = state(lab)
     with home(root / "second") as lab:
@@ -246,7 +246,7 @@ def team(tmp_path: Path) -> Path:
         )
         lab.journal.append([kept(["cache stampede", "lease"], "sage", day, 0.75, "tool") for day in (1, 1, 14, 15)])
         lab.theorex.promote(agent="main")
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
         export(lab, tmp_path / "out")
     return tmp_path / "out"
 

@@ -143,17 +143,17 @@ def test_vectors_without_room_are_done_without_and_kept_later(homes: dict[str, P
         def full(home: Path = home, size: int = size) -> None:
             with Lab(home, clock=FixedClock(NOW), embedder=Meanings()) as lab:
                 lab.journal.last_seq()
-                queued = lab.searcher.coverage()["queued"]
+                queued = lab.searcher.vectors.coverage()["queued"]
                 with files_of_at_most(size):
                     for _ in ("once", "lasting"):
                         assert [hit for hit in lab.search("cache", kinds=["concept"]) if hit.text == "cache"]
                         assert lab.search("cache").notes == (f"0 of {queued} texts have vectors",)
                     with pytest.raises(StorageError, match="check space"):
-                        lab.searcher.embed_pending()
-                    assert lab.searcher.coverage()["covered"] == 0
-                lab.searcher.embed_pending()
+                        lab.searcher.vectors.embed_pending()
+                    assert lab.searcher.vectors.coverage()["covered"] == 0
+                lab.searcher.vectors.embed_pending()
                 assert lab.search("cache").notes == ()
-                assert lab.searcher.coverage()["queued"] == 0
+                assert lab.searcher.vectors.coverage()["queued"] == 0
 
         assert forked(full) == 0
 

@@ -60,26 +60,26 @@ def lab(tmp_path: Path, embedder: Failing) -> Iterator[Lab]:
 
 
 def counted(lab: Lab) -> tuple[int, int]:
-    return lab.searcher.coverage()["covered"], lab.searcher.coverage()["queued"]
+    return lab.searcher.vectors.coverage()["covered"], lab.searcher.vectors.coverage()["queued"]
 
 
 def test_what_was_computed_before_a_death_is_kept_and_the_rest_is_queued(lab: Lab, embedder: Failing) -> None:
     embedder.left, embedder.failure = 100, "dies"
     with pytest.raises(ModelUnavailable, match="died"):
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
     assert counted(lab) == (64, TEXTS - 64)
     embedder.failure = "none"
-    assert lab.searcher.embed_pending() == TEXTS - 64
+    assert lab.searcher.vectors.embed_pending() == TEXTS - 64
     assert counted(lab) == (TEXTS, 0)
     assert len(lab.searcher.vectors.cache) == TEXTS, "each text once"
 
 
 @pytest.mark.parametrize("failure", ["not a number", "infinite", "long", "too few", "too many", "other dimensions"])
 def test_what_is_not_a_vector_is_named_and_not_kept(lab: Lab, embedder: Failing, failure: str) -> None:
-    assert lab.searcher.embed_pending(50) == 50
+    assert lab.searcher.vectors.embed_pending(50) == 50
     embedder.failure, embedder.left = failure, 0
     with pytest.raises(ModelUnavailable, match=r"failing gave .* allowed is"):
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
     assert counted(lab) == (50, TEXTS - 50)
     hits = lab.search("text of a cache")
     assert len(hits) == 10
@@ -89,7 +89,7 @@ def test_what_is_not_a_vector_is_named_and_not_kept(lab: Lab, embedder: Failing,
 
 
 def test_a_search_waits_no_longer_than_the_settings_say(lab: Lab, embedder: Failing) -> None:
-    lab.searcher.embed_pending()
+    lab.searcher.vectors.embed_pending()
     embedder.failure, embedder.left = "slow", 0
     started = time.monotonic()
     hits = lab.search("text of a cache")
@@ -101,7 +101,7 @@ def test_a_search_waits_no_longer_than_the_settings_say(lab: Lab, embedder: Fail
 
 @pytest.mark.parametrize("fault", ["cut", "flipped"])
 def test_a_damaged_file_costs_only_what_was_damaged(lab: Lab, tmp_path: Path, fault: str) -> None:
-    lab.searcher.embed_pending()
+    lab.searcher.vectors.embed_pending()
     file = lab.searcher.vectors.cache.path
     record = 16 + 4 * DIMENSIONS + 4
     content = bytearray(file.read_bytes())
@@ -113,14 +113,14 @@ def test_a_damaged_file_costs_only_what_was_damaged(lab: Lab, tmp_path: Path, fa
     with Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Failing()) as other:
         assert len(other.search("text of a cache", limit=TEXTS)) == TEXTS
         assert counted(other) == (TEXTS - 1, 1)
-        assert other.searcher.embed_pending() == 1
+        assert other.searcher.vectors.embed_pending() == 1
         assert counted(other) == (TEXTS, 0)
     assert len(file.read_bytes()) == (TEXTS if fault == "cut" else TEXTS + 1) * record
 
 
 def test_two_that_embed_one_backlog_keep_each_text_once(lab: Lab, tmp_path: Path) -> None:
     with Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Failing()) as other, ThreadPoolExecutor(2) as both:
-        for done in [both.submit(one.searcher.embed_pending) for one in (lab, other)]:
+        for done in [both.submit(one.searcher.vectors.embed_pending) for one in (lab, other)]:
             assert done.result() > 0
         assert counted(lab) == counted(other) == (TEXTS, 0)
         assert len(other.searcher.vectors.cache) == TEXTS

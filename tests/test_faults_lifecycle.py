@@ -280,7 +280,7 @@ def _live_with_a_secret(lab: Lab) -> None:
     assert any(SECRET in each.text.lower() for each in lab.theorex.query_shared(SECRET))
     lab.boot_inject()
     lab.search(SECRET)
-    lab.searcher.embed_pending()
+    lab.searcher.vectors.embed_pending()
     assert lab.archive(NOW - 3 * DAY).events >= 4
     lab.journal.append([tool_event(f"not yet flushed: the {SECRET} gateway", session="open")])
     for kind in VIEWS:

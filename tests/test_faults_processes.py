@@ -266,7 +266,7 @@ def _write_until_killed(home: Path, acknowledged: Path, writer: int, kill_at: in
             file.write(f"{event.id}\n")
             file.flush()
             lab.search("wall")
-            lab.searcher.embed_pending(2)
+            lab.searcher.vectors.embed_pending(2)
 
 
 def _maintain_until_killed(home: Path, kill_at: int) -> None:
@@ -282,7 +282,7 @@ def _maintain_until_killed(home: Path, kill_at: int) -> None:
             for kind in VIEWS:
                 lab.views.snapshot(lab.views.get(kind))
             lab.archive(NOW + 1)
-            lab.searcher.embed_pending()
+            lab.searcher.vectors.embed_pending()
             lab.boot_inject()
 
 
@@ -326,6 +326,22 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
         assert index.holds(keys).all(), "no vector of what was erased"
         lab.boot_inject()
     state(home)
+
+
+def test_two_processes_that_embed_one_backlog_keep_each_text_once(tmp_path: Path) -> None:
+    home, texts = tmp_path / "home", 300
+    with opened(home) as lab:
+        lab.journal.append([observation(f"text {number} of a queue") for number in range(texts)])
+
+    def embed() -> None:
+        with Lab(home, clock=FixedClock(NOW), embedder=Meanings()) as lab:
+            lab.searcher.vectors.embed_pending()
+
+    assert together(embed, embed, lambda: embed()) == [0, 0, 0]
+    with Lab(home, clock=FixedClock(NOW), embedder=Meanings()) as lab:
+        assert lab.searcher.vectors.coverage() == {"covered": texts, "queued": 0}
+        assert len(lab.searcher.vectors.cache) == texts, "each text once"
+        assert lab.search("text 7 of a queue")[0].text == "text 7 of a queue"
 
 
 def test_two_processes_that_create_a_home_at_once_write_into_the_same(tmp_path: Path) -> None:

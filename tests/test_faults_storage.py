@@ -622,7 +622,7 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
             fill(lab)
             lab.theorex.scan()
             lab.search("cache")
-            lab.searcher.embed_pending()
+            lab.searcher.vectors.embed_pending()
             lab.nightly()
             lab.archive(NOW + 1)
             assert lab.journal.notice == ""

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -24,17 +25,17 @@ import httpx2
 import pytest
 import uvicorn
 from click.testing import CliRunner
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, Meanings, observation
 from faults import opened
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from theorex_lab import Lab
+from theorex_lab import FixedClock, Lab
 from theorex_lab.cli import theorex
 from theorex_lab.cli.serve import mcp_start
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
-from theorex_lab.serve import auth, mcp
+from theorex_lab.serve import auth, idle, mcp
 from theorex_lab.serve.auth import Bucket, Guard, read_token
 from theorex_lab.serve.connections import server_settings
 
@@ -352,6 +353,34 @@ def test_a_port_that_is_taken_is_named(memory: Lab) -> None:
         port = listener.getsockname()[1]
         with pytest.raises(TheorexError, match=f"port {port}.*--port"):
             mcp.serve_http(memory, TOKEN, port=port)
+
+
+def test_an_idle_server_embeds_what_waits_for_a_vector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle, "_SECONDS", 0.01)
+    with Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Meanings()) as lab:
+        lab.journal.append([observation(f"text {number} of a queue") for number in range(70)])
+        with idle.embedding(lab):
+            deadline = time.monotonic() + 60
+            while lab.searcher.vectors.coverage()["queued"]:
+                assert time.monotonic() < deadline
+        assert lab.searcher.vectors.told() == "70 of 70 texts embedded"
+
+
+def test_a_server_that_is_asked_embeds_nothing_meanwhile(memory: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, embedded = threading.Semaphore(0), list[float]()
+    busy = SimpleNamespace(is_set=lambda: True, clear=looked.release)
+    monkeypatch.setattr(idle, "_SECONDS", 0.01)
+    monkeypatch.setattr(idle, "called", busy)
+    monkeypatch.setattr(memory.searcher.vectors, "embed_some", embedded.append)
+    with idle.embedding(memory):
+        assert all(looked.acquire(timeout=60) for _ in range(3))
+    assert embedded == []
+
+
+def test_a_call_of_a_tool_is_noted(url: str) -> None:
+    idle.called.clear()
+    post(url, call("status"))
+    assert idle.called.is_set()
 
 
 def recorded(home: Path) -> list[Event]:

@@ -125,10 +125,10 @@ def test_a_night_embeds_what_is_queued(tmp_path: Path) -> None:
         assert detail["embed"].startswith("no vectors are made of texts")
     with Lab(tmp_path / "meaning", clock=FixedClock(NOW), embedder=Meanings()) as lab:
         lab.agent("main").write("TTL invalidation prevents cache stampedes")
-        assert lab.searcher.coverage()["queued"] > 0
+        assert lab.searcher.vectors.coverage()["queued"] > 0
         detail = {step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps}
         assert detail["embed"] != "0 embedded"
-        assert lab.searcher.coverage()["queued"] == 0
+        assert lab.searcher.vectors.coverage()["queued"] == 0
 
 
 @pytest.mark.parametrize(

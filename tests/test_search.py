@@ -15,7 +15,8 @@ from conftest import NOW, observation
 from theorex_lab import FixedClock, InvalidInput, Lab, ModelUnavailable, Settings
 from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab.experiments.bench.made import DIMENSIONS, GivenVectors
+from theorex_lab.search.embed import HashedNgramEmbedder, OnnxEmbedder
 
 
 @pytest.fixture
@@ -107,15 +108,15 @@ def test_an_erasure_while_the_embedder_works_leaves_every_vector_with_its_text(t
     with Lab(tmp_path, clock=FixedClock(NOW), embedder=embedder) as lab:
         for text in ("a secret garden", "a red car", "a tall tree"):
             lab.agent("main").write(text)
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
         for text in ("a blue car", "a small tree"):
             lab.agent("main").write(text)
         embedder.erases = True
         first = {hit.text for hit in lab.search("automobile")}
         assert "a red car" in first
-        assert lab.searcher.embed_pending() == 2
+        assert lab.searcher.vectors.embed_pending() == 2
         assert {hit.text for hit in lab.search("automobile")} == {"a blue car", "a red car"}
-        assert lab.searcher.coverage()["queued"] == 0
+        assert lab.searcher.vectors.coverage()["queued"] == 0
         assert lab.verify().ok
 
 
@@ -161,15 +162,15 @@ def test_vectors_find_what_words_do_not(clock: FixedClock) -> None:
     embedder = Synonyms()
     with Lab.temporary(clock=clock, embedder=embedder) as lab:
         lab.journal.append([observation("my automobile is red"), observation("nothing else")])
-        assert lab.searcher.embed_pending() == 2
+        assert lab.searcher.vectors.embed_pending() == 2
         assert [hit.text for hit in lab.search("car")] == ["my automobile is red"]
         asked = len(embedder.asked)
         lab.search("a car")
         assert embedder.asked[asked:] == ["a car"], "only the query: vectors of texts are kept"
-        assert lab.searcher.coverage() == {"covered": 2, "queued": 0}
+        assert lab.searcher.vectors.coverage() == {"covered": 2, "queued": 0}
     with Lab.temporary(clock=clock, embedder=embedder, fusion="reciprocal_rank") as lab:
         lab.journal.append([observation("my automobile is red"), observation("car parks")])
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
         assert lab.search("car")[0].text == "car parks"
 
 
@@ -182,15 +183,15 @@ def test_a_silent_embedder_leaves_the_order_of_the_words(clock: FixedClock) -> N
         assert [hit.text for hit in hits] == ["the car is blue"]
         assert hits.notes == ("by words alone: the model sleeps",)
         with pytest.raises(ModelUnavailable, match="the model sleeps"):
-            lab.searcher.embed_pending()
+            lab.searcher.vectors.embed_pending()
         embedder.silent = False
         hits = lab.search("car")
         assert hits.notes == ("0 of 2 texts have vectors",)
         assert not {"vector", "passage_vector"} & hits.why[0].keys(), "what nobody knows takes nothing off"
-        assert lab.searcher.embed_pending(limit=1) == 1
+        assert lab.searcher.vectors.embed_pending(limit=1) == 1
         assert lab.search("car").notes == ("1 of 2 texts have vectors",)
         assert embedder.asked[1] == "the car is blue", "the newest first"
-        assert lab.searcher.embed_pending() == 1
+        assert lab.searcher.vectors.embed_pending() == 1
         hits = lab.search("car")
         assert (len(hits), hits.notes) == (2, ())
         assert {"words", "vector"} <= hits.why[0].keys()
@@ -198,8 +199,8 @@ def test_a_silent_embedder_leaves_the_order_of_the_words(clock: FixedClock) -> N
 
 def test_an_embedder_that_knows_spelling_alone_queues_and_embeds_nothing(lab: Lab) -> None:
     lab.agent("main").write("caches go stale")
-    assert lab.searcher.coverage() == {"covered": 0, "queued": 0}
-    assert lab.searcher.embed_pending() == 0
+    assert lab.searcher.vectors.coverage() == {"covered": 0, "queued": 0}
+    assert lab.searcher.vectors.embed_pending() == 0
     assert "knows spelling, not meaning" in lab.searcher.vectors.no_vectors
     hits = lab.search("stale caches")
     assert (len(hits), hits.notes) == (1, ())
@@ -229,6 +230,73 @@ def hanging_port() -> Iterator[int]:
     thread.join()
     for connection in accepted:
         connection.close()
+
+
+class Unloaded(OnnxEmbedder):
+    """A local model that counts what it is asked, and is taken for one that is not in memory."""
+
+    def __init__(self, dimensions: int | None = DIMENSIONS) -> None:
+        super().__init__("no model", "no tokenizer", dimensions=dimensions)
+        self.id, self.asked = "unloaded", list[str]()
+
+    def _vectors(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked += texts
+        return GivenVectors().embed(texts)
+
+
+@pytest.fixture
+def unloaded(clock: FixedClock) -> Iterator[Lab]:
+    with Lab.temporary(clock=clock, embedder=Unloaded()) as lab:
+        for text in ("the cache went stale at noon", "a cold start took a minute", "the stamp of a letter"):
+            lab.agent("main").write(text)
+        lab.searcher.vectors.embed_pending()
+        lab.chosen_embedder[0].asked.clear()
+        yield lab
+
+
+def test_auto_loads_no_model_where_a_text_holds_the_words(unloaded: Lab) -> None:
+    asked = unloaded.chosen_embedder[0].asked
+    hits = unloaded.search("stale cache", vectors="auto")
+    assert hits[0].text == "the cache went stale at noon"
+    assert asked == []
+    assert hits.why[0]["vector"] > 0, "the vector of what the words find stands in for the query's"
+    for query in ("stale milk of the mountain cows", "nothing of this is remembered"):
+        unloaded.search(query, vectors="auto")
+    assert asked == ["stale milk of the mountain cows", "nothing of this is remembered"]
+
+
+def test_never_loads_no_model_and_a_process_that_lives_on_always_does(unloaded: Lab) -> None:
+    asked = unloaded.chosen_embedder[0].asked
+    assert unloaded.search("stale milk of the mountain cows", vectors="never").notes == ()
+    unloaded.settings = check_settings({"searchVectors": "never"})
+    unloaded.search("stale milk of the mountain cows")
+    assert asked == []
+    unloaded.search("stale cache", vectors="always")
+    unloaded.settings = check_settings({"searchVectors": "auto"})
+    unloaded.search("a stale cache")
+    assert asked == ["stale cache", "a stale cache"]
+
+
+def test_a_model_in_memory_or_of_unknown_size_is_asked_at_once(unloaded: Lab, clock: FixedClock) -> None:
+    embedder = unloaded.chosen_embedder[0]
+    vars(embedder)["_session"] = object()
+    unloaded.search("stale cache", vectors="auto")
+    assert embedder.asked == ["stale cache"]
+    with Lab.temporary(clock=clock, embedder=Unloaded(None)) as lab:
+        lab.agent("main").write("the cache went stale at noon")
+        assert "dimensions" in lab.searcher.vectors.told()
+        assert lab.chosen_embedder[0].asked == []
+        assert lab.search("stale cache", vectors="auto").notes == ("0 of 1 texts have vectors",)
+
+
+def test_a_backlog_is_embedded_within_a_time_and_told(unloaded: Lab) -> None:
+    unloaded.journal.append([observation(f"text {number} of a queue") for number in range(70)])
+    vectors = unloaded.searcher.vectors
+    assert vectors.told() == "3 of 73 texts embedded"
+    assert vectors.embed_pending(seconds=0) == 0
+    assert vectors.embed_some(60) == ""
+    assert vectors.told() == "73 of 73 texts embedded"
+    assert unloaded.chosen_embedder[0].asked[0] == "text 69 of a queue", "the newest first"
 
 
 @pytest.mark.parametrize("state", ["refused", "hanging"])

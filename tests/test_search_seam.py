@@ -82,9 +82,9 @@ def test_a_designs_items_are_found_beside_the_others(opened: Callable[..., Lab])
     hits = lab.agent("main").search("ferry", kinds=["observation"])
     assert [(hit.kind, hit.id) for hit in hits] == [("observation", written.event_id)]
     assert {hit.kind for hit in lab.search("ferry", kinds=["note", "concept"], spread=True)} == {"note", "concept"}
-    assert lab.searcher.coverage() == {"covered": 0, "queued": 3}
-    assert lab.searcher.embed_pending() == 3
-    assert lab.searcher.coverage() == {"covered": 3, "queued": 0}, "texts have vectors, labels have none"
+    assert lab.searcher.vectors.coverage() == {"covered": 0, "queued": 3}
+    assert lab.searcher.vectors.embed_pending() == 3
+    assert lab.searcher.vectors.coverage() == {"covered": 3, "queued": 0}, "texts have vectors, labels have none"
     told = [(hit.text, hit.about) for hit in lab.search("noon", kinds=["note"])]
     assert told == [(FERRY[1], "note n1")], "any design says what its items are about"
 
@@ -126,7 +126,7 @@ def test_an_erased_item_is_gone_with_its_vector(opened: Callable[..., Lab]) -> N
     lab = opened(TOY)
     note(lab, FERRY)
     gone = note(lab, PORT)
-    assert lab.searcher.embed_pending() == 2
+    assert lab.searcher.vectors.embed_pending() == 2
     assert len(found(lab)) == 2
     assert len(lab.searcher.vectors.cache) == 2
     lab.erase(ids=[gone])

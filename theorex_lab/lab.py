@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import Verification, View, Views
     from theorex_lab.memory.context import Context
-    from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
     from theorex_lab.routing.confidence import MatrixResult
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
@@ -243,6 +243,7 @@ class Lab:
         spread: bool = False,
         kinds: Sequence[str] | None = None,
         all_projects: bool = False,
+        vectors: VectorUse | None = None,
     ) -> Hits:
         """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`.
 
@@ -250,8 +251,9 @@ class Lab:
         """
         projects = None if all_projects else self.home.projects
         return self.searcher.search(
-            query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds, projects=projects
-        )
+            query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds, projects=projects,
+            vectors=vectors,
+        )  # fmt: skip
 
     def context(self, query: str = "", *, tokens: int | None = None) -> Context:
         """What the next session, or one that begins with this prompt, would be given within `tokens` (default: contextTokens)."""

@@ -28,7 +28,7 @@ def verify() -> None:
     result: dict[str, Any] = {"ok": report.ok, "events": report.events, "views": views, "kinds": report.kinds}
     if not report.ok:
         fail("; ".join(report.problems), **result)
-    result["vectors"] = lab.searcher.coverage()
+    result["vectors"] = lab.searcher.vectors.coverage()
     emit(result, f"ok: {report.events} events; views {', '.join(views)} equal the fold of the journal")
 
 

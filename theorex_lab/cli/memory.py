@@ -54,6 +54,7 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("--tag", help="Only what carries this tag.")
 @click.option("--kind", "kinds", multiple=True, help="Only items of this kind, such as concept; may be repeated.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
+@click.option("--vectors", type=click.Choice(["auto", "always", "never"]), help="Default: the setting searchVectors.")
 @click.option("--why", is_flag=True, help="Say what each signal adds to a score.")
 @click.argument("query", nargs=-1, required=True)
 def search(
@@ -70,6 +71,7 @@ def search(
         raise click.UsageError("Give one of --agent and --all-agents.")
     lab, name = open_lab(), own_agent(agent)
     text = " ".join(query)
+    details["vectors"] = details["vectors"] or lab.settings.search_vectors
     hits = lab.search(text, agents=None if all_agents else [name], kinds=kinds or None, **details)
     notes = list(hits.notes)
     if not all_agents and not any(hit.agent == name for hit in hits) and name not in (writers := lab.agents()):
@@ -79,21 +81,22 @@ def search(
         problem = note_recalled(lab.home, "search", query=text, agent=name, **given(hits))
         notes += [problem] if problem else []
     told = [{"why": dict(parts)} if why else {} for parts in hits.why]
-    lines = [_line(hit, **more) for hit, more in zip(hits, told, strict=True)] or ["nothing found"]
+    lines = [_line(hit, text, **more) for hit, more in zip(hits, told, strict=True)] or ["nothing found"]
     lines += [f"({note})" for note in notes]
     found = [hit._asdict() | more for hit, more in zip(hits, told, strict=True)]
     emit({"hits": found, "notes": notes}, "\n".join(lines))
 
 
-def _line(hit: Hit, why: Mapping[str, float] | None = None) -> str:
-    """A hit for a reader: score, day, whose it is and of what kind, the text, what it is about, and what each signal adds.
+def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
+    """A hit for a reader: score, day, whose it is and of what kind, its id, what of the text matched, what it is about, and why.
 
     Of texts that were kept with their secrets it shows none.
     """
+    from theorex_lab.search.lexical import matching_part
     from theorex_lab.text.masking import mask
 
-    text, about = one_line(mask(hit.text)), one_line(mask(hit.about), _ABOUT_CHARACTERS)
-    line = f"{hit.score:.2f}  {to_datetime(hit.at):%Y-%m-%d}  {hit.agent} {hit.kind}  {text}"
+    part, about = matching_part(mask(hit.text), query), one_line(mask(hit.about), _ABOUT_CHARACTERS)
+    line = f"{hit.score:.2f}  {to_datetime(hit.at):%Y-%m-%d}  {hit.agent} {hit.kind}  {hit.id}  {part}"
     line += f"  [{about}]" if about else ""
     return line if why is None else f"{line}  ({', '.join(f'{name} {part:+.2f}' for name, part in why.items())})"
 
@@ -104,14 +107,15 @@ def _line(hit: Hit, why: Mapping[str, float] | None = None) -> str:
 def status(agent: str | None) -> None:
     """Tiers are those of now; a scan writes them down.
 
-    JSON: {home, project, events, concepts, observations, agents: [{agent, concepts, tiers, top}], decay_law, embedder}
+    JSON: {home, project, events, concepts, observations, agents: [{agent, concepts, tiers, top}], decay_law, embedder, vectors}
     """
-    result = open_lab().status(agent=agent)
+    lab = open_lab()
+    result = lab.status(agent=agent) | {"vectors": lab.searcher.vectors.told()}
     lines = [
         f"home      {result['home']}",
         f"events    {result['events']}   observations {result['observations']}   concepts {result['concepts']}",
         f"law       {result['decay_law']}",
-        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']})",
+        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']}); {result['vectors']}",
     ]
     for row in result["agents"]:
         tiers = "  ".join(f"{tier} {count}" for tier, count in row["tiers"].items() if count) or "nothing yet"
@@ -144,8 +148,8 @@ def embed(limit: int | None) -> None:
 
     JSON: {embedded, covered, queued, note}
     """
-    searcher = open_lab().searcher
-    done, note = searcher.embed_pending(limit), searcher.vectors.no_vectors
-    coverage = searcher.coverage()
+    vectors = open_lab().searcher.vectors
+    done, note = vectors.embed_pending(limit), vectors.no_vectors
+    coverage = vectors.coverage()
     text = note or f"{done} embedded, {coverage['queued']} still queued"
     emit({"embedded": done, **coverage, "note": note}, text)

@@ -124,9 +124,9 @@ class _Night:
         """Compute the vectors that are queued; where the embedder is silent they wait on."""
         searcher = Searcher(self.home)
         try:
-            return searcher.vectors.no_vectors or f"{searcher.embed_pending()} embedded"
+            return searcher.vectors.no_vectors or f"{searcher.vectors.embed_pending()} embedded"
         except ModelUnavailable as error:
-            return f"{searcher.coverage()['queued']} wait on: {error}"
+            return f"{searcher.vectors.coverage()['queued']} wait on: {error}"
 
     def boot_inject(self) -> str:
         """Bring up to date what hooks give, of the projects that were active last or the one that the night is for."""

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,6 +23,7 @@ from theorex_lab.journal.reach import Erasures
 
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20
+_HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 128
 _NPY_HEADER_BYTES = 128
 
 
@@ -198,10 +200,14 @@ def _write_column(path: Path, array: np.ndarray[Any, Any]) -> int:
 
 
 def _open_column(path: Path, noted: int) -> np.ndarray[Any, Any]:
-    if zlib.crc32(np.memmap(path, np.uint8, "r").data) != noted:
+    # A path that is text: numpy resolves the links of any other.
+    whole = np.memmap(str(path), np.uint8, "c")
+    if zlib.crc32(whole.data) != noted:
         raise ValueError(f"{path} is damaged")
-    array: np.ndarray[Any, Any] = np.load(path, mmap_mode="c", allow_pickle=False)
-    return array.view(np.ndarray)
+    head = BytesIO(whole[:_HEAD_BYTES].tobytes())
+    np.lib.format.read_magic(head)
+    shape, _, kind = np.lib.format.read_array_header_1_0(head)
+    return np.ndarray(shape, kind, buffer=whole, offset=head.tell())
 
 
 def _snapshots(folder: Path, code: int | None) -> list[Path]:

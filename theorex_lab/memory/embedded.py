@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import queue
+import math
 import threading
+import time
 from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from theorex_lab.errors import ModelUnavailable
+from theorex_lab.errors import ModelUnavailable, TheorexError
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
 from theorex_lab.search.embed import Matrix, OnnxEmbedder
-from theorex_lab.search.fuse import Ids, Mask, best_first
+from theorex_lab.search.fuse import Ids, Mask, Scores, best_first
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.vectors import VectorCache, text_key
 
@@ -49,6 +50,11 @@ class EmbeddedTexts:
         lexical = self.embedder.kind == "lexical"
         return "no vectors are made of texts: the embedder in use knows spelling, not meaning" if lexical else ""
 
+    @property
+    def must_load(self) -> bool:
+        """Whether a query's vector needs a model that this process has not loaded yet."""
+        return isinstance(self.embedder, OnnxEmbedder) and self.embedder.must_load
+
     def follow(self, index: ItemIndex) -> int:
         """Take over what the index and the cache have got meanwhile; returns how many documents have a vector."""
         self.cache.refresh()
@@ -77,6 +83,16 @@ class EmbeddedTexts:
         self._records[documents[~held]] = -1
         return held, matrix
 
+    def mean_of(self, index: ItemIndex, documents: Ids, weights: Scores) -> Matrix | None:
+        """A vector that stands in for a query's: the mean of those of these texts, weighted; None where they have none.
+
+        From Rocchio, "Relevance feedback in information retrieval" (1971), without anybody's judgement.
+        """
+        self.follow(index)
+        mean = weights @ self.of(documents)[1]
+        length = float(np.linalg.norm(mean))
+        return (mean / length).astype(np.float32) if length > 0 else None
+
     def vector_of(self, query: str) -> tuple[Matrix | None, list[str]]:
         """The query's vector, None where words alone decide, and what there is to say of it."""
         if self.no_vectors:
@@ -88,14 +104,14 @@ class EmbeddedTexts:
                 return None, [f"by words alone: {error}"]
         return self._asked_last[1], []
 
-    def embed_pending(self, limit: int | None = None) -> int:
-        """Compute vectors that are still missing, newest first, up to `limit`; returns how many.
+    def embed_pending(self, limit: int | None = None, *, seconds: float = math.inf) -> int:
+        """Compute vectors that are still missing, newest first, up to `limit`, and no batch begun after so many seconds; returns how many.
 
         Raises ModelUnavailable where the embedder does not answer, or not with vectors; what was computed before is kept.
         """
-        done, wanted = 0, self.coverage()["queued"]
+        end, done, wanted = time.monotonic() + seconds, 0, self.coverage()["queued"]
         wanted = wanted if limit is None else min(wanted, limit)
-        while done < wanted:
+        while done < wanted and time.monotonic() < end:
             index = self.home.views.get(self.home.item_view)
             with index.lock:
                 self.follow(index)
@@ -106,6 +122,22 @@ class EmbeddedTexts:
             self._keep(documents, texts, self._checked(texts), numbered)
             done += len(documents)
         return done
+
+    def embed_some(self, seconds: float) -> str:
+        """`embed_pending` where time is free; returns what went wrong, so that some wait on, else ''."""
+        try:
+            self.embed_pending(seconds=seconds)
+        except TheorexError as error:
+            return str(error)
+        return ""
+
+    def told(self) -> str:
+        """How many texts have a vector of how many, as `follow` finds them; the embedder is asked nothing."""
+        if self.no_vectors or not getattr(self.embedder, "is_sized", True):
+            return self.no_vectors or "what has vectors is known once the embedder has told its dimensions"
+        index = self.home.views.get(self.home.item_view)
+        with index.lock:
+            return f"{self.follow(index)} of {len(index.documents)} texts embedded"
 
     def coverage(self) -> dict[str, int]:
         """How many texts have a sound vector of the embedder in use, and how many are queued for one; see `no_vectors`."""
@@ -152,26 +184,23 @@ class EmbeddedTexts:
         """The query's vector; the model of this process is waited for, others not beyond the timeout of the settings."""
         if isinstance(self.embedder, OnnxEmbedder):
             return self._of_query(query)
-        answers: queue.Queue[Matrix | ModelUnavailable | None] = queue.Queue()
+        answer: Matrix | ModelUnavailable = ModelUnavailable(f"{self.embedder.id} failed")
+        answered = threading.Event()
 
         def ask() -> None:
-            answer: Matrix | ModelUnavailable | None = None
+            nonlocal answer
             try:
                 answer = self._of_query(query)
             except ModelUnavailable as error:
                 answer = error
             finally:
-                answers.put(answer)
+                answered.set()
 
         # A daemon: a process that has its results must not hang at its end for a model that never answers.
         threading.Thread(target=ask, daemon=True).start()
         seconds = self.home.settings.search_timeout_seconds
-        try:
-            answer = answers.get(timeout=seconds)
-        except queue.Empty:
-            raise ModelUnavailable(f"{self.embedder.id} did not answer within {seconds:g} s") from None
-        if answer is None:
-            raise ModelUnavailable(f"{self.embedder.id} failed")
+        if not answered.wait(seconds):
+            raise ModelUnavailable(f"{self.embedder.id} did not answer within {seconds:g} s")
         if isinstance(answer, ModelUnavailable):
             raise answer
         return answer

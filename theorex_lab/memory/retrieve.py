@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,11 @@ from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.passages import Passages
 
 MAX_RESULTS = 1_000
+VectorUse = Literal["auto", "always", "never"]
 _CANDIDATES = 100  # of each signal; what stands deeper in all does not reach the top ten
 _HOLDS_ALL = 0.8  # of the query's words, by idf
+_SUFFICES = 0.6  # of them, in one text: then no model is loaded for a search that may go without
+_STAND_IN = 3  # texts whose vectors stand in for the query's
 _REACHED_SHARE = 0.5  # of the best text's score, that a text gets which full activation reaches
 _WORD = re.compile(r"\w+")
 
@@ -74,11 +77,12 @@ _Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why
 
 
 class _Ranked(NamedTuple):
-    """Documents, best first, their scores 0..1, and by signal what it added to each."""
+    """Documents, best first, their scores 0..1, by signal what it added to each, and the share of the query's words that one holds."""
 
     documents: NDArray[np.int64]
     scores: NDArray[np.float64]
     parts: Mapping[str, NDArray[np.float64]]
+    held: float = 0.0
 
 
 class Searcher:
@@ -88,14 +92,6 @@ class Searcher:
         self.home, self.vectors = home, EmbeddedTexts(home)
         self._awake_at: dict[str, tuple[Table, int, NDArray[np.bool_]]] = {}
         self._passages: tuple[Table, int, Passages] | None = None
-
-    def embed_pending(self, limit: int | None = None) -> int:
-        """See `EmbeddedTexts.embed_pending`."""
-        return self.vectors.embed_pending(limit)
-
-    def coverage(self) -> dict[str, int]:
-        """See `EmbeddedTexts.coverage`."""
-        return self.vectors.coverage()
 
     def search(
         self,
@@ -108,6 +104,7 @@ class Searcher:
         spread: bool = False,
         kinds: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
+        vectors: VectorUse | None = None,
     ) -> Hits:
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
@@ -116,7 +113,8 @@ class Searcher:
         `spread`, texts that belong to those found are found too, as each design says: Theorex lets activation run from
         their concepts over links (two hops, weaker by each link's strength); nothing of it is stored. Nothing comes back where
         nothing fits (`searchFloor`). Where the embedder does not answer in time, or some vectors are missing, words decide
-        instead, and `notes` says so.
+        instead, and `notes` says so. `vectors`: whether the query's vector is computed, see the setting `searchVectors`; None
+        is always, unless that is never.
         Raises InvalidInput for a blank query, a limit outside 1..1000, or a kind of item that no design here has.
         """
         if kinds is not None:
@@ -133,13 +131,12 @@ class Searcher:
             return allowed if cold else allowed & self._awake(index)
 
         labels = [kind.name for kind in self.home.label_view.items if kinds is not None and kind.name in kinds]
-        only = bool(labels) and len(labels) == len(kinds or ())
-        texts = None if only else self.search_among(query, among, limit=limit, spread=spread)
-        if not labels:
-            assert texts is not None
-            return texts
-        named = self.search_among(query, among, limit=limit, labels=True)
-        return named if texts is None else _merged(texts, named, limit)
+        found = []
+        if not labels or len(labels) < len(kinds or ()):
+            found.append(self.search_among(query, among, limit=limit, spread=spread, vectors=vectors))
+        if labels:
+            found.append(self.search_among(query, among, limit=limit, labels=True))
+        return found[0] if len(found) == 1 else _merged(found[0], found[1], limit)
 
     def search_among(
         self,
@@ -149,6 +146,7 @@ class Searcher:
         limit: int = 10,
         spread: bool = False,
         labels: bool = False,
+        vectors: VectorUse | None = None,
     ) -> Hits:
         """The texts, or the labels, that answer the query best, of the documents in a mask; hidden ones never.
 
@@ -157,16 +155,25 @@ class Searcher:
         check_text(query, self.home.settings.max_text_bytes)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
             raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
-        vector, notes = (None, []) if labels else self.vectors.vector_of(query)
+        use = "never" if labels else vectors or ("never" if self.home.settings.search_vectors == "never" else "always")
+        waits = not labels and use != "always" and self.vectors.must_load
+        vector, notes = (None, []) if waits or use == "never" else self.vectors.vector_of(query)
         # After the vector, which an endpoint may take its time for: what is searched is what is there then.
         index = self.home.views.get(self.home.label_view if labels else self.home.item_view)
+        wanted = max(_CANDIDATES, 4 * limit)
         with index.lock:
             allowed = among(index) & ~(index.documents["hidden"] | index.documents["corrected"])
+            if waits:
+                ranked = self._ranked(index, query, None, allowed, wanted)
+                if ranked.held >= _SUFFICES:
+                    vector = self.vectors.mean_of(index, ranked.documents[:_STAND_IN], ranked.scores[:_STAND_IN])
+                elif use == "auto":
+                    return self.search_among(query, among, limit=limit, spread=spread, vectors="always")
             if vector is not None:
                 covered = self.vectors.follow(index)
                 if covered < len(index.documents):
                     notes.append(f"{covered} of {len(index.documents)} texts have vectors")
-            ranked = self._ranked(index, query, vector, allowed, max(_CANDIDATES, 4 * limit))
+            ranked = self._ranked(index, query, vector, allowed, wanted)
             if spread:
                 ranked = self._spread(index, ranked, allowed, limit)
             found = list(self._hits(index, ranked, limit))
@@ -188,7 +195,8 @@ class Searcher:
         fits = (shown(total) >= self.home.settings.search_floor) | (held >= _HOLDS_ALL)
         ids, ordered = best_first(documents[fits], total[fits], int(fits.sum()))
         rows = np.searchsorted(documents, ids)
-        return _Ranked(ids, shown(ordered), {name: part[rows] for name, part in parts.items()})
+        added = {name: part[rows] for name, part in parts.items()}
+        return _Ranked(ids, shown(ordered), added, float(held.max()))
 
     def signals(self, query: str) -> tuple[list[str], Mapping[str, NDArray[np.float64]]]:
         """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""

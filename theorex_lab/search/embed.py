@@ -105,6 +105,11 @@ class _Model:
             self._dimensions = self.embed(["dimensions"]).shape[1]
         return self._dimensions
 
+    @property
+    def is_sized(self) -> bool:
+        """Whether the dimensions are known without asking the model."""
+        return self._dimensions is not None
+
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
         checked = _checked_texts(texts)
@@ -145,6 +150,11 @@ class OnnxEmbedder(_Model):
         """`onnx-` and the first 16 hex digits of the model file's SHA-256."""
         digest = self._pins[0] or hashlib.sha256(_file_bytes(self._paths[0], None)).hexdigest()
         return f"onnx-{digest[:16]}"
+
+    @property
+    def must_load(self) -> bool:
+        """Whether the model is loaded for the next vector, and the dimensions are known without it."""
+        return self.is_sized and "_session" not in vars(self)
 
     @functools.cached_property
     def _session(self) -> Any:

@@ -205,7 +205,7 @@ class ItemIndex(View):
 
     def item_of(self, document: int, event: Event) -> ItemText | None:
         """A document's item, from the event that holds its text; None where that carries it no more."""
-        name, number, key = self.kind_of(document), self.documents["item"][document], self.keys(np.array(document))
+        name, number, key = self.kind_of(document), self.documents["item"][document], self.documents["key"][document]
         for kind in self.readers.get(event.kind, ()):
             if kind.name == name and event.kind in kind.texts:
                 for item in kind.texts[event.kind](event):

@@ -24,6 +24,7 @@ import Stemmer
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.columns import Columns, Table
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
+from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
 
 K1 = 1.5
 BM25_B = 0.75
@@ -80,6 +81,20 @@ def tokenize(text: str) -> list[str]:
     for chunk in _CHUNK.findall(normal):
         tokens += _chunk_tokens(chunk)
     return tokens
+
+
+def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
+    """Of a text on one line the part of at most `limit` characters that holds most of the query's words; its beginning where none does.
+
+    >>> matching_part("Long ago it rained. " * 9 + "The cache went stale at noon.", "stale caches", 40)
+    '…rained. The cache went stale at noon.'
+    """
+    line, wanted, reach = folded(text), set(tokenize(query)), limit * 3 // 4
+    words = _CHUNK.finditer(line) if len(line) > limit else ()
+    found = [word.start() for word in words if wanted.intersection(tokenize(word[0]))]
+    first = max(found, key=lambda at: len(wanted.intersection(tokenize(line[at : at + reach]))), default=0)
+    start = line.rfind(" ", 0, max(first - limit // 4, 0)) + 1 if first > limit // 4 else 0
+    return ("…" if start else "") + one_line(line[start:], limit - bool(start))
 
 
 def saturated(counts: npt.NDArray[Any], lengths: npt.NDArray[Any], mean_length: float) -> Scores:

@@ -33,6 +33,7 @@ from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
 from theorex_lab.memory.giving import given
+from theorex_lab.serve import idle
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
 from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, RequestRefused, Rules, check_message
 from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped
@@ -68,6 +69,7 @@ class _Server(MCPServer[Any]):
     ended_by: signal.Signals | None = None
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        idle.called.set()
         tool = self._tool_manager.get_tool(name)
         if tool is None:
             names = ", ".join(tool.name for tool in await self.list_tools())
@@ -340,7 +342,7 @@ def serve_http(
             if started is not None and self.started:
                 started(address)
 
-    with listener:
+    with listener, idle.embedding(lab):
         Announcing(server_settings(application)).run(sockets=[listener])
 
 
@@ -350,7 +352,8 @@ def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> si
     After a signal a thread still waits for input, so that only `os._exit` ends the process.
     """
     server = build_server(lab, agent=agent, any_agent=any_agent)
-    anyio.run(server.run_stdio_async)
+    with idle.embedding(lab):
+        anyio.run(server.run_stdio_async)
     return server.ended_by
 
 

@@ -17,14 +17,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LINE_BYTES = 3  # a list's sign and the line break
-_MOST_WEIGHED = 4_000  # sentences that are weighed against each other; the best of the others follow in their order
+_MOST_WEIGHED = 20_000  # sentences that are weighed against each other; the best of the others follow in their order
 ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
-import os
-_FEWEST_WORDS, _SHORT_FACTOR = 4, 0.4
 
-WORTH_FACTOR = float(os.environ.get('WF','1'))
-DIRECTIVE_FACTOR = float(os.environ.get('DF','0'))
-AGAIN_FACTOR = float(os.environ.get('AF','1'))
+# How much more a sentence counts that is worth keeping, and one that its user says again; how much less one of few words.
+WORTH_FACTOR, AGAIN_FACTOR = 0.3, 0.5
+_FEWEST_WORDS, _SHORT_FACTOR = 4, 0.4
 
 
 class Told(NamedTuple):
@@ -108,9 +106,9 @@ def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
     numbers, first = view.words_of(table["text"][rows])
     gains = np.add.reduceat(np.append(weight[numbers], 0.0), first) * (np.diff(np.append(first, len(numbers))) > 0)
     size = np.array([len(view.texts[number]) for number in table["text"][rows].tolist()]) + LINE_BYTES
-    more = (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + DIRECTIVE_FACTOR * (table["standing"][rows] > 0))
     short = np.diff(np.append(first, len(numbers))) < _FEWEST_WORDS
-    return gains / size * more * np.where(short, _SHORT_FACTOR, 1.0) * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
+    more = (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
+    return gains / size * more * np.where(short, _SHORT_FACTOR, 1.0)
 
 
 def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator[int]:

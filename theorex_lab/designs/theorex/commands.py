@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
 
 
+_EMBEDDING_SECONDS = 2.0
+
+
 def _theorex() -> Theorex:
     found: Theorex = open_lab().theorex
     return found
@@ -64,7 +67,7 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
     sessions and prompts are given is brought up to date.
 
     With --session, where the hook has noted the size of the session's transcript, the session is first checked as
-    `context-monitor` does it.
+    `context-monitor` does it. Then texts that wait for a vector get one, newest first, for two seconds at most.
 
     JSON: {sessions, kept, let_go}
     """
@@ -79,6 +82,8 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
         keep_messages(theorex.home, Path(transcript), agent=name, session=check_session(session))
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
     done = [theorex.flush(session_id, agent=name) for session_id in sessions]
+    if problem := theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS):
+        note(f"texts wait for their vectors: {problem}")
     kept, let_go = sum(flushed.kept for flushed in done), sum(flushed.discarded for flushed in done)
     refresh(theorex.home, _MOST_PROJECTS)
     result = {"sessions": len(done), "kept": kept, "let_go": let_go}

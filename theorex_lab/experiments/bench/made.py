@@ -87,7 +87,7 @@ def lay_home(folder: Path, count: int, embedder: Embedder | None = None) -> Path
     with Lab(home, clock=FixedClock(NOW), embedder=embedder or GivenVectors()) as lab:
         lab.journal.append(list(observations(count)))
         lab.theorex.scan()
-        lab.searcher.embed_pending()
+        lab.searcher.vectors.embed_pending()
         lab.search(texts(1)[0])
         for kind in (Axon, lab.home.item_view):
             lab.views.snapshot(lab.views.get(kind))

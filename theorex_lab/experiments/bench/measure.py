@@ -18,7 +18,7 @@ from theorex_lab.errors import TheorexError
 PYTHON = sys.executable
 OFFLINE = {
     "ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "POSTHOG_DISABLED": "1", "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1", "LANCEDB_TELEMETRY": "0",
+    "HF_HUB_OFFLINE": "1",
 }  # fmt: skip
 Timed = Callable[[], object]
 Meter = Callable[[Timed], float]

@@ -38,7 +38,6 @@ def _beside(peer: str, ground: Ground) -> Iterator[Round]:
 for _name, _title, _targets, _needs in (
     ("chroma", "Chroma, by vectors", {"search": 1.5, "bytes on disk": 1.5, "add one and find it": 1.5}, ("chromadb",)),
     ("mem0", "mem0 with faiss, by vectors", {"search": 1.5, "add one and find it": 1.5}, ("mem0", "faiss")),
-    ("lancedb", "LanceDB, by vectors", None, ("lancedb",)),
     ("fts5", "SQLite FTS5, by words", None, ()),
 ):
     row(f"store-{_name}", "the same texts and given vectors", _title, at_most=_targets, needs=_needs, most_rounds=3)(

@@ -50,7 +50,7 @@ class TheorexSystem:
         """One transaction; then the vectors."""
         self.embedder.known.update(zip(texts, vectors, strict=True))
         self.lab.write_all([Entry(text, "main") for text in texts])
-        self.lab.searcher.embed_pending()
+        self.lab.searcher.vectors.embed_pending()
         self.embedder.known.clear()
 
     def search(self, text: str, vector: Matrix) -> Sequence[str]:
@@ -112,24 +112,6 @@ class Chroma(System):
         return found
 
 
-class LanceDb(System):
-    """LanceDB's table, without an index, as it is unless one is asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        self.database = import_module("lancedb").connect(str(folder))
-        arrow = import_module("pyarrow")
-        fields = [("text", arrow.string()), ("vector", arrow.list_(arrow.float32(), DIMENSIONS))]
-        self.table = self.database.create_table("texts", schema=arrow.schema(fields), exist_ok=True)
-
-    def add(self, texts: Sequence[str], vectors: Matrix) -> None:
-        """One call."""
-        self.table.add([{"text": text, "vector": vector} for text, vector in zip(texts, vectors, strict=True)])
-
-    def search(self, text: str, vector: Matrix) -> Sequence[str]:  # noqa: ARG002 - vectors alone
-        """By the vector."""
-        return [row["text"] for row in self.table.search(vector).limit(10).to_list()]
-
-
 class Mem0:
     """mem0 with faiss; many texts go straight into its store, since one by one it writes the whole index each time."""
 
@@ -175,7 +157,7 @@ class Mem0:
 
 
 SYSTEMS: dict[str, Callable[[Path], System]] = {
-    "theorex": TheorexSystem, "fts5": Fts5, "chroma": Chroma, "lancedb": LanceDb, "mem0": Mem0,
+    "theorex": TheorexSystem, "fts5": Fts5, "chroma": Chroma, "mem0": Mem0,
 }  # fmt: skip
 
 

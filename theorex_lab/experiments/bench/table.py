@@ -22,7 +22,7 @@ SCALES = {"10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
 _PACKAGES = (
     "theorex-lab", "numpy", "pandas", "networkx", "rank-bm25", "bm25s", "numba", "mabwiser", "mcp", "chromadb", "mem0ai",
-    "faiss-cpu", "lancedb", "onnxruntime",
+    "faiss-cpu", "onnxruntime",
 )  # fmt: skip
 
 

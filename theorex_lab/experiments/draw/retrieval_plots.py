@@ -95,7 +95,8 @@ def search_explorer(sources: Mapping[str, Callable[[], Sequence[Considered]]]) -
     def drawn(asked: Sequence[Considered]) -> tuple[str, Figure]:
         weights = {name: slider.value for name, slider in sliders.items()}
         floor = weights.pop("floor")
-        return paragraph(f"{len(asked)} questions"), draw_search(asked, weights, floor)
+        recall = floor_table(asked, weights, [floor]).recall[0]
+        return paragraph(f"{len(asked)} questions: recall@10 {recall:.3f}"), draw_search(asked, weights, floor)
 
     return explorer.box([*sliders.values()], lambda _=None: explorer.show(drawn))
 

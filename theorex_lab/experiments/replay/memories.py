@@ -62,7 +62,7 @@ class Driven:
             for step in design.steps:
                 step.run(self.lab.home, None)
         with suppress(ModelUnavailable):  # then words decide, as in any home
-            self.lab.searcher.embed_pending()
+            self.lab.searcher.vectors.embed_pending()
 
     def inject(self, now: int, tokens: int) -> list[Item]:
         """The lines of the context at `now` (µs UTC) within `tokens`."""

@@ -35,9 +35,9 @@ from theorex_lab.experiments.scores.search_weights import Considered, Weights, f
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.filling import count_tokens
-from theorex_lab.memory.retrieve import Hits, Searcher
+from theorex_lab.memory.retrieve import Hits
 from theorex_lab.search.blend import WEIGHTS
-from theorex_lab.search.embed import Embedder, EmbedderKind, HashedNgramEmbedder, choose_embedder
+from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
 from theorex_lab.search.vectors import VectorCache, text_key
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
     ):
         lab.journal.append(log.events)
         if embedder.kind == "semantic":
-            lab.searcher.embed_pending()
+            lab.searcher.vectors.embed_pending()
         yield lab
 
 
@@ -230,13 +230,9 @@ def found_by(lab: Lab, query: str, method: str = "default", fitted: Weights | No
     weights, with_vectors = METHODS.get(method, (fitted, True))
     ships = lab.settings
     floor = ships.search_floor if weights is None or method == "fitted" else 0.0
-    searcher = lab.searcher
-    if not with_vectors:
-        searcher = Searcher(lab.home)
-        searcher.vectors.embedder = HashedNgramEmbedder()
     try:
         lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": floor})
-        return searcher.search(query, limit=DEPTHS[-1])
+        return lab.search(query, limit=DEPTHS[-1], vectors="always" if with_vectors else "never")
     finally:
         lab.settings = ships
 
