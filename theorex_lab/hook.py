@@ -110,7 +110,7 @@ def _agent() -> tuple[str, str]:
 def _capture(
     home: str, kind: str, body_of: Callable[[Mapping[str, Any]], dict[str, Any]], event: Mapping[str, Any], agent: str
 ) -> str:
-    """Append what the event says; at the end of a session, see to what it leaves."""
+    """Append what the event says; at the end of a session, and before it is summarized, see to what it leaves."""
     from theorex_lab.ids import session_of
 
     session, body = session_of(event.get("session_id")), body_of(event)
@@ -126,7 +126,7 @@ def _capture(
             problem = _remind(home, journal, body, agent, session)
     finally:
         journal.close()
-    if kind == "session_ended" and session:
+    if kind in ("session_ended", "compacting") and session:
         from theorex_lab.memory.captured import transcript_of
 
         start_flush(home, agent, session, transcript_of(event) if keeps_messages else "")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tempfile
 
     from theorex_lab.design import Design
+    from theorex_lab.designs.sessions.face import Sessions
     from theorex_lab.designs.theorex.axon_view import AxonView
     from theorex_lab.designs.theorex.face import Theorex
     from theorex_lab.dispatch.tasks import TaskBoard
@@ -215,6 +216,12 @@ class Lab:
                 raise InvalidInput(f"got the design {name!r}; allowed are {', '.join(known)}")
             self._faces[name] = known[name].face(self.home, lambda: self.searcher)
         return self._faces[name]
+
+    @property
+    def sessions(self) -> Sessions:
+        """The design of sessions: rules, files and sessions in short."""
+        found: Sessions = self.design("sessions")
+        return found
 
     @property
     def theorex(self) -> Theorex:

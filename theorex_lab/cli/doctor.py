@@ -137,5 +137,5 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
     do = "pip install 'theorex-lab[embeddings]'"
     yield _found("embedder", f"{embedder.id}: {reason}", do, warning=embedder.kind == "lexical")
     if online or not embedder.id.startswith("http:"):  # an endpoint is asked how long its vectors are
-        queued = lab.searcher.coverage()["queued"]
+        queued = lab.searcher.vectors.coverage()["queued"]
         yield _found("vectors", f"{queued} texts wait for theirs", "theorex embed", warning=queued > _LONG_QUEUE)

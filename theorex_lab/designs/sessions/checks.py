@@ -26,7 +26,9 @@ _CLASSES = (
     ("a failed test", re.compile(r"^\s*(?:-+ ?)?FAIL(?:ED)?\b|AssertionError|assert(?:ion)? failed|\d+ failed|Tests?:.*\d+ failed", re.M)),
     ("a linter's finding", re.compile(r"\d+ issues?\b|gofmt|lint", re.I)),
 )  # fmt: skip
-_ERRORS = re.compile(r"^\s*(?:-+ ?)?(?:FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   )|\b\d+ (?:failed|errors?)\b", re.M)
+_ERRORS = re.compile(
+    r"^\s*(?:-+ ?)?(?:FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   )|\b\d+ (?:failed|errors?)\b", re.M
+)
 
 
 class Check(NamedTuple):

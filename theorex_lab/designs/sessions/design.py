@@ -27,10 +27,20 @@ def _views() -> Sequence[type[View]]:
 DESIGN = Design(
     name="sessions",
     kinds=KINDS,
-    events=EventsPart(members=frozenset("asked ended open edited read checks commits first_at last_at upto family error files".split()), seqs={"digest": ("upto",)}, named_by_seq=frozenset(("digest",))),
+    events=EventsPart(
+        members=frozenset(
+            "asked ended open edited read checks commits first_at last_at upto family error files".split()
+        ),
+        seqs={"digest": ("upto",)},
+        named_by_seq=frozenset(("digest",)),
+    ),
     views=_views,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     sections=SECTIONS,
     steps=(NightStep("digest", later(f"{_HERE}.digests:digest_idle")),),
     flush=later(f"{_HERE}.digests:keep_digest"),
-)  # fmt: skip
+    face=later(f"{_HERE}.face:Sessions"),
+    retrieve=later(f"{_HERE}.recall:retrieve"),
+    reminders=later(f"{_HERE}.recall:reminders"),
+    agents=later(f"{_HERE}.digests:agents_of"),
+)

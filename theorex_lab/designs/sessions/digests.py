@@ -52,13 +52,19 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
         "ended": ended,
         "open": [pair for pair in last if _LEFT_OPEN.search(pair[0]) and pair not in ended][:_OPEN],
         "edited": dict(edits.most_common(MOST_FILES)),
-        "read": len({path for event in tools for path in (event.body.get("paths") or {}).get("read", ())} - edits.keys()),
+        "read": len(
+            {path for event in tools for path in (event.body.get("paths") or {}).get("read", ())} - edits.keys()
+        ),
         "checks": _checks(events),
-        "commits": [found[1].strip() for event in tools if (found := _COMMIT.search(event.body.get("command", "")))][-3:],
+        "commits": [found[1].strip() for event in tools if (found := _COMMIT.search(event.body.get("command", "")))][
+            -3:
+        ],
         "events": [*dict.fromkeys([*used, *(event.id for event in tools if edited(event))])],
         "first_at": events[0].at,
         "last_at": events[-1].at,
-        "source": min((event.body["source"] for event in [*prompts, *messages]), key=TRUST.__getitem__, default="agent"),
+        "source": min(
+            (event.body["source"] for event in [*prompts, *messages]), key=TRUST.__getitem__, default="agent"
+        ),
     }
 
 
@@ -74,7 +80,9 @@ def _checks(events: Sequence[Event]) -> dict[str, str]:
     for check in checks_in(events):
         ways.setdefault(check.family, []).append(check.passed)
     return {
-        family: "passed" if all(way) else f"failed {way.count(False)} times, {'then passed' if way[-1] else 'at last too'}"
+        family: "passed"
+        if all(way)
+        else f"failed {way.count(False)} times, {'then passed' if way[-1] else 'at last too'}"
         for family, way in ways.items()
     }
 
@@ -149,7 +157,9 @@ def _fix_event(fixed: Fixed, events: Sequence[Event], project: str) -> Event:
     about = [found for found in said if _ABOUT_FIX.search(found[1])]
     best = max(about, key=lambda found: found[0], default=None)
     ends = shortest_ends(fixed.files)
-    text = f"{fixed.family} failed with {fixed.error} and passed after edits of {', '.join(list(ends.values())[:_FILES])}"
+    text = (
+        f"{fixed.family} failed with {fixed.error} and passed after edits of {', '.join(list(ends.values())[:_FILES])}"
+    )
     body = {
         "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
         "text": f"{text}: {best[1]}" if best else f"{text}.", "source": best[2].body["source"] if best else "agent",
@@ -158,3 +168,10 @@ def _fix_event(fixed: Fixed, events: Sequence[Event], project: str) -> Event:
     return new_event(
         "fixed", body, agent=green.agent, session=green.session, lineage=lineage, at=green.at, event_id=_fix_id(fixed)
     )
+
+
+def agents_of(home: Home) -> list[str]:
+    """Who has said something in a session, or done something there."""
+    view = home.views.get(Said)
+    with view.lock:
+        return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

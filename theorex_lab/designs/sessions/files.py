@@ -43,7 +43,9 @@ class Touches(View):
     def __init__(self) -> None:
         super().__init__()
         self.projects, self.paths, self.sessions = Names(), Names(), Names()
-        self.rows = Table(project="i4", path="i4", session="i4", day="i4", last_at="i8", last_seq="i8", edits="i4", count="i4")
+        self.rows = Table(
+            project="i4", path="i4", session="i4", day="i4", last_at="i8", last_seq="i8", edits="i4", count="i4"
+        )
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
@@ -77,7 +79,9 @@ class Touches(View):
         """Rows of these projects (None: all) up to a time."""
         known = self.rows["last_at"] <= now
         if projects is not None:
-            known &= np.isin(self.rows["project"], [n for name in projects if (n := self.projects.find(name)) is not None])
+            known &= np.isin(
+                self.rows["project"], [n for name in projects if (n := self.projects.find(name)) is not None]
+            )
         return np.flatnonzero(known)
 
 
@@ -103,7 +107,10 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     view = home.views.get(Touches)
     with view.lock:
         rows = view.within([home.project] if home.project else None, now)
-        table = {name: view.rows[name][rows] for name in ("project", "path", "session", "day", "last_at", "last_seq", "edits", "count")}
+        table = {
+            name: view.rows[name][rows]
+            for name in ("project", "path", "session", "day", "last_at", "last_seq", "edits", "count")
+        }
         key = table["project"].astype(np.int64) << 32 | table["path"]
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         names = [(view.projects[int(table["project"][i])], view.paths[int(table["path"][i])]) for i in first]
@@ -121,11 +128,9 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
         named = _named(query, ends)
         scores += np.array([path in named for _, path in names]) * scores.max()
     last = np.lexsort((table["last_at"], number))[np.append(np.flatnonzero(np.diff(np.sort(number))), len(number) - 1)]
-    order = np.lexsort(([path for _, path in names], -scores))
-    return [
-        NeededFile(*names[i], ends[names[i][1]], float(scores[i]), *(int(table[c][last[i]]) for c in ("last_at", "last_seq", "edits")))
-        for i in order.tolist()
-    ]  # fmt: skip
+    order = sorted(range(len(names)), key=lambda i: (-scores[i], names[i]))
+    at, seq, edits = (table[name][last].tolist() for name in ("last_at", "last_seq", "edits"))
+    return [NeededFile(*names[i], ends[names[i][1]], float(scores[i]), at[i], seq[i], edits[i]) for i in order]
 
 
 def _by_age(number: Ints, day: Ints, last_at: Ints, edits: Ints, now: int, count: int) -> Floats:
@@ -137,7 +142,7 @@ def _by_age(number: Ints, day: Ints, last_at: Ints, edits: Ints, now: int, count
     last = np.append(starts[1:], len(number)) - 1
     age = (now - last_at[last]) / MICROSECONDS_PER_DAY
     weight = np.where(edited, EDIT_WEIGHT, 1) * (age + AGE_OFFSET_DAYS) ** -AGE_POWER
-    return np.bincount(number[starts], weight, count)
+    return np.bincount(number[starts], weight, count).astype(np.float64)
 
 
 def shortest_ends(paths: Iterable[str]) -> dict[str, str]:

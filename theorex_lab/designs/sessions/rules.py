@@ -60,7 +60,9 @@ def standing_rules(home: Home, now: int) -> list[Rule]:
         rows, days = found.rows[kept], found.days[kept]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
         names = ["", *view.projects]
-        given = [(told(view, int(rows[i]), int(days[i])), names[int(table["project"][rows[i]])]) for i in order.tolist()]
+        given = [
+            (told(view, int(rows[i]), int(days[i])), names[int(table["project"][rows[i]])]) for i in order.tolist()
+        ]
     rules = _merged(given)
     own = [rule for rule in rules if not home.project or rule.projects & {"", home.project}]
     others = [rule for rule in rules if rule not in own and rule.is_personal]

@@ -73,7 +73,9 @@ def _fix(event: Event, now: int) -> Line:
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     heard = _heard_from(event.agent, TRUST[event.body["source"]])
     why = f"{event.body['family']} failed and passed in one session"
-    return Line(FIXED_KIND, event.agent, one_line(f"{event.body['text']} ({age})", _LONGEST), heard, (event.id,), (), why)
+    return Line(
+        FIXED_KIND, event.agent, one_line(f"{event.body['text']} ({age})", _LONGEST), heard, (event.id,), (), why
+    )
 
 
 def last_lines(home: Home, wanted: Wanted) -> list[Line]:
@@ -99,7 +101,9 @@ def sentence_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """Earlier sentences that tell most in the least room, with a query those first that fit it."""
     for told in telling(home, wanted.now, wanted.query):
         why = "rare words that are still in use" + (", a directive" if told.standing else "")
-        yield Line(SENTENCE, told.agent, told.text, _heard_from(told.agent, told.trust), (told.item,), (told.event,), why)
+        yield Line(
+            SENTENCE, told.agent, told.text, _heard_from(told.agent, told.trust), (told.item,), (told.event,), why
+        )
 
 
 def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
@@ -110,7 +114,15 @@ def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         yield from _by_folder(files, events, wanted.now)
         return
     for file in files:
-        yield Line(FILE, "", file.end, None, (), events[file.last_seq], f"score {file.score:.3g}, touched {day_of(file.last_at)}")
+        yield Line(
+            FILE,
+            "",
+            file.end,
+            None,
+            (),
+            events[file.last_seq],
+            f"score {file.score:.3g}, touched {day_of(file.last_at)}",
+        )
 
 
 def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]], now: int) -> Iterator[Line]:

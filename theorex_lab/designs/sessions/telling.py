@@ -108,7 +108,8 @@ def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
     size = np.array([len(view.texts[number]) for number in table["text"][rows].tolist()]) + LINE_BYTES
     short = np.diff(np.append(first, len(numbers))) < _FEWEST_WORDS
     more = (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
-    return gains / size * more * np.where(short, _SHORT_FACTOR, 1.0)
+    rates: Floats = gains / size * more * np.where(short, _SHORT_FACTOR, 1.0)
+    return rates
 
 
 def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator[int]:

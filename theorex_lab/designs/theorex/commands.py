@@ -82,6 +82,9 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
         keep_messages(theorex.home, Path(transcript), agent=name, session=check_session(session))
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
     done = [theorex.flush(session_id, agent=name) for session_id in sessions]
+    for own in (design.flush for design in theorex.home.designs if design.flush is not None):
+        for session_id in sessions:
+            own(theorex.home, name, session_id)
     if problem := theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS):
         note(f"texts wait for their vectors: {problem}")
     kept, let_go = sum(flushed.kept for flushed in done), sum(flushed.discarded for flushed in done)

@@ -76,7 +76,7 @@ DESIGN = Design(
         related=later(f"{_HERE}.search:related"),
     ),
     sections=(
-        Section(later(f"{_HERE}.context:sentence_lines"), TITLES),
+        Section(later(f"{_HERE}.context:sentence_lines"), TITLES, always=True),
         Section(later(f"{_HERE}.context:concept_lines")),
     ),
     leads=False,

@@ -1,0 +1,79 @@
+"""What a question or a prompt gets of sessions: by search where nothing is known of files, and few good reminders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Item, Reminder
+from theorex_lab.designs.sessions.files import Touches, needed_files
+from theorex_lab.designs.sessions.rules import standing_rules
+from theorex_lab.designs.sessions.said import Said
+from theorex_lab.designs.sessions.telling import spoken, told
+from theorex_lab.home import Home
+from theorex_lab.memory.context import render
+from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.text.worth import KEPT
+
+_MOST_HITS = 100
+_MOST_FILES = 300  # of a project, that a prompt may be reminded of
+# How much more than a sentence a reminder of each kind weighs.
+_RULE, _FIX, _SESSION, _FILE = 3.0, 2.0, 0.5, 1.0
+
+
+def retrieve(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:
+    """What a query gets: the context made for it where sessions touched files, else what search finds, best first."""
+    if len(home.views.get(Touches).rows):
+        return [Item(text, events) for text, events in render(home, now, tokens=tokens, query=query).parts]
+    hits = searcher.search(query, limit=_MOST_HITS)
+    return [Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)]
+
+
+def reminders(home: Home) -> Iterator[Reminder]:
+    """Of every project its rules, fixes, sessions in short, files with what was last done to them, and good sentences."""
+    now = home.clock.now()
+    view = home.views.get(Said)
+    with view.lock:
+        found = spoken(view, None, now)
+        table, names = view.sentences, ["", *view.projects]
+        kept = (table["worth"][found.rows] >= KEPT) | (found.days > 1)
+        pairs = zip(found.rows[kept].tolist(), found.days[kept].tolist(), strict=True)
+        sentences = [
+            (told(view, row, days), names[int(table["project"][row])], float(table["worth"][row]))
+            for row, days in pairs
+        ]
+    rules = standing_rules(home.in_project(""), now)
+    given = {sentence.item for rule in rules for sentence in rule.said}
+    for rule in rules:
+        for project in sorted(rule.projects):
+            last = rule.last
+            yield Reminder(
+                f"{last.item}@{project}" if len(rule.projects) > 1 else last.item,
+                project,
+                "rule",
+                last.text,
+                _RULE,
+                last.trust,
+                (last.event,),
+            )
+    for sentence, project, worth in sentences:
+        if sentence.item not in given:
+            yield Reminder(
+                sentence.item, project, "sentence", sentence.text, round(worth, 2), sentence.trust, (sentence.event,)
+            )
+    for event in home.journal.tail(0, kinds=["fixed", "digest"]):
+        kind, weight = ("fix", _FIX) if event.kind == "fixed" else ("session", _SESSION)
+        yield Reminder(
+            event.id, event.body["project"], kind, event.body["text"], weight, TRUST[event.body["source"]], (event.id,)
+        )
+    yield from _files(home, sorted(set(names)), now)
+
+
+def _files(home: Home, projects: Sequence[str], now: int) -> Iterator[Reminder]:
+    for project in filter(None, projects):
+        for file in needed_files(home.in_project(project), now)[:_MOST_FILES]:
+            age = age_in_words((now - file.last_at) / MICROSECONDS_PER_DAY)
+            text = f"{file.path}: {'edited' if file.edits else 'read'}, last {age}"
+            yield Reminder(f"{project}:{file.path}", project, "file", text, _FILE, TRUST["agent"])
