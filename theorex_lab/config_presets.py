@@ -35,6 +35,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "flush_threshold": 0.5,
         "graduation_threshold": 0.5,
         "graduation_days": 7,
+        "graduation_window_days": 7,
+        "flash_echo_weight": 0.0,
         "evolve_window_days": 7.0,
         "context_tokens": 2_000,
         "context_designs": ["theorex"],

@@ -101,15 +101,18 @@ class Section:
 
     titles: by kind of line, the title that it stands under; one without is listed under its owner.  share: of the budget,
     by its size in tokens, what the section has for itself; what it leaves goes to the sections with the greatest shares.
-    A section without has what others leave.  inline: its lines are words of one paragraph.  always: it is shown whichever
-    designs are.
+    A section without has what others leave.  inline: kinds of lines that are
+    words of one paragraph.  always: it is shown whichever
+    designs are.  by_event: what has room is shown by the events that it rests on, the newest first, so that what was said
+    together stands together.
     """
 
     lines: Callable[[Home, Wanted], Iterable[Line]]
     titles: Mapping[str, str] = field(default_factory=dict)
     share: Callable[[int], float] | None = None
-    inline: bool = False
+    inline: Container[str] = ()
     always: bool = False
+    by_event: bool = False
 
 
 @dataclass(frozen=True)

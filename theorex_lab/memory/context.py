@@ -147,13 +147,15 @@ class _Share:
 
     def _price(self, line: Line) -> int:
         title = 0 if line.kind in self._kinds else len(self.section.titles[line.kind].encode()) + _TITLE_BYTES
-        return len(line.text.encode()) + (1 if self.section.inline else _ITEM_BYTES) + title
+        return len(line.text.encode()) + (1 if line.kind in self.section.inline else _ITEM_BYTES) + title
 
     def blocks(self) -> list[Block]:
         """What is shown, a block for each kind."""
         kinds = [kind for kind in self.section.titles if kind in self._kinds]
-        titles, inline = self.section.titles, self.section.inline
-        return [Block(titles[kind], [line for line in self.taken if line.kind == kind], inline) for kind in kinds]
+        titles, inline, shown = self.section.titles, self.section.inline, self.taken
+        if self.section.by_event:
+            shown = sorted(sorted(shown, key=lambda line: line.items), key=lambda line: line.events, reverse=True)
+        return [Block(titles[kind], [line for line in shown if line.kind == kind], kind in inline) for kind in kinds]
 
 
 def render(

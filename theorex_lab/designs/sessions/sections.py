@@ -159,10 +159,10 @@ SECTIONS = (
     Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.06, 4_000: 0.05})),
     Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.03})),
     Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.05, 4_000: 0.03})),
-    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.43, 4_000: 0.7})),
+    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.43, 4_000: 0.7}), by_event=True),
     Section(
         file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"},
-        _shares({0: 1.0, 400: 0.9, 1_000: 0.4, 4_000: 0.15}), inline=True,
+        _shares({0: 1.0, 400: 0.9, 1_000: 0.4, 4_000: 0.15}), inline=(FILE,),
     ),
     Section(topic_lines, {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.02})),
 )  # fmt: skip

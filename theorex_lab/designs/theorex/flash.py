@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,18 @@ def score(event: Event, importance: Mapping[int, float], source_weight: float) -
     return Scored(
         event, concepts, min(1.0, source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * new_share), parts
     )
+
+
+def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
+    """The scores of a session's events, each with weight × the share of its concepts that other events name too, up to 1.
+
+    Where nothing is known yet, it is this that tells one event from another.
+    """
+    named = Counter(concept.concept_id for one in scored for concept in one.concepts)
+    shares = [
+        sum(named[concept.concept_id] > 1 for concept in one.concepts) / max(1, len(one.concepts)) for one in scored
+    ]
+    return [replace(one, score=min(1.0, one.score + weight * share)) for one, share in zip(scored, shares, strict=True)]
 
 
 def keep_best(

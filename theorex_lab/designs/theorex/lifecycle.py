@@ -49,7 +49,7 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     events until the first that is not older.
     """
     from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.flash import Flash, held_by_day, score
+    from theorex_lab.designs.theorex.flash import Flash, echoed, held_by_day, score
     from theorex_lab.designs.theorex.scores import importance_by_concept
     from theorex_lab.designs.theorex.short_term import short_term_events
 
@@ -64,7 +64,8 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     with axon.lock:
         importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
-    held = held_by_day(score(event, importance, weight) for event in waiting)
+    scored = [score(event, importance, weight) for event in waiting]
+    held = held_by_day(echoed(scored, home.settings.flash_echo_weight))
     kept = [scored for scored in held if scored.concepts and scored.score >= home.settings.flush_threshold]
     events = [event for scored in kept for event in short_term_events(scored, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.

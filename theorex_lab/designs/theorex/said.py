@@ -11,6 +11,8 @@ from theorex_lab.text.paths import shown_path, without_far_paths
 
 # Members of a tool's input in which an agent says what it does; the others may hold anything it has read.
 _MEMBER = re.compile(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\])*)"?')
+# Names of members, escapes and signs of JSON, whole or cut: no word of what is said.
+_FORM = re.compile(r'"[^"\\\n]{1,64}"\s*:|\\(?:u[0-9a-fA-F]{4}|[nrtbf/\\"])|[{}\[\]"]')
 _BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
@@ -25,7 +27,7 @@ def said(body: Body) -> list[Said]:
     """What an event says, by who said it: a prompt alone; of a tool call what the agent did, then all else.
 
     >>> said({"input": '{"command":"make test","note":"x"}', "response": "ok", "source": "tool"})
-    [Said(source='agent', text='make test'), Said(source='tool', text='{,"note":"x"}\\nok')]
+    [Said(source='agent', text='make test'), Said(source='tool', text='x\\nok')]
     """
     source, given, answer = str(body["source"]), str(body.get("input", "")), str(body.get("response", ""))
     if "text" in body:
@@ -34,11 +36,16 @@ def said(body: Body) -> list[Said]:
     uses = body.get("paths")
     paths = [path for found in uses.values() for path in found] if isinstance(uses, dict) else []
     own = [*filter(shown_path, paths), without_far_paths(done)]
-    heard = without_far_paths(f"{rest}\n{answer}")
+    heard = without_far_paths(f"{_values(rest)}\n{_values(answer)}")
     if source != "tool":  # a whole event that came from elsewhere
         return [Said(source, "\n".join([*own, heard]).strip())]
     parts = Said("agent", "\n".join(filter(None, own)).strip()), Said("tool", heard.strip())
     return [part for part in parts if part.text]
+
+
+def _values(given: str) -> str:
+    """What the values of a text in JSON say; any other text as it is."""
+    return " ".join(_FORM.sub(" ", given).split()).strip(" ,") if given.startswith(("{", "[", ",")) else given
 
 
 def _own_words(given: str) -> tuple[str, str]:

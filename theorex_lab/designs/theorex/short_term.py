@@ -127,7 +127,8 @@ class Graduate:
 
 
 def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> list[Graduate]:
-    """The agent's concepts whose best score of the day reached the threshold on `graduation_days` UTC days in a row.
+    """The agent's concepts whose best score of the day reached the threshold on `graduation_days` UTC days
+    within any `graduation_window_days`.
 
     The run lies anywhere in the last fourteen days; records that were counted at an earlier graduation do not count again.
     """
@@ -151,7 +152,11 @@ def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> l
 
 def _run_of(view: ShortTerm, rows: NDArray[np.int64], settings: Settings) -> tuple[int, ...]:
     good = rows[view.records["score"][rows] >= settings.graduation_threshold]
-    return _first_run(np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY).tolist(), settings.graduation_days)
+    return first_run(
+        np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY).tolist(),
+        settings.graduation_days,
+        max(settings.graduation_days, settings.graduation_window_days),
+    )
 
 
 def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
@@ -163,15 +168,19 @@ def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
     return upto
 
 
-def _first_run(days: Sequence[int], shortest: int) -> tuple[int, ...]:
-    """The first stretch of at least `shortest` days without a gap, as far as it goes; empty where there is none."""
-    start = 0
-    for position in range(1, len(days) + 1):
-        if position == len(days) or days[position] != days[position - 1] + 1:
-            if position - start >= shortest:
-                return tuple(days[start:position])
-            start = position
-    return ()
+def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
+    """The first stretch of days of which each has `fewest` within so many days, as far as it goes; empty where there is none.
+
+    >>> first_run([1, 3, 4, 30], 3, 7), first_run([1, 3, 4], 3, 3)
+    ((1, 3, 4), ())
+    """
+    starts = [start for start in range(len(days) - fewest + 1) if days[start + fewest - 1] - days[start] < within]
+    if not starts:
+        return ()
+    last = starts[0]
+    while last + 1 in starts:
+        last += 1
+    return tuple(days[starts[0] : last + fewest])
 
 
 def graduation_event(
