@@ -91,12 +91,12 @@ class Settings(SettingsRecord):
     graduation_threshold: float = tunable(
         0.5, "best score of the day that a concept needs on days in a row", ge=0, le=1
     )
-    graduation_days: int = tunable(7, "different days after which a concept graduates", unit="days", ge=1, le=14)
+    graduation_days: int = tunable(2, "different days after which a concept graduates", unit="days", ge=1, le=14)
     graduation_window_days: int = tunable(
-        7, "window in which these days lie; not above graduationDays: days in a row", unit="days", ge=1, le=14
+        14, "window in which these days lie; not above graduationDays: days in a row", unit="days", ge=1, le=14
     )
     flash_echo_weight: float = tunable(
-        0.0, "weight in the flash score of the concepts that other events of the session name too", ge=0, le=1
+        0.25, "weight in the flash score of the concepts that other events of the session name too", ge=0, le=1
     )
     flush_idle_hours: float = tunable(
         6.0, "time without an event after which a night flushes a session", unit="hours", ge=0, le=8_760

@@ -97,7 +97,8 @@ def choose(
     said = as_marked(home, [line for line in given if line.kind in titles])
     known = as_marked(home, [line for line in given if line.kind not in titles], as_markdown)
     room = Room(wanted.tokens, used=_heading_tokens(wanted.tokens) if shared else HEADING_TOKENS)
-    shares = [_Share(home, section, wanted) for section in shared]
+    there: set[str] = set()
+    shares = [_Share(home, section, wanted, there) for section in shared]
     for share in shares:
         share.take(room, int(wanted.tokens * share.of_budget))
     told = room.take(said, at_most=room.left // 2)
@@ -117,9 +118,10 @@ def _sections(home: Home) -> list[Section]:
 class _Share:
     """The part of a context that a section has for itself, and the trusted lines that found room in it."""
 
-    def __init__(self, home: Home, section: Section, wanted: Wanted) -> None:
+    def __init__(self, home: Home, section: Section, wanted: Wanted, there: set[str]) -> None:
+        """`there`: items that a section shows, which no other shows again."""
         assert section.share is not None
-        self.section, self.of_budget = section, section.share(wanted.tokens)
+        self.section, self.of_budget, self._there = section, section.share(wanted.tokens), there
         lines = as_marked(home, list(islice(section.lines(home, wanted), _MOST_LINES)))
         self._heard = [line for line in lines if not line.trusted]
         self._waiting = deque(line for line in lines if line.trusted)
@@ -135,12 +137,15 @@ class _Share:
         start = left
         while self._waiting and left > _LEAST_BYTES:
             line = self._waiting.popleft()
+            if not self._there.isdisjoint(line.items):
+                continue
             price = self._price(line)
             if price > left:
                 passed.append(line)
                 continue
             left -= price
             self._kinds.add(line.kind)
+            self._there.update(line.items)
             self.taken.append(line)
         self._waiting = passed + self._waiting
         room.left -= -(-(start - left) // BYTES_PER_TOKEN)

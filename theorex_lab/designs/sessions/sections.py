@@ -24,7 +24,7 @@ from theorex_lab.text.line import one_line
 RULE, LAST, SENTENCE, FILE, FOLDER, TOPIC = "rule", "last", "sentence", "file", "folder", "topic"
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
 # From this budget on files stand in their folders, with what was last done to them.
-_FOLDERS_FROM = 4_000
+_FOLDERS_FROM = 12_000
 _LONGEST = 400
 
 
@@ -156,13 +156,13 @@ def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 
 
 SECTIONS = (
-    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.06, 4_000: 0.05})),
-    Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.03})),
-    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.05, 4_000: 0.03})),
-    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.43, 4_000: 0.7}), by_event=True),
+    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.1, 4_000: 0.05})),
+    Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.02})),
+    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02})),
+    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.43, 4_000: 0.65}), by_event=True),
     Section(
         file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"},
-        _shares({0: 1.0, 400: 0.9, 1_000: 0.4, 4_000: 0.15}), inline=(FILE,),
+        _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,),
     ),
     Section(topic_lines, {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.02})),
 )  # fmt: skip
