@@ -18,6 +18,8 @@ from theorex_lab.text.directives import STANDING, Directive, directive_of, rever
 from theorex_lab.text.spoken import Span
 
 CONVENTION_DAYS = 3  # on which a user says the very same, so that it is a rule whatever its words
+_CONVENTION_WORDS = 6
+_LABEL = re.compile(r"[\w /-]{1,40}:\s")
 # What names a file, a command or a place: such a rule belongs to its project.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
@@ -55,7 +57,10 @@ def standing_rules(home: Home, now: int) -> list[Rule]:
     with view.lock:
         found, table = spoken(view, None, now), view.sentences
         stands = (table["standing"][found.rows] >= STANDING) & (table["own"][found.rows] > 0)
-        again = (found.days >= CONVENTION_DAYS) | ((found.days > 1) & (table["standing"][found.rows] > 0))
+        again = (found.days > 1) & (table["standing"][found.rows] > 0)
+        again |= (found.days >= CONVENTION_DAYS) & np.array(
+            [_is_convention(view, row) for row in found.rows.tolist()], bool
+        )
         kept = (table["trust"][found.rows] >= TRUST["user"]) & (stands | again)
         rows, days = found.rows[kept], found.days[kept]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
@@ -67,6 +72,12 @@ def standing_rules(home: Home, now: int) -> list[Rule]:
     own = [rule for rule in rules if not home.project or rule.projects & {"", home.project}]
     others = [rule for rule in rules if rule not in own and rule.is_personal]
     return [*_ranked(own), *_ranked(others)]
+
+
+def _is_convention(view: Said, row: int) -> bool:
+    """Whether a sentence is long enough to say how something is done, and is no label of what is pasted."""
+    text = view.texts[int(view.sentences["text"][row])]
+    return len(text.split()) >= _CONVENTION_WORDS and not _LABEL.match(text)
 
 
 def _ranked(rules: Iterable[Rule]) -> list[Rule]:

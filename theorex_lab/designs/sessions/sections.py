@@ -25,7 +25,8 @@ RULE, LAST, SENTENCE, FILE, FOLDER, TOPIC = "rule", "last", "sentence", "file", 
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
 # From this budget on files stand in their folders, with what was last done to them.
 _FOLDERS_FROM = 12_000
-_LONGEST = 400
+# Characters of a fix, and of a part of the last session in a great and in a small budget.
+_LONGEST, _SHORTEST = 400, 120
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
@@ -91,7 +92,8 @@ def last_lines(home: Home, wanted: Wanted) -> list[Line]:
             heard, events = _heard_from(agent, TRUST[digest["source"]]), tuple(digest["events"])
             first = f"{day_of(digest['last_at'])}. "
             why = f"the last session of the project, {session}"
-            texts = [one_line(part, _LONGEST) for part in in_words(digest)]
+            longest = min(_LONGEST, max(_SHORTEST, wanted.tokens // 10))
+            texts = [one_line(part, longest) for part in in_words(digest)]
             texts[0] = first + texts[0]
             return [Line(LAST, agent, text, heard, (), events, why) for text in texts]
     return []
@@ -158,7 +160,7 @@ def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 SECTIONS = (
     Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.1, 4_000: 0.05})),
     Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.02})),
-    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02})),
+    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.05, 4_000: 0.03})),
     Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.43, 4_000: 0.65}), by_event=True),
     Section(
         file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"},

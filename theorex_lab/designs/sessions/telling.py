@@ -22,7 +22,7 @@ ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
 
 # How much more a sentence counts that is worth keeping, and one that its user says again; how much less one of few words.
 WORTH_FACTOR, AGAIN_FACTOR = 0.1, 1.0
-_FEWEST_WORDS, _SHORT_FACTOR = 4, 0.6
+_FEWEST_WORDS, _SHORT_FACTOR = 5, 0.4
 
 
 class Told(NamedTuple):
