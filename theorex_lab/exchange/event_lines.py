@@ -56,9 +56,9 @@ def _take(
 
 
 def _event(record: FlatRecord, kinds: Sequence[str], how: Importing) -> Event:
-    from theorex_lab.exchange import event_records, schema  # an export does without pydantic
+    from theorex_lab.exchange import records, schema  # an export does without pydantic
 
-    line = schema.checked(event_records.DesignLine, record)
+    line = schema.checked(records.DesignLine, record)
     if line.kind not in kinds:
         raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
     body = {"v": 1, **kept_value(line.body)}

@@ -35,7 +35,7 @@ class _Head(schema.FileRecord):
     timestamp: schema.Time
     agent_id: schema.Agent
     session_id: schema.Session = ""
-    lineage: schema.EventIds = Field(default=[])
+    lineage: schema.EventIds
     source: Annotated[Literal["import"], Field(description="import, or none")] = Field(default="import")
     v: Annotated[int, schema.whole(1)] = 1
 

@@ -179,7 +179,7 @@ def _kind(file: Path) -> str | None:
 
 
 def _import_outcomes(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
-    from theorex_lab.exchange.run_records import outcome_of
+    from theorex_lab.exchange.records import outcome_of
 
     report = FileReport(_place(files))
     events = []
@@ -191,7 +191,7 @@ def _import_outcomes(home: Home, files: list[Path], how: Importing, links: dict[
 
 
 def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
-    from theorex_lab.exchange.run_records import trace_of
+    from theorex_lab.exchange.records import trace_of
 
     report = FileReport(_place(files))
     read = [steps for _, steps in _read(files, lambda record: trace_of(record, how, links), report, path)]
