@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 from theorex_lab.design import Design
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.events_file import Header, read_events, read_header, write_events
-from theorex_lab.exchange.files import refuse_to_replace
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.files import Importing, refuse_to_replace
+from theorex_lab.exchange.flat_files import merged
 from theorex_lab.exchange.redact import Redactor
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.exchange.files import upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord, draft_of, parse_object
-from theorex_lab.exchange.importing import upcast_of_file
 from theorex_lab.journal.event import Body, Event, encode, segment_of
 from theorex_lab.journal.foreign import open_file
 from theorex_lab.journal.private import open_private

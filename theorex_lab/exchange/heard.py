@@ -21,8 +21,8 @@ from theorex_lab.dispatch.bus import Start
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score
 from theorex_lab.exchange import records
+from theorex_lab.exchange.files import Importing, heard_id
 from theorex_lab.exchange.flat_files import without_nulls
-from theorex_lab.exchange.importing import Importing, heard_id
 from theorex_lab.exchange.schema import checked
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.observation import check_text

@@ -14,8 +14,8 @@ from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.exchange import schema
+from theorex_lab.exchange.files import Importing
 from theorex_lab.exchange.flat_files import FlatRecord, parse_object, without_nulls
-from theorex_lab.exchange.importing import Importing
 from theorex_lab.exchange.runs import TOOL_SESSION
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, encode, tells_no_answer

@@ -22,12 +22,11 @@ from theorex_lab.designs.theorex.axon import NODE_TYPE
 from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
 from theorex_lab.designs.theorex.imported import imported
 from theorex_lab.designs.theorex.moments import check_refs
-from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
-from theorex_lab.exchange.flat_files import FlatRecord, Lines, without_nulls
+from theorex_lab.exchange.files import Importing
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, noted, without_nulls
 from theorex_lab.exchange.heard import Hearsay
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import each_noted, noted
 from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event, upcast
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
@@ -196,7 +195,7 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
 
 
 def captured(record: Any, session: str, how: Importing) -> Event:
-    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput."""
+    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput, NewerVersion."""
     stated = schema.checked(_Captured, record)
     body = {**stated.body, **{name: record[member] for member, name in PREVIEWS.items() if member in record}}
     kind = stated.given("kind", "tool_used" if "tool" in body else "prompt")
@@ -209,10 +208,7 @@ def captured(record: Any, session: str, how: Importing) -> Event:
     source = how.source(body, "source", "tool")
     if "v" not in body:  # the original system's, which states less
         return made._replace(id=event_id, body={**made.body, "source": source})
-    try:
-        return upcast(event._replace(body=kept_value(body)))
-    except NewerVersion as error:
-        raise InvalidInput(str(error)) from error
+    return upcast(event._replace(body=kept_value(body)))
 
 
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
