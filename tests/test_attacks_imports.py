@@ -16,7 +16,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange import _folder_agent
 from theorex_lab.evolution.routing_policy import calls
 from theorex_lab.exchange.files import portable
-from theorex_lab.exchange.problems import MOST_SHOWN, merged
+from theorex_lab.exchange.flat_files import MOST_SHOWN, merged
 from theorex_lab.exchange.runs import file_name
 
 MINUTE = DAY // 1_440

@@ -22,7 +22,7 @@ from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.failures import review_failures
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.policy import policies, policy_settings, snapshot
-from theorex_lab.exchange.layouts import OWN, layouts
+from theorex_lab.exchange.home_files import OWN, layouts
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.sqlite.erase import EraseSelection, erase, erase_chosen
 

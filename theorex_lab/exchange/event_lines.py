@@ -9,12 +9,10 @@ from typing import Any
 
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import Exported, FileReport, each_file
-from theorex_lab.exchange.flat_files import Appended, FlatRecord, append_new, read_lines, write_lines
-from theorex_lab.exchange.importing import Importing, upcast_of_file
-from theorex_lab.exchange.problems import each_noted
+from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, upcast_of_file
+from theorex_lab.exchange.flat_files import Appended, FlatRecord, append_new, each_noted, read_lines
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import kept_value
 
 
@@ -28,14 +26,10 @@ def event_lines(name: str, *kinds: str) -> FileLayout:
 
 
 def _export(name: str, kinds: Sequence[str], home: Home, _: Any, folder: Path, *, agent: str | None) -> Exported:
+    done = Exported(folder)
     events = (event for event in home.journal.tail(0, kinds=kinds) if agent in (None, event.agent))
-    return Exported(folder, {name: write_lines(folder / name, (encode(_record(event)) for event in events))})
-
-
-def _record(event: Event) -> FlatRecord:
-    record = event._asdict()
-    del record["seq"]
-    return record
+    done.write(name, ({key: told for key, told in event._asdict().items() if key != "seq"} for event in events))
+    return done
 
 
 def _files_of(name: str, path: Path) -> list[Path]:
@@ -56,9 +50,9 @@ def _take(
 
 
 def _event(record: FlatRecord, kinds: Sequence[str], how: Importing) -> Event:
-    from theorex_lab.exchange import event_records, schema  # an export does without pydantic
+    from theorex_lab.exchange import records, schema  # an export does without pydantic
 
-    line = schema.checked(event_records.DesignLine, record)
+    line = schema.checked(records.DesignLine, record)
     if line.kind not in kinds:
         raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
     body = {"v": 1, **kept_value(line.body)}

@@ -1,32 +1,36 @@
 """A journal as one file of events, and back; the file is that of `exchange.events_file`.
 
 With `trust_own` the file is taken as it is, and into an empty home gives the same journal: seqs, ids, times, lineage.
-Where other events are there already, new ones get the seqs that follow; see `exchange.moved_seqs`. Without `trust_own`
-see `exchange.heard`. Settings and vectors are not in the file.
+Where other events are there already, new ones get the seqs that follow: seqs in bodies are rewritten (erasure.first_seqs,
+salvaged.lost, and those of the designs, `design.EventsPart`), and ids that are derived from seqs become others, for an own
+step would find its id taken. The names of segments in `archived` stay as they were: bodies come whole, and no segment is
+needed. Without `trust_own` see `exchange.heard`. Settings and vectors are not in the file.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from theorex_lab.design import Design
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.events_file import Header, read_events, read_header, write_events
-from theorex_lab.exchange.files import refuse_to_replace
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.moved_seqs import Own, moved_id
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.files import Importing, refuse_to_replace
+from theorex_lab.exchange.flat_files import merged
 from theorex_lab.exchange.redact import Redactor
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent
+from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import door
+
+if TYPE_CHECKING:
+    from theorex_lab.exchange.heard import Hearsay
 
 _MOST_PROBLEMS = 10_000
 _AT_ONCE = 1_000
@@ -56,26 +60,10 @@ class EventsReport:
             self.problems.append(f"{self.file}:{event.seq}: {reason}")
 
 
-class _Taking(Protocol):
-    """A way to take events in."""
-
-    def made(self, event: Event) -> Event | None:
-        """What would be appended, None for what is left out. Raises InvalidInput for what must not be."""
-
-    def noted(self, event: Event, made: Event) -> None:
-        """It is there now, as `made`."""
-
-
 def export_events(
-    home: Home,
-    path: Path,
-    *,
-    redact: bool = False,
-    redact_seed: str | None = None,
-    agent: str | None = None,
-    replace: bool = False,
-    progress: Progress | None = None,
-) -> Header:
+    home: Home, path: Path, *, redact: bool = False, redact_seed: str | None = None, agent: str | None = None,
+    replace: bool = False, progress: Progress | None = None,
+) -> Header:  # fmt: skip
     """Write all events of the journal, or an agent's, into one file; what was erased is a stub without its body.
 
     In a home of a project those of it, and what they alone led to; what was erased is left out there.
@@ -142,14 +130,9 @@ def narrowed(home: Home) -> Iterator[Home]:
 
 
 def import_events(
-    home: Home,
-    path: Path,
-    *,
-    trust_own: bool = False,
-    dry_run: bool = False,
-    keep_secrets: bool = False,
+    home: Home, path: Path, *, trust_own: bool = False, dry_run: bool = False, keep_secrets: bool = False,
     progress: Progress | None = None,
-) -> EventsReport:
+) -> EventsReport:  # fmt: skip
     """Take in the events of a file; those that are there already stay as they are.
 
     The file is read to its end and checked first. Then each thousand of its events is one transaction, so that who else
@@ -159,55 +142,43 @@ def import_events(
     Raises InvalidInput for a file that is damaged, cut or no file of events, or that `trust_own` is asked for though it has
     no header, and NewerVersion for events of a later release; nothing was written then. Raises StorageError on a full disk.
     """
-    designs = home.designs  # from here on their kinds are known
     header = read_header(path)
     if trust_own and header is None:
         raise InvalidInput(
             f"got {path} without the header of an export, so that nobody can tell whether it is whole; leave out --trust-own"
         )
+    report = EventsReport(path.name, header is not None and header.redacted, dry_run)
+    taken = _Import(home, trust_own, report, progress or (lambda _: None))  # from here on the designs' kinds are known
     for _ in read_events(path, header):
         pass  # what is damaged is refused before anything is written
-    report = EventsReport(path.name, header is not None and header.redacted, dry_run)
-    how = Importing(home.settings, home.clock.now(), trust_own=trust_own)
-    taken = _Import(home, _taking(how, designs), report, progress)
-    events = read_events(path, header)
+    events, seqs = read_events(path, header), count(home.journal.last_seq() + 1)
     with door(keep_secrets=keep_secrets):
-        if dry_run:
-            seqs = count(home.journal.last_seq() + 1)
-            taken.some(events, lambda _: next(seqs))
-        else:
-            while taken.a_thousand(events):
-                pass
+        for first in events:
+            with nullcontext(lambda _: next(seqs)) if dry_run else home.journal.exclusive() as append:
+                taken.some(chain([first], islice(events, _AT_ONCE - 1)), append)
     report.problems = merged(report.problems)
     return report
 
 
 class _Import:
-    """Takes events in, one by one, a thousand in a transaction."""
+    """Takes events in, one by one, and tells how many are done."""
 
-    def __init__(self, home: Home, taking: _Taking, report: EventsReport, progress: Progress | None) -> None:
-        self._journal, self._designs = home.journal, home.designs
-        self._taking, self._report, self._progress = taking, report, progress
+    def __init__(self, home: Home, trust_own: bool, report: EventsReport, progress: Progress) -> None:
+        self._journal, self._designs, self._report, self._progress = home.journal, home.designs, report, progress
+        self._taking = Own(home.designs) if trust_own else _hearsay(home)
         self._gone: set[str] = set()  # ids of what was erased here
         self._stubs: set[str] = set()  # ids of what was erased in one's own file: what rests on it came after
         self._looked = self._done = 0
 
-    def a_thousand(self, events: Iterator[Event]) -> bool:
-        """Take in the next events in one transaction; False where there were none."""
-        with self._journal.exclusive() as append:
-            return self.some(islice(events, _AT_ONCE), append)
-
-    def some(self, events: Iterable[Event], append: Callable[[Event], int]) -> bool:
-        """Take in these events; False where there are none."""
+    def some(self, events: Iterable[Event], append: Callable[[Event], int]) -> None:
+        """Take in these events."""
         for erasure in self._journal.tail(self._looked, kinds=["erasure"]):
             self._gone.update(erasure.body["ids"])
-        before, self._looked = self._done, self._journal.last_seq()
+        self._looked = self._journal.last_seq()
         for event in events:
-            self._done += 1
             self._one(event, append)
-            if self._progress:
-                self._progress(self._done)
-        return self._done > before
+            self._done += 1
+            self._progress(self._done)
 
     def _one(self, event: Event, append: Callable[[Event], int]) -> None:
         if event.erased and isinstance(self._taking, Own):
@@ -230,9 +201,7 @@ class _Import:
             _compare(event, made, here[0], self._report)
             if here[0].kind == made.kind:
                 self._taking.noted(event, here[0])
-        elif any(
-            event_id in self._gone and event_id not in self._stubs for event_id in (*event.lineage, *made.lineage)
-        ):
+        elif self._gone.intersection((*event.lineage, *made.lineage)) - self._stubs:
             self._report.refused(event, "it rests on what was erased here")
         else:
             self._taking.noted(event, made._replace(seq=append(made)))
@@ -254,9 +223,55 @@ def _same(event: Event, here: Event) -> bool:
     return here.erased or (event[2:7] == here[2:7] and event.body == here.body)
 
 
-def _taking(how: Importing, designs: Sequence[Design]) -> _Taking:
-    if how.trust_own:
-        return Own(designs)
+def _hearsay(home: Home) -> Hearsay:
     from theorex_lab.exchange.heard import Hearsay  # an export does without pydantic
 
-    return Hearsay(how)
+    return Hearsay(Importing(home.settings, home.clock.now()))
+
+
+def moved_id(event: Event, designs: Iterable[Design]) -> str:
+    """The id of an event that was appended under another seq, where its own is derived from the seq."""
+    is_named = any(event.kind in design.events.named_by_seq for design in designs)
+    return derived_event_id("moved", event.id) if is_named else event.id
+
+
+class Own:
+    """Takes events in as they are, and knows under which seqs."""
+
+    def __init__(self, designs: Sequence[Design]) -> None:
+        self._designs = designs
+        self._members = {kind: names for design in designs for kind, names in design.events.seqs.items()}
+        self._starts: list[int] = []  # the first seq in the file of each run of events that moved equally far
+        self._runs: list[tuple[int, int]] = []  # the last seq of it in the file, and how far it moved
+
+    def made(self, event: Event) -> Event | None:
+        """What is appended of it."""
+        if event.erased or not any(shift for _, shift in self._runs):
+            return event
+        return event._replace(id=moved_id(event, self._designs), body={**event.body, **self._seqs(event)})
+
+    def noted(self, event: Event, made: Event) -> None:
+        """It is there now, as `made`, under that one's seq."""
+        shift = made.seq - event.seq
+        if self._runs and self._runs[-1] == (event.seq - 1, shift):
+            self._runs[-1] = event.seq, shift
+        else:
+            self._starts.append(event.seq)
+            self._runs.append((event.seq, shift))
+
+    def _seqs(self, event: Event) -> dict[str, object]:
+        body = event.body
+        if event.kind == "erasure" and body["first_seqs"] is not None:
+            return {"first_seqs": {kind: self._seq(seq) for kind, seq in body["first_seqs"].items()}}
+        if event.kind == "salvaged":
+            return {"lost": [[self._seq(seq) for seq in gap] for gap in body["lost"]]}
+        held = {name: body.get(name) for name in self._members.get(event.kind, ())}
+        return {name: self._seq(seq) for name, seq in held.items() if seq is not None}
+
+    def _seq(self, seq: int) -> int:
+        """The seq here of an event of the file; one above all of them stands for whatever comes."""
+        place = bisect_right(self._starts, seq) - 1
+        if place < 0 or seq > self._runs[-1][0]:
+            return seq
+        last, shift = self._runs[place]
+        return min(seq, last) + shift

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab.exchange.files import upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord, draft_of, parse_object
-from theorex_lab.exchange.importing import upcast_of_file
 from theorex_lab.journal.event import Body, Event, encode, segment_of
 from theorex_lab.journal.foreign import open_file
 from theorex_lab.journal.private import open_private
@@ -180,9 +180,9 @@ def _located(path: Path, number: int, read: Callable[[FlatRecord], Read], row: F
 
 def _event(row: FlatRecord) -> Event:
     """The event of a line, its body at this release's version. Raises InvalidInput and NewerVersion."""
-    from theorex_lab.exchange import event_records, schema  # an export does without pydantic
+    from theorex_lab.exchange import records, schema  # an export does without pydantic
 
-    stated = schema.checked(event_records.EventRow, row)
+    stated = schema.checked(records.EventRow, row)
     event = Event(**{name: getattr(stated, name) for name in Event._fields} | {"lineage": tuple(stated.lineage)})
     if event.kind == HEADER_KIND:
         raise InvalidInput(f"kind is {HEADER_KIND!r}; allowed is that in the first line alone")
@@ -195,6 +195,6 @@ def _event(row: FlatRecord) -> Event:
 
 
 def _body(row: FlatRecord) -> Body:
-    from theorex_lab.exchange import event_records, schema
+    from theorex_lab.exchange import records, schema
 
-    return schema.checked(event_records.Bodied, row).body
+    return schema.checked(records.Bodied, row).body

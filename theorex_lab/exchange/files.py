@@ -1,17 +1,26 @@
-"""What an export and an import report, and names that every system takes for plain files."""
+"""What an export and an import report, names that every system takes for plain files, and how far what comes in is trusted."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
-from theorex_lab.errors import FilesThere, InvalidInput
-from theorex_lab.exchange.problems import merged
-from theorex_lab.journal.foreign import check_inside
+from theorex_lab.config import Settings
+from theorex_lab.errors import FilesThere, InvalidInput, StorageError
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, append_new, merged, parse_object, read_lines, write_lines
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import VERSIONS, Event, encode, upcast
+from theorex_lab.journal.foreign import check_inside, read_file
+from theorex_lab.memory.observation import TRUST
 
+# Neither what begins with a dot or differs only in case from another.
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
+_AHEAD_MICROSECONDS = 300_000_000
 _NAMED_FILES = 5  # of those that are in the way
 
 
@@ -28,6 +37,15 @@ class Exported:
         self.files |= other.files
         self.notes += other.notes
         return self
+
+    def write(self, name: str, records: Iterable[FlatRecord]) -> None:
+        """Write the file of this name, a record a line. Raises StorageError."""
+        self.files[name] = write_lines(self.folder / name, map(encode, records))
+
+    def write_each(self, folder: Path, pattern: str, documents: Iterable[tuple[str, FlatRecord]]) -> None:
+        """Write a file a document below `folder`, each under the name beside it; told as the `pattern`. Raises StorageError."""
+        for name, document in documents:
+            self.files[pattern] = self.files.get(pattern, 0) + write_lines(folder / name, [encode(document)])
 
 
 @dataclass
@@ -62,6 +80,34 @@ def each_file(
     return reports
 
 
+def read_group(
+    journal: Journal, name: str, files: Iterable[Path], path: Path,
+    read: Callable[[Lines, list[str]], Iterable[tuple[Event, int]]],
+) -> FileReport:  # fmt: skip
+    """What became of these files together, as `each_file`; read: makes events of their objects, which come with places."""
+    report = FileReport(name)
+    events = read(_objects(files, path, name.partition("/")[0], report.problems), report.problems)
+    report.imported, report.skipped = append_new(journal, events)
+    report.problems = merged(problem.lstrip(": ") for problem in report.problems)
+    return report
+
+
+def _objects(files: Iterable[Path], path: Path, folder: str, problems: list[str]) -> Lines:
+    """Each object of the files with its place, of a document with the folder; what is wrong with others is noted. Of a folder of settings links are followed."""
+    for file in files:
+        place, found = f"{folder}/{file.name}" if file.suffix == ".json" else file.name, list[str]()
+        try:
+            if path.is_dir() and (path != file.parent or file.suffix == ".jsonl"):
+                check_inside(path, file)
+            if file.suffix == ".json":
+                yield place, parse_object(read_file(file))
+            else:
+                yield from ((f"{place}:{number}", record) for number, record in read_lines(file, found))
+        except (InvalidInput, StorageError) as error:
+            found.append(f": {error}")
+        problems += [place + problem for problem in found]
+
+
 def refuse_to_replace(files: Iterable[Path]) -> None:
     """Raise FilesThere where one of these is there."""
     there = [str(path) for path in files if path.exists()]
@@ -91,3 +137,80 @@ def is_device(name: str) -> bool:
     (True, True, False)
     """
     return _DEVICE.fullmatch(name.partition(".")[0]) is not None
+
+
+def file_name(run_id: str) -> str:
+    """The name of a trace's or an outcome's file.
+
+    >>> file_name("run-7"), file_name("../run")
+    ('run-7.json', '5dc648769241816064b84cb4435542be.id.json')
+    """
+    if _PLAIN.fullmatch(run_id) and not is_device(run_id):
+        return f"{run_id}.json"
+    # No plain name holds a dot, so that a hash is never taken for one.
+    return f"{sha256(run_id.encode()).hexdigest()[:32]}.id.json"
+
+
+@dataclass(frozen=True)
+class Importing:
+    """How to read: the settings, the present (µs), whose a record is that names nobody, and whether sources are kept.
+
+    Without `trust_own` everything has the source `import`, whatever the file says.
+    """
+
+    settings: Settings
+    now: int
+    agent: str = "main"
+    trust_own: bool = False
+
+    @property
+    def latest(self) -> int:
+        """The latest time (µs) that is believed: clocks differ by some minutes, and what is ahead would never fade."""
+        return self.now + _AHEAD_MICROSECONDS
+
+    def source(self, record: FlatRecord, key: str, default: str = "import") -> str:
+        """The source to be noted; `default` where one's own file names none. Raises InvalidInput for one that does not exist."""
+        stated = record.get(key, default)
+        if not isinstance(stated, str) or stated not in TRUST:
+            raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
+        return stated if self.trust_own else "import"
+
+    def believed(self, event: Event, problems: list[str], where: int | str) -> Event:
+        """The event not ahead of the clock; where it was, that is noted."""
+        if event.at > self.latest:
+            problems.append(f":{where}: the time is ahead of the clock; the clock's is taken")
+        return event._replace(at=min(event.at, self.latest))
+
+    def check_size(self, event: Event) -> None:
+        """Raise InvalidInput for a body that is larger than four texts may be."""
+        if len(encode(event.body).encode()) > 4 * self.settings.max_text_bytes:
+            raise InvalidInput(f"the body of {event.id} is larger than four texts may be (setting maxTextBytes)")
+
+    def heard(self, event: Event) -> Event:
+        """The event of a file that anybody may have made: not ahead of the clock, its ids as `heard_id` has them, from import.
+
+        Raises InvalidInput as `check_size`.
+        """
+        body = {**event.body, "source": "import"}
+        made = event._replace(id=heard_id(event.id), lineage=tuple(map(heard_id, event.lineage)), body=body)
+        self.check_size(made)
+        return made._replace(at=min(event.at, self.latest))
+
+
+def upcast_of_file(event: Event) -> Event:
+    """The event of a file with its body at this release's version. Raises InvalidInput and NewerVersion."""
+    try:
+        return upcast(event)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(
+            f"got a {event.kind} of version {event.body.get('v', 1)!r:.80} that cannot be read as version "
+            f"{VERSIONS[event.kind]} ({error!r:.80}); export it once more with the release that wrote it"
+        ) from error
+
+
+def heard_id(event_id: str) -> str:
+    """The id that an event of a strange file gets: its own where that was drawn by chance, else one derived from it.
+
+    At an id that a step of this home will take, a stranger's event would keep that step from ever being noted.
+    """
+    return event_id if event_id[14] == "7" else derived_event_id("heard", event_id)

@@ -1,19 +1,22 @@
-"""Files of exchange: JSON Lines, graphs in the Graphology shape, and cold stores; written whole or not at all."""
+"""Files of exchange: JSON Lines, graphs in the Graphology shape, and cold stores; written whole or not at all.
+
+What could not be imported is told briefly: equal problems stand in one line with a count, however many there are.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.exchange.problems import each_noted
+from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import sync_folder, writing
@@ -22,6 +25,10 @@ from theorex_lab.journal.private import make_file, make_folder, open_private
 
 FlatRecord = dict[str, Any]
 Lines = Iterator[tuple[int | str, FlatRecord]]  # the number of each line and its object
+P = ParamSpec("P")
+T = TypeVar("T")
+MOST_SHOWN = 100  # problems
+_PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
 _LOOKED_UP_AT_ONCE = 500
 _LOOKED_INTO = 100  # lines of a file under another name
 
@@ -176,3 +183,42 @@ def parse_object(content: bytes) -> FlatRecord:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def noted(problems: list[str], where: int | str, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What `read` returns, or None where it refuses; the reason is noted with its place."""
+    try:
+        return read(*args, **kwargs)
+    except (InvalidInput, NewerVersion) as error:
+        place = f":{where}" if isinstance(where, int) else where and f": {where}"
+        problems.append(f"{place}: {error}")
+        return None
+
+
+def each_noted(
+    problems: list[str], numbered: Iterable[tuple[int | str, Any]], read: Callable[..., T | None], *args: Any
+) -> Iterator[tuple[int | str, T]]:
+    """The place of each thing with what `read(thing, *args)` makes of it; what it refuses is noted and passed over."""
+    for where, given in numbered:
+        found = noted(problems, where, read, given, *args)
+        if found is not None:
+            yield where, found
+
+
+def merged(problems: Iterable[str]) -> list[str]:
+    """One line a kind of problem, with the first place where it is met and how often it is met elsewhere.
+
+    >>> merged(["a.jsonl:1: not JSON", "a.jsonl:2: key is 'x'", "a.jsonl:9: not JSON"])
+    ['a.jsonl:1: not JSON (and 1 more like it)', "a.jsonl:2: key is 'x'"]
+    """
+    first: dict[str, str] = {}
+    count: dict[str, int] = {}
+    for problem in problems:
+        found = _PLACE.fullmatch(problem)
+        kind = found["reason"] if found else problem
+        first.setdefault(kind, problem)
+        count[kind] = count.get(kind, 0) + 1
+    shown = list(first)[:MOST_SHOWN]
+    lines = [first[kind] + (f" (and {count[kind] - 1} more like it)" if count[kind] > 1 else "") for kind in shown]
+    left = sum(count.values()) - sum(count[kind] for kind in shown)
+    return [*lines, f"{left} more problems, of {len(first) - len(shown)} other kinds"] if left else lines

@@ -17,19 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from theorex_lab.clock import to_iso
-from theorex_lab.dispatch.bus import Start, clean
+from theorex_lab.dispatch.bus import Start
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.outcomes import check_score, outcome_event
-from theorex_lab.exchange import event_records as records
+from theorex_lab.evolution.outcomes import check_score
+from theorex_lab.exchange import records
+from theorex_lab.exchange.files import Importing, heard_id
 from theorex_lab.exchange.flat_files import without_nulls
-from theorex_lab.exchange.importing import Importing, heard_id
-from theorex_lab.exchange.run_records import end_of
-from theorex_lab.exchange.schema import LARGEST, checked
-from theorex_lab.ids import concept_id
+from theorex_lab.exchange.schema import checked
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.memory.observation import Entry, check_tags, check_text, new_observation
-from theorex_lab.text.doors import kept_text, kept_value
+from theorex_lab.memory.observation import check_text
+from theorex_lab.text.doors import kept_value
 
 _SAID_CHARACTERS = 500
 _IMPORTED = {"source": "import"}
@@ -48,10 +45,10 @@ class Hearsay:
 
     def made(self, event: Event) -> Event | None:
         """The event as it may be taken in; None for one that is left out. Raises InvalidInput for what it must not hold."""
-        if event.kind not in _MAKERS or event.erased:
+        if event.kind not in records.HEARD or event.erased:
             return None
-        model, make = _MAKERS[event.kind]
-        stated = checked(model, without_nulls(event.body))
+        stated = checked(records.HEARD[event.kind], without_nulls(event.body))
+        make = _MAKERS.get(event.kind, Hearsay.captured)
         made = make(self, event._replace(at=min(event.at, self.how.latest)), stated)
         if stated.project:
             made = made._replace(body={**made.body, "project": stated.project})
@@ -67,16 +64,8 @@ class Hearsay:
             self.there.add(made.body[name] if name else made.id)
 
     def observation(self, event: Event, stated: records.Observation) -> Event:
-        text = kept_text(given := check_text(stated.text, self.how.settings.max_text_bytes))
-        known = "concepts" in stated.model_fields_set and text == given  # else they may be of its secrets
-        entry = Entry("-" if known else text, event.agent, event.at, stated.type, "import", stated.tags, event.session)
-        made, _ = new_observation(entry, self.how.settings, self.how.now)
-        more: Body = {"text": text, "weight": stated.given("weight", made.body["weight"])}
-        if known:
-            more["concepts"] = [row for concept in stated.concepts if (row := self._mention(concept))]
-            more["sentiment"] = stated.sentiment
-            more["extractor"] = stated.given("extractor", made.body["extractor"])
-        return self._like(event, made._replace(body={**made.body, **more}))
+        made = records.observed(stated, self.how, event.agent, event.at, event.session, "import", self.concepts)
+        return self._like(event, made)
 
     def captured(self, event: Event, stated: records.Captured) -> Event:
         known = stated.model_dump(include=set(type(stated).model_fields))
@@ -93,30 +82,19 @@ class Hearsay:
         return self._like(event, made)
 
     def trace_started(self, event: Event, stated: records.TraceStarted) -> Event:
-        return self._with_source(self._start(event, stated).event())
+        return records.with_members(self._start(event, stated).event(), _IMPORTED)
 
     def trace_ended(self, event: Event, stated: records.TraceEnded) -> Event:
         start = self._start(event, stated)
         self._check_heard(start.trace_id)
-        attempts = [checked(records.Attempted, without_nulls(attempt)).attempt() for attempt in stated.attempts]
-        whole = stated.attempt(lost=stated.lost)
-        how = {"lost": stated.lost, "unavailable": whole.unavailable}
-        return self._with_source(end_of(start, event.at, whole, attempts, stated.response, **how).event(start))
+        return records.with_members(records.ended(stated, start, event.at).event(start), _IMPORTED)
 
     def outcome(self, event: Event, stated: records.OutcomeBody) -> Event:
-        made = outcome_event(
-            agent=event.agent, decision=stated.decision, result=stated.result, success=stated.success,
-            settings=self.how.settings, at=event.at, tags=stated.tags, explicit_score=stated.explicit,
-            session=event.session, source="import",
-        )  # fmt: skip
-        more: Body = {
-            "concepts": [self.concepts.get(concept, concept) for concept in stated.concepts],
-            "judge": check_score(stated.judge, "judge's score"),
-            "thumbs": check_score(stated.thumbs, "thumbs"),
-        }
-        if "decided_at" in stated.model_fields_set:
-            more["decided_at"] = to_iso(stated.decided_at)
-        return self._like(event, made._replace(body={**made.body, **more}))
+        more: Body = {"concepts": [self.concepts.get(concept, concept) for concept in stated.concepts]}
+        more["thumbs"] = check_score(stated.thumbs, "thumbs")
+        return self._like(
+            event, records.concluded(stated, self.how, event.agent, event.at, event.session, "import", **more)
+        )
 
     def outcome_scored(self, event: Event, stated: records.OutcomeScored) -> Event:
         body = {
@@ -130,15 +108,9 @@ class Hearsay:
         return self._like(event, new_event(event.kind, body, agent=event.agent, at=event.at))
 
     def _start(self, event: Event, stated: records.TraceStarted) -> Start:
-        """The START of a trace, also as its END tells of it."""
-        (query_type,) = check_tags([stated.query_type])
-        tags = check_tags([kept_text(tag) for tag in check_tags(stated.tags)])
         outcome = self.events.get(stated.outcome_id, stated.outcome_id)
-        return Start(
-            stated.trace_id, event.agent, event.at, stated.task, query_type, stated.model, event.session,
-            tuple(tag for tag in tags if tag != query_type), tuple(kept_text(clean(reason)) for reason in stated.reasons),
-            stated.context_pct, stated.query_tokens, outcome if outcome in self.there else None,
-        )  # fmt: skip
+        known = outcome if outcome in self.there else None
+        return records.started(stated, event.agent, event.at, event.session, known)
 
     def _heard_id(self, stated: str) -> str:
         """The id that an event has here. Raises InvalidInput where it did not come in."""
@@ -159,35 +131,12 @@ class Hearsay:
     def _id(self, event_id: str) -> str:
         return self.events.get(event_id) or heard_id(event_id)
 
-    def _with_source(self, made: Event) -> Event:
-        return made._replace(body={**made.body, **_IMPORTED})
 
-    def _mention(self, row: Any) -> list[Any] | None:
-        """A concept of a text, its id made of its label; None for a label too long to be one."""
-        if not isinstance(row, list) or len(row) != len(records.ConceptRow.model_fields):
-            raise InvalidInput("concepts is no list of [id, label, surface form, count]")
-        stated = checked(records.ConceptRow, dict(zip(records.ConceptRow.model_fields, row, strict=True)))
-        label, surface = (check_text(name, LARGEST) for name in (stated.label, stated.surface))
-        if max(len(label), len(surface)) > records.LABEL_CHARACTERS:
-            return None
-        number = concept_id(label)
-        if stated.concept_id != number:
-            self.concepts[stated.concept_id] = number
-        # The surface form is shown, also once others speak of the concept: a strange file must not choose it freely.
-        shown = surface if " ".join(surface.lower().split()) == label else label
-        return [number, label, shown, stated.count]
-
-
-_MAKERS: dict[str, tuple[type[records.Heard], Callable[[Hearsay, Event, Any], Event]]] = {
-    "observation": (records.Observation, Hearsay.observation),
-    "tool_used": (records.ToolUsed, Hearsay.captured),
-    "prompt": (records.Prompt, Hearsay.captured),
-    "turn_ended": (records.TurnEnded, Hearsay.captured),
-    "turn_message": (records.TurnMessage, Hearsay.captured),
-    "compacting": (records.Compacting, Hearsay.captured),
-    "session_ended": (records.Captured, Hearsay.captured),
-    "trace_started": (records.TraceStarted, Hearsay.trace_started),
-    "trace_ended": (records.TraceEnded, Hearsay.trace_ended),
-    "outcome": (records.OutcomeBody, Hearsay.outcome),
-    "outcome_scored": (records.OutcomeScored, Hearsay.outcome_scored),
+# What a hook captured is made by `Hearsay.captured`.
+_MAKERS: dict[str, Callable[[Hearsay, Event, Any], Event]] = {
+    "observation": Hearsay.observation,
+    "trace_started": Hearsay.trace_started,
+    "trace_ended": Hearsay.trace_ended,
+    "outcome": Hearsay.outcome,
+    "outcome_scored": Hearsay.outcome_scored,
 }

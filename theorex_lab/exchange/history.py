@@ -25,10 +25,8 @@ from pathlib import Path
 from theorex_lab.clock import to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.policy import numbered_events
-from theorex_lab.exchange.files import Exported, FileReport, each_file
-from theorex_lab.exchange.flat_files import FlatRecord, append_new, first_record, read_lines, write_lines
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import each_noted
+from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file
+from theorex_lab.exchange.flat_files import FlatRecord, append_new, each_noted, first_record, read_lines
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
@@ -52,7 +50,7 @@ def export_history(home: Home, _searcher: object, folder: Path, *, agent: str | 
     for name, kinds in FILES.items():
         heard = ([event] for event in _heard(home.journal, kinds) if _is_wanted([event], agent, gone))
         chosen = (line_of(event) for steps in (*own_events(home.journal, name, agent), *heard) for event in steps)
-        done.files[name] = write_lines(folder / name, map(encode, chosen))
+        done.write(name, chosen)
     return done
 
 

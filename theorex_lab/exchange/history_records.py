@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from theorex_lab.config import check_settings
 from theorex_lab.dispatch.tasks import check_json, check_type, check_worker
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import FIX_CHARACTERS, PROBLEM_CHARACTERS
 from theorex_lab.exchange import schema
+from theorex_lab.exchange.files import Importing, upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord
-from theorex_lab.exchange.importing import Importing, upcast_of_file
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import kept_value
@@ -23,19 +22,26 @@ _Line = Annotated[
     str, Field(max_length=PROBLEM_CHARACTERS, description=f"text of up to {PROBLEM_CHARACTERS} characters")
 ]
 _Object = Annotated[dict[str, Any], Field(description="a JSON object")]
+_Objects = Annotated[list[_Object], Field(description="a list of objects")]
+
+
+def _check_kind(kind: str) -> str:
+    if kind not in _MEMBERS:
+        raise InvalidInput(
+            f"kind is {kind!r:.80}; allowed is the kind of an event of tasks, policies, reviews or nights"
+        )
+    return kind
 
 
 class _Head(schema.FileRecord):
     """Members that every line has: those of the event beside its body."""
 
     id: schema.EventId
-    kind: Literal[
-        "task_submitted", "task_claimed", "task_ended", "policy", "reviewed", "review_failed", "nightly"
-    ] = Field(description="the kind of an event of tasks, policies, reviews or nights")  # fmt: skip
+    kind: Annotated[str, AfterValidator(_check_kind)]
     timestamp: schema.Time
     agent_id: schema.Agent
     session_id: schema.Session = ""
-    lineage: schema.EventIds = Field(default=[])
+    lineage: schema.EventIds
     source: Annotated[Literal["import"], Field(description="import, or none")] = Field(default="import")
     v: Annotated[int, schema.whole(1)] = 1
 
@@ -46,84 +52,44 @@ class _Body(schema.FileRecord):
     project: schema.Text = ""
 
 
-class _Task(_Body):
-    task_id: schema.EventId
-    step: schema.StepNumber
-
-
-class _Submitted(_Task):
-    step: Annotated[int, schema.whole(0, 0)]
-    sender: schema.Agent = Field(alias="from")
-    to: schema.Agent
-    type: Annotated[str, BeforeValidator(check_type)]
-    payload: Any
-
-
-class _Claimed(_Task):
-    step: _Number
-    worker: Annotated[str, BeforeValidator(check_worker)]
-    attempt: _Number
-    lease_until: schema.Moment
-
-
-class _Ended(_Task):
-    step: _Number
-    worker: Annotated[str, BeforeValidator(check_worker)]
-    state: Annotated[Literal["completed", "failed"], Field(description="completed or failed")]
-    result: Any
-
-
-class _Policy(_Body):
-    number: _Number
-    settings: _Object
-    metrics: _Object
-    reason: _Line
-    parent: _Number | None = Field(description="the number of a policy, or null")
-
-
-class _Review(_Body):
-    outcome_id: schema.EventId
-    trace_id: str | None = Field(description="text or null")
-    model_used: schema.Text
-
-
-class _Reviewed(_Review):
-    score: schema.Share
-    fix_description: Annotated[str, Field(max_length=2 * FIX_CHARACTERS, description="a sentence")]
-    decisive_step: schema.StepNumber | None = Field(description="the number of a step, or null")
-    failure_class: schema.Text
-    observation_id: schema.EventId
-
-
-class _ReviewFailed(_Review):
-    problem: _Line
-    reply: _Line
-    reviewer: schema.Text
-
-
-class _Nightly(_Body):
-    steps: Annotated[list[_Object], Field(description="a list of objects")]
-    fixes: Annotated[int, schema.whole(0)] | None = Field(description="a whole number, or null")
-    gate: Annotated[list[_Object], Field(description="a list of objects")]
-
-
-_MODELS: dict[str, type[_Body]] = {
-    "task_submitted": _Submitted,
-    "task_claimed": _Claimed,
-    "task_ended": _Ended,
-    "policy": _Policy,
-    "reviewed": _Reviewed,
-    "review_failed": _ReviewFailed,
-    "nightly": _Nightly,
+_TASK = {"task_id": schema.EventId, "step": _Number}
+_WORKED = {**_TASK, "worker": Annotated[str, BeforeValidator(check_worker)]}
+_STATE = Annotated[Literal["completed", "failed"], Field(description="completed or failed")]
+_REVIEW = {
+    "outcome_id": schema.EventId,
+    "trace_id": Annotated[str | None, Field(description="text or null")],
+    "model_used": schema.Text,
+}
+_FIX = Annotated[str, Field(max_length=2 * FIX_CHARACTERS, description="a sentence")]
+_STEP = Annotated[schema.StepNumber | None, Field(description="the number of a step, or null")]
+# By the kind of an event: what its body must have.
+_MEMBERS: dict[str, dict[str, Any]] = {
+    "task_submitted": {
+        **_TASK, "step": Annotated[int, schema.whole(0, 0)], "from": schema.Agent, "to": schema.Agent,
+        "type": Annotated[str, BeforeValidator(check_type)], "payload": Any,
+    },
+    "task_claimed": {**_WORKED, "attempt": _Number, "lease_until": schema.Moment},
+    "task_ended": {**_WORKED, "state": _STATE, "result": Any},
+    "policy": {
+        "number": _Number, "settings": _Object, "metrics": _Object, "reason": _Line,
+        "parent": Annotated[_Number | None, Field(description="the number of a policy, or null")],
+    },
+    "reviewed": {
+        **_REVIEW, "score": schema.Share, "fix_description": _FIX, "decisive_step": _STEP, "failure_class": schema.Text,
+        "observation_id": schema.EventId,
+    },
+    "review_failed": {**_REVIEW, "problem": _Line, "reply": _Line, "reviewer": schema.Text},
+    "nightly": {
+        "steps": _Objects, "gate": _Objects,
+        "fixes": Annotated[Annotated[int, schema.whole(0)] | None, Field(description="a whole number, or null")],
+    },
+}  # fmt: skip
+_MODELS = {
+    kind: create_model(kind, __base__=_Body, **dict[str, Any]((name, (form, ...)) for name, form in members.items()))
+    for kind, members in _MEMBERS.items()
 }
 # Where the id of an event follows from what it says, another one would take the place of a step that is yet to come.
-_IDS: dict[str, Callable[[FlatRecord], str]] = {
-    **dict.fromkeys(
-        ("task_submitted", "task_claimed", "task_ended"),
-        lambda body: derived_event_id("task", body["task_id"], body["step"]),
-    ),
-    "policy": lambda body: derived_event_id("policy", body["number"]),
-}
+_IDS = {"task": ("task_id", "step"), "policy": ("number",)}
 
 
 def event_of(record: FlatRecord, how: Importing) -> tuple[Event, bool]:
@@ -136,12 +102,12 @@ def event_of(record: FlatRecord, how: Importing) -> tuple[Event, bool]:
     body = {"v": head.v} | {name: value for name, value in record.items() if name not in _Head.model_fields}
     event = Event(0, head.id, head.timestamp, head.agent_id, head.session_id, head.kind, tuple(head.lineage), body)
     event = upcast_of_file(event)
-    model = _MODELS[head.kind]
-    schema.checked(model, event.body)
+    schema.checked(model := _MODELS[head.kind], event.body)
     _check_whole(event, how)
-    known = {"v", *(field.alias or name for name, field in model.model_fields.items())}
     own = how.trust_own and "source" not in head.model_fields_set
-    return event._replace(body={name: value for name, value in event.body.items() if name in known}), own
+    return event._replace(
+        body={name: value for name, value in event.body.items() if name in {"v", *model.model_fields}}
+    ), own
 
 
 def _check_whole(event: Event, how: Importing) -> None:
@@ -152,5 +118,6 @@ def _check_whole(event: Event, how: Importing) -> None:
             check_json(event.body[name], name, 2 * how.settings.max_text_bytes)
     if event.kind == "policy":
         check_settings(event.body["settings"], where="settings")
-    if event.kind in _IDS and event.id != (expected := _IDS[event.kind](event.body)):
+    what = event.kind.partition("_")[0]
+    if what in _IDS and event.id != (expected := derived_event_id(what, *(event.body[name] for name in _IDS[what]))):
         raise InvalidInput(f"id is {event.id!r}; allowed is {expected}, which follows from what the line says")

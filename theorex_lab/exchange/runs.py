@@ -12,43 +12,38 @@ as it is. Whether a failure was reviewed stands in reviews.jsonl, see `history`.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
-from theorex_lab.exchange.files import Exported, FileReport, is_device
-from theorex_lab.exchange.flat_files import FlatRecord, append_new, first_record, read_lines, without_nulls, write_lines
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import each_noted, merged
+from theorex_lab.exchange.files import Exported, FileReport, Importing, file_name, read_group
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, first_record, parse_object, without_nulls
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.foreign import check_inside, read_file
+from theorex_lab.journal.foreign import read_file
 from theorex_lab.journal.view import Views
 from theorex_lab.text.doors import kept_value
 
 TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
-# Neither what begins with a dot or differs only in case from another.
-_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 TOOL_SESSION = "import:traces"
 T = TypeVar("T")
+Read = Iterator[tuple[Event, int]]
 
 
 def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
     """Write a file a trace and an outcome into `folder`, and the outcomes as lines. Raises StorageError."""
     done = Exported(folder)
-    _write_runs(folder / TRACES, _trace_records(home.views, agent), f"{TRACES}/*.json", done)
-    _write_runs(folder / OUTCOMES, _outcome_records(home, agent), f"{OUTCOMES}/*.json", done)
-    done.files[OUTCOME_LINES] = write_lines(folder / OUTCOME_LINES, map(encode, _outcome_records(home, agent)))
+    done.write_each(folder / TRACES, f"{TRACES}/*.json", _named(_trace_records(home.views, agent)))
+    done.write_each(folder / OUTCOMES, f"{OUTCOMES}/*.json", _named(_outcome_records(home, agent)))
+    done.write(OUTCOME_LINES, _outcome_records(home, agent))
     return done
 
 
@@ -56,7 +51,7 @@ def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
     """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
     (own,) = places(home.settings)
     done = Exported(own)
-    _write_runs(own, _outcome_records(home, agent), f"{own}/*.json", done)
+    done.write_each(own, f"{own}/*.json", _named(_outcome_records(home, agent)))
     return done
 
 
@@ -71,22 +66,8 @@ def places(settings: Settings) -> list[Path]:
     return [settings.path("outcomes_dir")]
 
 
-def _write_runs(folder: Path, records: Iterator[FlatRecord], name: str, done: Exported) -> None:
-    for record in records:
-        write_lines(folder / file_name(record["id"]), [encode(record)])
-        done.files[name] = done.files.get(name, 0) + 1
-
-
-def file_name(run_id: str) -> str:
-    """The name of a trace's or an outcome's file.
-
-    >>> file_name("run-7"), file_name("../run")
-    ('run-7.json', '5dc648769241816064b84cb4435542be.id.json')
-    """
-    if _PLAIN.fullmatch(run_id) and not is_device(run_id):
-        return f"{run_id}.json"
-    # No plain name holds a dot, so that a hash is never taken for one.
-    return f"{sha256(run_id.encode()).hexdigest()[:32]}.id.json"
+def _named(records: Iterable[FlatRecord]) -> Iterator[tuple[str, FlatRecord]]:
+    return ((file_name(record["id"]), record) for record in records)
 
 
 def _trace_records(views: Views, agent: str | None) -> Iterator[FlatRecord]:
@@ -160,7 +141,16 @@ def import_runs(
     # A call names its outcome at its start; so the outcomes are read first, and first the lines, which have an order.
     links: dict[str, str] = {}
     takers = {OUTCOME_LINES: _import_outcomes, OUTCOMES: _import_outcomes, TRACES: _import_traces}
-    return [take(home, by_kind[kind], how, links, path) for kind, take in takers.items() if by_kind.get(kind)]
+    return [
+        read_group(home.journal, _name(files), files, path, partial(take, home, how, links))
+        for kind, take in takers.items()
+        if (files := by_kind.get(kind))
+    ]
+
+
+def _name(files: list[Path]) -> str:
+    folder, name = files[0].parent.name, files[0].name
+    return name if files[0].suffix != ".json" else f"{folder}/*.json" if len(files) > 1 else f"{folder}/{name}"
 
 
 def _kind(file: Path) -> str | None:
@@ -171,87 +161,36 @@ def _kind(file: Path) -> str | None:
     if file.parent.name in (TRACES, OUTCOMES):
         return file.parent.name
     try:
-        record = _document(file)
-    except InvalidInput:
+        record = parse_object(read_file(file))
+    except (InvalidInput, StorageError):
         return None  # what is wrong with it is told by who reads it
     kinds = {"nodes": None, "decision": OUTCOMES, "start_time": TRACES}
-    return next((kind for key, kind in kinds.items() if isinstance(record, dict) and key in record), None)
+    return next((kind for key, kind in kinds.items() if key in record), None)
 
 
-def _import_outcomes(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
-    from theorex_lab.exchange.run_records import outcome_of
+def _import_outcomes(_home: Home, how: Importing, links: dict[str, str], lines: Lines, problems: list[str]) -> Read:
+    from theorex_lab.exchange.records import outcome_of
 
-    report = FileReport(_place(files))
-    events = []
-    for record, event in _read(files, lambda record: outcome_of(record, how), report, path):
-        events.append((event, 1))
+    for _, (record, event) in each_noted(problems, lines, _read, partial(outcome_of, how=how)):
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
-    return _appended(home, events, report)
+        yield event, 1
 
 
-def _import_traces(home: Home, files: list[Path], how: Importing, links: dict[str, str], path: Path) -> FileReport:
-    from theorex_lab.exchange.run_records import trace_of
+def _import_traces(home: Home, how: Importing, links: dict[str, str], lines: Lines, problems: list[str]) -> Read:
+    from theorex_lab.exchange.records import trace_of
 
-    report = FileReport(_place(files))
-    read = [steps for _, steps in _read(files, lambda record: trace_of(record, how, links), report, path)]
+    read = [steps for _, (_, steps) in each_noted(problems, lines, _read, partial(trace_of, how=how, links=links))]
     # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
     read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
-    events = [
-        (event, int(event.kind == "trace_started")) for steps in read for event in [*steps, *_settled(home, steps)]
-    ]
-    return _appended(home, events, report)
+    for event in (event for steps in read for event in [*steps, *_settled(home, steps)]):
+        yield event, int(event.kind == "trace_started")
 
 
-def _appended(home: Home, events: list[tuple[Event, int]], report: FileReport) -> FileReport:
-    report.imported, report.skipped = append_new(home.journal, events)
-    report.problems = merged(report.problems)
-    return report
-
-
-def _place(files: list[Path]) -> str:
-    return f"{files[0].parent.name}/*.json" if len(files) > 1 else _named(files[0])
-
-
-def _named(file: Path) -> str:
-    return f"{file.parent.name}/{file.name}" if file.suffix == ".json" else file.name
-
-
-def _read(
-    files: list[Path], read: Callable[[FlatRecord], T], report: FileReport, path: Path
-) -> Iterator[tuple[FlatRecord, T]]:
-    """Each record of the files and what `read` makes of it; what is refused is noted with its place."""
-    for file in files:
-        problems: list[str] = []
-        try:
-            for _, found in each_noted(problems, _documents(file, path, problems), _record, read):
-                yield found
-        except InvalidInput as error:
-            problems.append(f": {error}")
-        report.problems += [_named(file) + problem for problem in problems]
-
-
-def _record(document: Any, read: Callable[[FlatRecord], T]) -> tuple[FlatRecord, T]:
+def _read(document: FlatRecord, read: Callable[[FlatRecord], T]) -> tuple[FlatRecord, T]:
     encode(document)  # refuses numbers and texts that no event can hold
     record = without_nulls(kept_value(document))
     return record, read(record)
-
-
-def _documents(file: Path, path: Path, problems: list[str]) -> Iterable[tuple[int | str, Any]]:
-    """Each JSON value of a file with its place."""
-    if path.is_dir() and (path != file.parent or file.name == OUTCOME_LINES):
-        check_inside(path, file)
-    return [("", _document(file))] if file.suffix == ".json" else read_lines(file, problems)
-
-
-def _document(file: Path) -> Any:
-    """The JSON value in a file. Raises InvalidInput for what is none."""
-    try:
-        return json.loads(read_file(file))
-    except StorageError as error:
-        raise InvalidInput(str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"not JSON: {error}") from error
 
 
 def _settled(home: Home, steps: list[Event]) -> list[Event]:

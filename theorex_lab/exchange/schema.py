@@ -75,7 +75,7 @@ Moment = Annotated[int, whole(EARLIEST, LATEST)]  # in µs UTC
 Agent = Annotated[str, BeforeValidator(check_agent), Field(description="the id of an agent")]
 Session = Annotated[str, BeforeValidator(check_session), Field(description="the id of a session")]
 EventId = Annotated[str, Field(pattern=UUID, description="the id of an event, a UUID in lower case")]
-EventIds = Annotated[list[EventId], Field(description="a list of event ids")]
+EventIds = Annotated[list[EventId], Field(default_factory=list, description="a list of event ids")]
 
 
 def _concept_id(stated: Any) -> int:
@@ -91,7 +91,8 @@ ConceptId = Annotated[
 
 
 ConceptIds = Annotated[
-    list[ConceptId], Field(description="a list of concept ids, whole numbers below 2^53 or their digits")
+    list[ConceptId],
+    Field(default_factory=list, description="a list of concept ids, whole numbers below 2^53 or their digits"),
 ]
 
 

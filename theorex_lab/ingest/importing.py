@@ -14,7 +14,7 @@ from typing import Any
 
 from theorex_lab.clock import LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.problems import merged
+from theorex_lab.exchange.flat_files import merged
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.ingest.captures import REST_MICROSECONDS, Captures, Timed, told

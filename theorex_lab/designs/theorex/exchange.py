@@ -34,12 +34,13 @@ from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
-from theorex_lab.exchange.files import Exported, FileReport, each_file, portable
+from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, file_name, portable
 from theorex_lab.exchange.flat_files import (
     Appended,
     FlatRecord,
     Lines,
     append_new,
+    each_noted,
     parse_object,
     read_cold,
     read_graph,
@@ -48,12 +49,9 @@ from theorex_lab.exchange.flat_files import (
     write_graph,
     write_lines,
 )
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import each_noted
-from theorex_lab.exchange.runs import file_name
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
@@ -81,16 +79,16 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
             name = f"agents/{portable(owner)}/{AXON}"
             done.files[name] = _write_axon(memory, owner, folder / name)
         done.files[SHARED] = _write_shared(memory, folder / SHARED)
-        done.files[OBSERVATIONS] = write_lines(folder / OBSERVATIONS, map(encode, writing.observation_records(memory)))
-        for record in writing.observation_records(memory, MOMENT_TYPE):
-            write_lines(folder / MOMENTS / file_name(record["id"]), [encode(writing.moment_document(record))])
-            done.files[f"{MOMENTS}/*.json"] = done.files.get(f"{MOMENTS}/*.json", 0) + 1
+        done.write(OBSERVATIONS, writing.observation_records(memory))
+        moments = map(writing.moment_document, writing.observation_records(memory, MOMENT_TYPE))
+        done.write_each(
+            folder / MOMENTS, f"{MOMENTS}/*.json", ((file_name(moment["id"]), moment) for moment in moments)
+        )
         days = writing.short_term_days(memory)
         for day, seqs in days.items():
-            name = f"{SHORT_TERM}/{day}.jsonl"
-            done.files[name] = write_lines(folder / name, map(encode, writing.short_term_records(memory, seqs)))
+            done.write(f"{SHORT_TERM}/{day}.jsonl", writing.short_term_records(memory, seqs))
         recent = (record for seqs in days.values() for record in writing.short_term_records(memory, seqs, recent=True))
-        done.files[STM] = write_lines(folder / STM, map(encode, recent))
+        done.write(STM, recent)
     _export_vectors(searcher, memory.agents, done)
     if agent is None:
         text = boot_context(home).text

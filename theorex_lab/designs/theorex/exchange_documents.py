@@ -11,7 +11,8 @@ module `exchange.history` says; so is a policy of the original system, which nev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,16 +24,12 @@ from theorex_lab.designs.theorex.scores import importance_by_concept
 from theorex_lab.dispatch.tasks import TaskBoard
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import Exported, FileReport, portable
-from theorex_lab.exchange.flat_files import FlatRecord, append_new, parse_object, write_lines
+from theorex_lab.exchange.files import Exported, FileReport, Importing, file_name, portable, read_group
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted
 from theorex_lab.exchange.history import line_of, own_events, taken
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import each_noted, merged
-from theorex_lab.exchange.runs import file_name
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.foreign import check_inside, read_file
 
 FLASH, TASKS, POLICIES = "flash", "a2a", "policy-snapshots"
 _PATTERNS = {FLASH: f"{FLASH}/*.json", TASKS: f"{TASKS}/*/*.json", POLICIES: f"{POLICIES}/*.json"}
@@ -40,16 +37,14 @@ _LINES = {TASKS: "tasks.jsonl", POLICIES: "policies.jsonl"}  # where these lie i
 # Members of a flash event, and of the body that they are of.
 PREVIEWS = {"tool_name": "tool", "tool_input_preview": "input", "tool_response_preview": "response"}
 _SCORE_DIGITS = 6
-Place = tuple[str, FlatRecord]
+Read = Iterator[tuple[Event, int]]
 
 
 def export_documents(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
     """Write a file a session, a task and a policy into `folder`; of one agent its sessions and the tasks sent to it."""
     done = Exported(folder)
     for name, documents in ((FLASH, _sessions), (TASKS, _tasks), (POLICIES, _policies)):
-        for place, document in documents(home, agent):
-            write_lines(folder / name / place, [encode(document)])
-            done.files[_PATTERNS[name]] = done.files.get(_PATTERNS[name], 0) + 1
+        done.write_each(folder / name, _PATTERNS[name], documents(home, agent))
     return done
 
 
@@ -68,15 +63,11 @@ def import_documents(
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     files = document_files(path)
     readers = {FLASH: _captures, TASKS: _task_lines, POLICIES: _policy_lines}
-    reports = []
-    for name, read in readers.items():
-        if mine := [file for file in files if _folder_of(file) == name]:
-            report = FileReport(_PATTERNS[name])
-            found = list(_read(mine, path, report.problems))
-            report.imported, report.skipped = append_new(home.journal, read(home, found, how, report.problems))
-            report.problems = merged(problem.lstrip(": ") for problem in report.problems)
-            reports.append(report)
-    return reports
+    groups = {name: [file for file in files if _folder_of(file) == name] for name in readers}
+    return [
+        read_group(home.journal, _PATTERNS[name], groups[name], path, partial(read, home, how))
+        for name, read in readers.items() if groups[name]
+    ]  # fmt: skip
 
 
 def _folder_of(file: Path) -> str:
@@ -88,19 +79,7 @@ def _number(file: Path) -> tuple[int, str]:
     return (int(file.stem) if file.stem.isascii() and file.stem.isdecimal() else 0), file.name
 
 
-def _read(files: Sequence[Path], path: Path, problems: list[str]) -> Iterator[Place]:
-    """The object of each file, with its place; what is wrong with the others is noted."""
-    for file in files:
-        place = f"{_folder_of(file)}/{file.name}"
-        try:
-            if path.is_dir():
-                check_inside(path, file)
-            yield place, parse_object(read_file(file))
-        except InvalidInput as error:
-            problems.append(f"{place}: {error}")
-
-
-def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
+def _sessions(home: Home, agent: str | None) -> Iterator[tuple[str, FlatRecord]]:
     flash, axon = home.views.get(Flash), home.views.get(Axon)
     sessions: dict[str, list[FlatRecord]] = {}
     traces = home.views.get(Traces)
@@ -123,45 +102,33 @@ def _sessions(home: Home, agent: str | None) -> Iterator[Place]:
 def _flash_record(event: Event, significance: float) -> FlatRecord:
     body = dict(event.body)
     return {
-        **{member: body.pop(name) for member, name in PREVIEWS.items() if name in body},
-        "timestamp": to_iso(event.at),
-        "significance_score": round(significance, _SCORE_DIGITS),
-        "id": event.id,
-        "kind": event.kind,
-        "agent_id": event.agent,
+        **{member: body.pop(name) for member, name in PREVIEWS.items() if name in body}, "timestamp": to_iso(event.at),
+        "significance_score": round(significance, _SCORE_DIGITS), "id": event.id, "kind": event.kind, "agent_id": event.agent,
         "body": body,
-    }
+    }  # fmt: skip
 
 
-def _tasks(home: Home, agent: str | None) -> Iterator[Place]:
+def _tasks(home: Home, agent: str | None) -> Iterator[tuple[str, FlatRecord]]:
     board = TaskBoard(home)
     for steps in own_events(home.journal, "tasks.jsonl", agent):
         task = board.task(steps[0].body["task_id"])
         document = {
-            "id": task.id,
-            "from_agent": task.sender,
-            "to_agent": task.to,
-            "task_type": task.type,
-            "payload": task.payload,
-            "status": task.state,
-            "submitted_at": to_iso(task.created_at),
+            "id": task.id, "from_agent": task.sender, "to_agent": task.to, "task_type": task.type, "payload": task.payload,
+            "status": task.state, "submitted_at": to_iso(task.created_at),
             **({} if task.completed_at is None else {"completed_at": to_iso(task.completed_at)}),
-            **({} if task.result is None else {"result": task.result}),
-            "events": [line_of(event) for event in steps],
-        }
+            **({} if task.result is None else {"result": task.result}), "events": [line_of(event) for event in steps],
+        }  # fmt: skip
         yield f"{portable(task.to)}/{file_name(task.id)}", document
 
 
-def _policies(home: Home, agent: str | None) -> Iterator[Place]:
+def _policies(home: Home, agent: str | None) -> Iterator[tuple[str, FlatRecord]]:
     for (event,) in own_events(home.journal, "policies.jsonl", agent):
         digest = sha256(encode(event.body["settings"]).encode()).hexdigest()
         number = event.body["number"]
         yield f"{number}.json", {"version": number, "config_hash": digest, **line_of(event)}
 
 
-def _captures(
-    _home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
-) -> Iterator[tuple[Event, int]]:
+def _captures(_home: Home, how: Importing, documents: Lines, problems: list[str]) -> Read:
     """What was captured, as heard; with `trust_own` under its own id and source."""
     from theorex_lab.designs.theorex.exchange_read import captured
 
@@ -172,14 +139,12 @@ def _captures(
         yield from ((event, 1) for _, event in each_noted(problems, placed, captured, session, how))
 
 
-def _task_lines(
-    home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
-) -> Iterator[tuple[Event, int]]:
+def _task_lines(home: Home, how: Importing, documents: Lines, problems: list[str]) -> Read:
     lines = [(place, step) for place, document in documents for step in _steps_of(place, document, problems)]
     return taken(home.journal, lines, how, problems)
 
 
-def _steps_of(place: str, document: FlatRecord, problems: list[str]) -> list[FlatRecord]:
+def _steps_of(place: int | str, document: FlatRecord, problems: list[str]) -> list[FlatRecord]:
     """The steps of a task, as its document states them or, in the original system's, as it must have gone through them."""
     if isinstance(document.get("events"), list):
         return list(document["events"])
@@ -203,9 +168,7 @@ def _steps_of(place: str, document: FlatRecord, problems: list[str]) -> list[Fla
     ]  # fmt: skip
 
 
-def _policy_lines(
-    home: Home, documents: Sequence[Place], how: Importing, problems: list[str]
-) -> Iterator[tuple[Event, int]]:
+def _policy_lines(home: Home, how: Importing, documents: Lines, problems: list[str]) -> Read:
     def line(document: FlatRecord) -> FlatRecord:
         if "settings" in document:
             return document

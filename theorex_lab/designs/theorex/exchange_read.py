@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -22,30 +22,21 @@ from theorex_lab.designs.theorex.axon import NODE_TYPE
 from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
 from theorex_lab.designs.theorex.imported import imported
 from theorex_lab.designs.theorex.moments import check_refs
-from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.exchange import schema
-from theorex_lab.exchange.flat_files import FlatRecord, Lines, without_nulls
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange import records, schema
+from theorex_lab.exchange.files import Importing
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, noted, without_nulls
 from theorex_lab.exchange.heard import Hearsay
-from theorex_lab.exchange.importing import Importing
-from theorex_lab.exchange.problems import each_noted, noted
-from theorex_lab.ids import UUID, check_agent, check_session, concept_id, derived_event_id
+from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event, upcast
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
-from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, check_text, new_observation
+from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation
 from theorex_lab.text.doors import kept_text, kept_value
-from theorex_lab.text.extract import extract
 
-LABEL_CHARACTERS = 128
 AT_ONCE = 1_000  # links, or contributions, of one event
 
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
 Read = Iterator[tuple[Event, int]]
-
-
-class _Concept(NamedTuple):
-    id: int
-    label: str
-    surface: str
 
 
 @lru_cache(maxsize=64)
@@ -54,19 +45,9 @@ def _checked_type(observation_type: str) -> str:
     return observation_type
 
 
-_Count = Annotated[int, schema.whole(1)]
-_Tone = Annotated[int | float, schema.within(-1, 1)]
 _Decayed = Annotated[int | float, schema.within(0, schema.LARGEST)]
 _SUM = Field(ge=-schema.LARGEST, le=schema.LARGEST, description="a number from -frequency_count to frequency_count")
 _HALF_LIVES = len(COUNT_HALF_LIVES_DAYS)
-_Row = Annotated[list[Any], Field(min_length=4, max_length=4)]
-
-
-class _Named(schema.FileRecord):
-    """What names a concept."""
-
-    canonical_form: schema.Text = ""
-    surface_form: schema.Text = ""
 
 
 class _Numbered(schema.FileRecord):
@@ -76,13 +57,13 @@ class _Numbered(schema.FileRecord):
 class _Stated(schema.FileRecord):
     """The numbers of a concept, in an axon, the shared web or a cold store."""
 
-    frequency_count: _Count = 1
+    frequency_count: records.Count = 1
     last_seen: schema.TimeOrEarliest = EARLIEST
     first_seen: schema.TimeOrEarliest = EARLIEST
     fix_count: Annotated[int, schema.whole(0)] = 0
     source_weight: schema.Share = 0
     sentiment_tier: schema.Text = "neutral"
-    sentiment: _Tone = 0
+    sentiment: records.Tone = 0
     sentiment_sum: Annotated[int | float, _SUM] = 0
     observation_type: Annotated[schema.Text, AfterValidator(_checked_type)] = DEFAULT_TYPE
     node_type: Annotated[schema.Text, AfterValidator(_checked_type)] = NODE_TYPE
@@ -104,7 +85,7 @@ class _Own(schema.FileRecord):
 
 class _Link(schema.FileRecord):
     strength: schema.Share = LINK_FIRST
-    co_occurrence_count: _Count = 1
+    co_occurrence_count: records.Count = 1
     last_co_occurrence: schema.TimeOrEarliest = EARLIEST
 
 
@@ -114,22 +95,16 @@ class _Attributes(schema.FileRecord):
     graduated: dict[schema.ConceptId, schema.Time] = Field(default={}, description="an object of concepts and times")
 
 
-class _Sentence(schema.FileRecord):
+class _Sentence(records.Sentence):
     id: Any = None
-    text: Any = ""
     timestamp: schema.Time
     agent_id: schema.Agent = "main"
-    observation_type: schema.Text = DEFAULT_TYPE
-    tags: schema.Items
     session_id: schema.Text = ""
-    source_weight: schema.Share = 0
-    lineage: schema.EventIds = Field(default=[])
-    refused: schema.ConceptIds = Field(default=[])
-    faded: schema.ConceptIds = Field(default=[])
-    # What was found in the text, where its concepts come along.
-    concepts: list[_Row] = Field(default=[], description="a list of [id, canonical form, surface form, count]")
-    sentiment: _Tone = 0.0
-    extractor: _Count = 1
+    type: schema.Text = Field(DEFAULT_TYPE, alias="observation_type")
+    weight: schema.Share = Field(0, alias="source_weight")
+    lineage: schema.EventIds
+    refused: schema.ConceptIds
+    faded: schema.ConceptIds
 
 
 class _Captured(schema.FileRecord):
@@ -140,10 +115,6 @@ class _Captured(schema.FileRecord):
     body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
 
 
-class _Mention(schema.FileRecord):
-    count: _Count
-
-
 class _Kept(schema.FileRecord):
     """A record of the short-term memory."""
 
@@ -151,7 +122,7 @@ class _Kept(schema.FileRecord):
     timestamp: schema.Time
     agent_id: schema.Agent = "main"
     session_id: schema.Session = ""
-    frequency_count: _Count = 1
+    frequency_count: records.Count = 1
     composite_score: schema.Share
     source_weight: schema.Share = 0
 
@@ -224,7 +195,7 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
 
 
 def captured(record: Any, session: str, how: Importing) -> Event:
-    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput."""
+    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput, NewerVersion."""
     stated = schema.checked(_Captured, record)
     body = {**stated.body, **{name: record[member] for member, name in PREVIEWS.items() if member in record}}
     kind = stated.given("kind", "tool_used" if "tool" in body else "prompt")
@@ -237,10 +208,7 @@ def captured(record: Any, session: str, how: Importing) -> Event:
     source = how.source(body, "source", "tool")
     if "v" not in body:  # the original system's, which states less
         return made._replace(id=event_id, body={**made.body, "source": source})
-    try:
-        return upcast(event._replace(body=kept_value(body)))
-    except NewerVersion as error:
-        raise InvalidInput(str(error)) from error
+    return upcast(event._replace(body=kept_value(body)))
 
 
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
@@ -268,7 +236,7 @@ def _node_stated(node: Any, how: Importing) -> tuple[str, Body]:
 
 def _stated(attributes: FlatRecord, how: Importing) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely ones for those it lacks."""
-    concept, stated = _concept(attributes, how), schema.checked(_Stated, attributes)
+    concept, stated = records.concept_of(attributes, how), schema.checked(_Stated, attributes)
     count, kind = stated.frequency_count, stated.observation_type
     tone = _SENTIMENTS.get(stated.sentiment_tier, 0.0)
     total = stated.given("sentiment_sum", stated.given("sentiment", tone) * count)
@@ -317,39 +285,6 @@ def _tier(stated: _Stated) -> str:
     return tier
 
 
-def _concept(record: FlatRecord, how: Importing) -> _Concept:
-    """A record's concept. Its id is that of its canonical form, which comes from the surface form where it is missing."""
-    limit, named = how.settings.max_text_bytes, schema.checked(_Named, record)
-    label = kept_text(named.canonical_form)
-    surface = check_text(kept_text(named.given("surface_form", label)), limit)
-    _check_label(surface)
-    label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
-    _check_label(label)
-    # The surface form is what is shown, also once others speak of the concept: a strange file must not choose it freely.
-    if not how.trust_own and label not in (_canonical(surface), " ".join(surface.lower().split())):
-        surface = label
-    return _Concept(concept_id(label), label, surface)
-
-
-def _check_label(label: str) -> None:
-    if len(label) > LABEL_CHARACTERS:
-        raise InvalidInput(
-            f"got a label of {len(label)} characters, {label[:32]!r}…; allowed are up to {LABEL_CHARACTERS}"
-        )
-
-
-def _canonical(surface: str) -> str:
-    """The canonical form of a concept's surface form: what the extractor makes of the whole, else its lower case.
-
-    >>> _canonical("cache stampedes")
-    'cache stampede'
-    """
-    words = " ".join(surface.split())
-    mentions = extract(f"the {words}")  # the article keeps a leading noun from being taken for a verb
-    whole = len(mentions) == 1 and mentions[0].surface == words
-    return mentions[0].label if whole else words.lower()
-
-
 def _link(edge: Any, ids: dict[str, int]) -> list[int]:
     attributes = _attributes(edge)
     return [*_ends(edge, ids), *_weight(attributes)]
@@ -380,7 +315,7 @@ def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body |
     """The key of a node; per contribution its agent, its numbers, and the concept's body where the agent still holds it."""
     attributes = _attributes(node)
     named = "canonical_form" in attributes or "surface_form" in attributes
-    number = _concept(attributes, how).id if named else schema.checked(_Numbered, attributes).concept_id
+    number = records.concept_of(attributes, how)[0] if named else schema.checked(_Numbered, attributes).concept_id
     found: list[tuple[str, Body, Body | None]] = []
     for contribution in _contributions(attributes):
         agent = check_agent(contribution.get("agent_id", how.agent))
@@ -416,29 +351,10 @@ def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
 
 
 def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -> Event:
-    given = check_text(record.get("text", ""), how.settings.max_text_bytes)
-    text = kept_text(given)
-    if text != given:  # what was found in the text may be of its secrets
-        record = {key: value for key, value in record.items() if key != "concepts"}
     stated = schema.checked(_Sentence, record)
     at, agent = stated.timestamp, stated.given("agent_id", how.agent)
-    entry = Entry(
-        # A text whose concepts come along is not searched for them again.
-        "-" if "concepts" in record else text,
-        agent,
-        at=at,
-        observation_type=stated.observation_type,
-        source=how.source(record, "source"),
-        tags=stated.tags,
-        session=stated.session_id,
-    )
-    made, _ = new_observation(entry, how.settings, how.now)
-    body = {**made.body, "text": text}
-    body["weight"] = stated.given("source_weight", body["weight"])
-    if "concepts" in record:
-        body["concepts"] = _mentions(stated.concepts, how)
-        body["sentiment"] = stated.sentiment
-        body["extractor"] = stated.given("extractor", body["extractor"])
+    made = records.observed(stated, how, agent, at, stated.session_id, how.source(record, "source"), {})
+    body = made.body
     if stated.refused:
         body["refused"] = stated.refused
     if "refs" in record:
@@ -446,23 +362,12 @@ def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -
     if agent in counted:
         body |= {"counted": False, "faded": stated.faded}
     event_id = schema.event_id_of(stated.id, "observation", agent, at, encode(body))
-    return made._replace(body=body, id=event_id, lineage=tuple(stated.lineage))
-
-
-def _mentions(concepts: list[list[Any]], how: Importing) -> list[list[Any]]:
-    """Concepts of a text; ids are made from the canonical forms. Raises InvalidInput."""
-    found: dict[int, list[Any]] = {}
-    for _, label, surface, count in concepts:
-        if any(isinstance(name, str) and len(name) > LABEL_CHARACTERS for name in (label, surface)):
-            continue  # the sentence is kept, and found by its words
-        concept = _concept({"canonical_form": label, "surface_form": surface}, how)
-        found[concept.id] = [*concept, schema.checked(_Mention, {"count": count}).count]
-    return list(found.values())
+    return made._replace(id=event_id, lineage=tuple(stated.lineage))
 
 
 def _kept(record: FlatRecord, how: Importing) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of one short-term record."""
-    concept, stated = _concept(record, how), schema.checked(_Kept, record)
+    concept, stated = records.concept_of(record, how), schema.checked(_Kept, record)
     agent = stated.given("agent_id", how.agent)
     body = {
         "concepts": [[*concept, stated.frequency_count]],

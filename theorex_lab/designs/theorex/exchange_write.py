@@ -18,6 +18,7 @@ from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
 from theorex_lab.exchange.flat_files import FlatRecord
 from theorex_lab.journal.base import Journal
+from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
@@ -64,43 +65,36 @@ def axon_nodes(memory: WrittenMemory, agent: str) -> Iterator[FlatRecord]:
     `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at `last_seen`.
     """
     axon = memory.axon
-    current, table = scores_of(axon, memory.now, memory.settings, agents=[agent]), axon.concepts
-    for position, row in enumerate(current.rows.tolist()):
-        count, total = int(table["count"][row]), float(table["sentiment_sum"][row])
-        number = int(table["concept_id"][row])
+    current = scores_of(axon, memory.now, memory.settings, agents=[agent])
+    rows = current.rows.tolist()
+    for position, (row, told) in enumerate(zip(rows, _told(axon.concepts, rows), strict=True)):
         attributes = {
-            "canonical_form": axon.labels[row],
-            "surface_form": axon.surfaces[row],
-            "concept_id": number,
-            "node_type": axon.node_types[int(table["node_type"][row])],
-            "observation_type": axon.types[int(table["type"][row])],
+            "canonical_form": axon.labels[row], "surface_form": axon.surfaces[row], "concept_id": told["concept_id"],
+            "node_type": axon.node_types[told["node_type"]], "observation_type": axon.types[told["type"]],
             "importance_weight": round(float(current.importance[position]), _DIGITS),
-            "relevance_tier": Tier(int(current.tier[position])).name,
-            "frequency_count": count,
-            "last_seen": to_iso(int(table["last_seen"][row])),
-            "sentiment": round(total / max(count, 1), _DIGITS),
-            "agent_id": agent,
-            "source_weight": float(table["source_weight"][row]),
-            "first_seen": to_iso(int(table["first_seen"][row])),
-            "fix_count": int(table["fix_count"][row]),
-            "sentiment_sum": total,
-            "trust": SOURCES[int(table["trust"][row])],
-            "scanned_tier": Tier(int(table["tier"][row])).name,
-            "decayed_counts": table["decayed"][row].tolist(),
-            **_said(axon, row),
-        }
-        yield {"key": str(number), "attributes": attributes}
+            "relevance_tier": Tier(int(current.tier[position])).name, "frequency_count": told["count"],
+            "last_seen": to_iso(told["last_seen"]), "sentiment": round(told["sentiment_sum"] / max(told["count"], 1), _DIGITS),
+            "agent_id": agent, "source_weight": told["source_weight"], "first_seen": to_iso(told["first_seen"]),
+            "fix_count": told["fix_count"], "sentiment_sum": told["sentiment_sum"], "trust": SOURCES[told["trust"]],
+            "scanned_tier": Tier(told["tier"]).name, "decayed_counts": told["decayed"], **_said(told),
+        }  # fmt: skip
+        yield {"key": str(told["concept_id"]), "attributes": attributes}
 
 
-def _said(axon: Axon, row: int) -> FlatRecord:
+def _told(table: Table, rows: list[int]) -> Iterator[FlatRecord]:
+    """The values of each of these rows of a table, by the names of its columns."""
+    columns = {name[1:]: column[rows].tolist() for name, column in table.columns("").items()}
+    return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+
+
+def _said(told: FlatRecord) -> FlatRecord:
     """Who said a concept, where not all of its mentions are the owner's own, or all a stranger's: levels of trust, own numbers."""
-    levels = {name: int(axon.concepts[name][row]) for name in ("affirmed", "refused", "heard")}
-    if levels["refused"] < 0 and (levels["affirmed"] < 0 or levels["heard"] < 0):
+    if told["refused"] < 0 and (told["affirmed"] < 0 or told["heard"] < 0):
         return {}
-    own: FlatRecord = {name: SOURCES[level] if level >= 0 else None for name, level in levels.items()}
-    if levels["affirmed"] >= 0:
-        own |= {name: int(axon.concepts[f"own_{name}"][row]) for name in ("count", "fix_count")}
-        own |= {name: to_iso(int(axon.concepts[f"own_{name}"][row])) for name in ("first_seen", "last_seen")}
+    own: FlatRecord = {name: SOURCES.get(told[name]) for name in ("affirmed", "refused", "heard")}
+    if told["affirmed"] >= 0:
+        own |= {name: told[f"own_{name}"] for name in ("count", "fix_count")}
+        own |= {name: to_iso(told[f"own_{name}"]) for name in ("first_seen", "last_seen")}
     return {"said": own}
 
 
@@ -121,12 +115,8 @@ def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
 
 
 def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> FlatRecord:
-    attributes = {
-        "strength": round(float(stored_link_strength(count)), _DIGITS),
-        "co_occurrence_count": count,
-        "last_co_occurrence": to_iso(last_seen),
-        **more,
-    }
+    strength = round(float(stored_link_strength(count)), _DIGITS)
+    attributes = {"strength": strength, "co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen), **more}
     return {"key": f"{source}-{target}", "source": str(source), "target": str(target), "attributes": attributes}
 
 
@@ -140,47 +130,33 @@ def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
     summed = {concept.concept_id: concept for concept in shared_concepts(axon, shared, memory.now, memory.settings)}
     given: dict[int, list[FlatRecord]] = {}
     spoken: dict[int, tuple[Any, ...]] = {}
-    for row in _rows_of_agents(memory.shared, table["agent"], memory.agents):
-        agent, concept = shared.agents[int(table["agent"][row])], int(table["concept_id"][row])
+    for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
+        agent, concept = shared.agents[told["agent"]], told["concept_id"]
         known = axon.row(agent, concept)
-        given.setdefault(concept, []).append(_contribution(shared, row, agent, forgotten=known is None))
+        contribution = {
+            "agent_id": agent, "frequency_count": told["count"], "fix_count": told["fix_count"],
+            "first_seen": to_iso(told["first_seen"]), "last_seen": to_iso(told["last_seen"]),
+            "trust": SOURCES[told["trust"]], "source_weight": told["source_weight"],
+        }  # fmt: skip
+        given.setdefault(concept, []).append(contribution | ({"forgotten": True} if known is None else {}))
         if known is not None:
-            claim = (float(table["source_weight"][row]), int(table["last_seen"][row]), agent, known)
+            claim = (told["source_weight"], told["last_seen"], agent, known)
             spoken[concept] = max(claim, spoken.get(concept, claim))
     nodes = []
     for concept, contributions in sorted(given.items()):
         attributes: FlatRecord = {"concept_id": concept, "node_type": NODE_TYPE}
         if concept in spoken:
             weight, _, agent, known = spoken[concept]
-            numbers = summed[concept]
+            numbers, node_type = summed[concept], axon.node_types[int(axon.concepts["node_type"][known])]
             attributes |= {
-                "canonical_form": axon.labels[known],
-                "node_type": axon.node_types[int(axon.concepts["node_type"][known])],
-                "surface_form": axon.surfaces[known],
-                "importance_weight": round(numbers.importance, _DIGITS),
-                "relevance_tier": numbers.tier,
-                "frequency_count": numbers.count,
-                "last_seen": to_iso(numbers.last_seen),
-                "agent_id": agent,
+                "canonical_form": axon.labels[known], "node_type": node_type, "surface_form": axon.surfaces[known],
+                "importance_weight": round(numbers.importance, _DIGITS), "relevance_tier": numbers.tier,
+                "frequency_count": numbers.count, "last_seen": to_iso(numbers.last_seen), "agent_id": agent,
                 "source_weight": weight,
-            }
+            }  # fmt: skip
         attributes["contributions"] = sorted(contributions, key=itemgetter("agent_id"))
         nodes.append({"key": str(concept), "attributes": attributes})
     return nodes
-
-
-def _contribution(shared: SharedWeb, row: int, agent: str, *, forgotten: bool) -> FlatRecord:
-    table = shared.concepts
-    contribution = {
-        "agent_id": agent,
-        "frequency_count": int(table["count"][row]),
-        "fix_count": int(table["fix_count"][row]),
-        "first_seen": to_iso(int(table["first_seen"][row])),
-        "last_seen": to_iso(int(table["last_seen"][row])),
-        "trust": SOURCES[int(table["trust"][row])],
-        "source_weight": float(table["source_weight"][row]),
-    }
-    return contribution | ({"forgotten": True} if forgotten else {})
 
 
 def shared_edges(memory: WrittenMemory) -> list[FlatRecord]:
@@ -188,12 +164,10 @@ def shared_edges(memory: WrittenMemory) -> list[FlatRecord]:
     shared, table = memory.shared, memory.shared.links
     given: dict[tuple[int, int], list[FlatRecord]] = {}
     numbers: dict[tuple[int, int], tuple[int, int]] = {}
-    for row in _rows_of_agents(memory.shared, table["agent"], memory.agents):
-        ends = int(table["a"][row]), int(table["b"][row])
-        count, last_seen = int(table["count"][row]), int(table["last_seen"][row])
-        agent = shared.agents[int(table["agent"][row])]
-        contribution = {"agent_id": agent, "co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
-        given.setdefault(ends, []).append(contribution)
+    for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
+        ends, count, last_seen = (told["a"], told["b"]), told["count"], told["last_seen"]
+        contribution = {"agent_id": shared.agents[told["agent"]], "co_occurrence_count": count}
+        given.setdefault(ends, []).append({**contribution, "last_co_occurrence": to_iso(last_seen)})
         before = numbers.get(ends, (0, last_seen))
         numbers[ends] = before[0] + count, max(before[1], last_seen)
     return [
@@ -228,22 +202,13 @@ def short_term_records(memory: WrittenMemory, seqs: list[int], *, recent: bool =
 
 
 def _short_term_of(event: Event) -> Iterator[FlatRecord]:
-    moment = to_iso(event.at)
-    for position, (number, label, surface, count) in enumerate(event.body["concepts"]):
+    moment, body = to_iso(event.at), event.body
+    for position, (number, label, surface, count) in enumerate(body["concepts"]):
         yield {
-            "id": f"{event.id}:{position}",
-            "concept_id": number,
-            "surface_form": surface,
-            "canonical_form": label,
-            "composite_score": event.body["score"],
-            "source_weight": event.body["weight"],
-            "timestamp": moment,
-            "date": moment[:10],
-            "agent_id": event.agent,
-            "session_id": event.session,
-            "frequency_count": count,
-            "source": event.body["source"],
-        }
+            "id": f"{event.id}:{position}", "concept_id": number, "surface_form": surface, "canonical_form": label,
+            "composite_score": body["score"], "source_weight": body["weight"], "timestamp": moment, "date": moment[:10],
+            "agent_id": event.agent, "session_id": event.session, "frequency_count": count, "source": body["source"],
+        }  # fmt: skip
 
 
 def observation_records(memory: WrittenMemory, only: str | None = None) -> Iterator[FlatRecord]:
@@ -262,28 +227,19 @@ def observation_records(memory: WrittenMemory, only: str | None = None) -> Itera
 def _observation_of(event: Event, faded: list[int]) -> FlatRecord:
     body = event.body
     return {
-        "id": event.id,
-        "timestamp": to_iso(event.at),
-        "agent_id": event.agent,
-        "session_id": event.session,
-        "observation_type": body["type"],
-        **{name: body[name] for name in ("text", "tags", "source")},
-        "source_weight": body["weight"],
-        **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
-        "faded": faded,
-        "lineage": list(event.lineage),
+        "id": event.id, "timestamp": to_iso(event.at), "agent_id": event.agent, "session_id": event.session,
+        "observation_type": body["type"], "source_weight": body["weight"],
+        **{name: body[name] for name in ("text", "tags", "source", "sentiment", "extractor", "concepts")},
+        "faded": faded, "lineage": list(event.lineage),
         **{name: body[name] for name in ("refs", "refused") if name in body},
-    }
+    }  # fmt: skip
 
 
 def moment_document(record: FlatRecord) -> FlatRecord:
     """A moment as a document: `story` and `code_refs` in place of the sentence's text and refs, and its concepts' ids."""
-    named = {
-        "story": record["text"],
-        "code_refs": record.get("refs", []),
-        "concept_ids": [concept[0] for concept in record["concepts"]],
-    }
-    return {**{name: value for name, value in record.items() if name not in ("text", "refs")}, **named}
+    kept = {name: value for name, value in record.items() if name not in ("text", "refs")}
+    ids = [concept[0] for concept in record["concepts"]]
+    return {**kept, "story": record["text"], "code_refs": record.get("refs", []), "concept_ids": ids}
 
 
 def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theorex_lab.exchange.importing import Importing
+from theorex_lab.exchange.files import Importing
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 

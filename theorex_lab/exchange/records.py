@@ -1,0 +1,441 @@
+"""What a line of events, a trace, an outcome or a sentence of a file must hold, and the event that it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, create_model
+
+from theorex_lab.clock import to_iso
+from theorex_lab.dispatch.bus import End, Start, ToolUse, check_trace_id, clean
+from theorex_lab.dispatch.llm import Attempt
+from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution.outcomes import check_score, outcome_event
+from theorex_lab.exchange import schema
+from theorex_lab.exchange.files import Importing
+from theorex_lab.exchange.flat_files import FlatRecord, parse_object, without_nulls
+from theorex_lab.exchange.runs import TOOL_SESSION
+from theorex_lab.ids import concept_id
+from theorex_lab.journal.event import Event, encode, tells_no_answer
+from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, check_tags, check_text, new_observation
+from theorex_lab.project import check_project
+from theorex_lab.text.doors import kept_text
+from theorex_lab.text.extract import extract
+
+LABEL_CHARACTERS = 128
+_MODEL_BYTES = 1_024
+_ROW = ("concept_id", "canonical_form", "surface_form", "count")
+
+
+def _ids_of(stated: Any) -> list[str]:
+    if not isinstance(stated, str):
+        raise ValueError
+    return stated.split()
+
+
+def _object_of(stated: Any) -> FlatRecord:
+    """The object that a text holds as JSON. Raises ValueError."""
+    if not isinstance(stated, str):
+        raise ValueError
+    return parse_object(stated.encode("utf-8", "surrogatepass"))
+
+
+def _model_name(stated: str) -> str:
+    return check_text(stated, _MODEL_BYTES) if stated else ""
+
+
+Count = Annotated[int, schema.whole(1)]
+Tone = Annotated[int | float, schema.within(-1, 1)]
+Label = Annotated[schema.Text, AfterValidator(lambda text: clean(kept_text(text))[:LABEL_CHARACTERS])]
+Kept = Annotated[schema.Text, AfterValidator(kept_text)]
+_Model = Annotated[schema.Text, AfterValidator(_model_name)]
+# None is what stands for a missing member; nulls are taken out before.
+_Amount = Annotated[int | float | None, schema.within(0, schema.LARGEST)]
+_Count = Annotated[int | None, schema.whole(0)]
+_Error = Annotated[str | None, Field(description="text")]
+_TraceId = Annotated[str, BeforeValidator(check_trace_id)]
+
+
+class Bodied(schema.FileRecord):
+    """A line of a file of events; only its body is read."""
+
+    body: Annotated[dict[str, Any], BeforeValidator(_object_of), Field(description="a JSON object as text")]
+
+
+class EventRow(Bodied):
+    """A line of a file of events: one event, its lineage and its body as texts."""
+
+    seq: Annotated[int, schema.whole(1)]
+    id: schema.EventId
+    at: schema.Moment
+    agent: schema.Agent
+    session: schema.Session = ""
+    kind: Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,63}$", description="1 to 64 of a-z 0-9 _")]
+    lineage: Annotated[list[schema.EventId], BeforeValidator(_ids_of)] = Field(
+        [], description="UUIDs in lower case with a space between them"
+    )
+
+
+class DesignLine(schema.FileRecord):
+    """A line of a design's own file: one event."""
+
+    id: schema.EventId
+    at: schema.Moment
+    agent: schema.Agent | None = Field(default=None, description="the id of an agent")
+    session: schema.Session = ""
+    kind: schema.Text
+    lineage: Annotated[schema.EventIds, Field(max_length=100_000)]
+    body: dict[str, JsonValue] = Field(description="a JSON object")
+
+
+class Heard(schema.FileRecord):
+    """A body that is heard; `project`: what it was in, '' for nothing."""
+
+    project: Annotated[schema.Text, AfterValidator(lambda text: check_project(kept_text(text)))] = ""
+
+
+class Captured(Heard):
+    """What a hook notes. Members that nobody knows stay, as far as the size of a body allows."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _Paths(schema.FileRecord):
+    read: list[str] = Field(default=[])
+    edited: list[str] = Field(default=[])
+
+
+_PATHS = Field(_Paths(), description="an object with the lists of texts read and edited")
+_OK = Field(None, description="true, false or null")
+_NEEDED, _TEXT = (schema.Text, ...), (schema.Text, "")
+_CAPTURED: dict[str, dict[str, Any]] = {
+    "tool_used": {
+        **dict.fromkeys(("tool", "input", "response"), _NEEDED), **dict.fromkeys(("command", "trace_id"), _TEXT),
+        "ok": (bool | None, _OK), "paths": (_Paths, _PATHS),
+    },
+    "prompt": {"text": _NEEDED},
+    "turn_ended": {"message": _TEXT, "subagent": (schema.Truth, False)},
+    "turn_message": {"turn": (schema.EventId, ...), "text": _NEEDED},
+    "compacting": {"trigger": _TEXT},
+    "session_ended": {},
+}  # fmt: skip
+
+
+class Named(schema.FileRecord):
+    """What names a concept."""
+
+    canonical_form: schema.Text = ""
+    surface_form: schema.Text = ""
+
+
+class _Mention(Named):
+    concept_id: schema.ConceptId
+    count: Count
+
+
+class Sentence(schema.FileRecord):
+    """A text, and what was found in it, where that comes along."""
+
+    text: Any = ""
+    type: schema.Text = DEFAULT_TYPE
+    tags: schema.Items
+    weight: schema.Share = 1.0
+    concepts: list[Annotated[list[Any], Field(min_length=4, max_length=4)]] = Field(
+        [], description="a list of [id, canonical form, surface form, count]"
+    )
+    sentiment: Tone = 0.0
+    extractor: Count = 1
+
+
+class Observation(Sentence, Heard): ...
+
+
+class _Concluded(schema.FileRecord):
+    decision: schema.Text = ""
+    result: schema.Text = ""
+    success: schema.Truth
+    tags: schema.Items
+    explicit: Any = None
+    judge: Any = None
+    decided_at: schema.Time = 0
+
+
+class OutcomeBody(_Concluded, Heard):
+    thumbs: Any = None
+    concepts: schema.ConceptIds
+
+
+class OutcomeScored(Heard):
+    outcome_id: schema.Text = ""
+    success: schema.Truth = False
+    explicit: Any = None
+    thumbs: Any = None
+    judge: Any = None
+    reason: Kept = ""
+    model: Kept = ""
+
+
+class _Outcome(_Concluded):
+    """A file of an outcome."""
+
+    id: Any = None
+    agent_id: schema.Agent = "main"
+    timestamp: schema.Time = 0
+    concept_ids: schema.Items
+    explicit: Any = Field(None, alias="explicit_score")
+    judge: Any = Field(None, alias="judge_score")
+    thumbs_up: schema.Truth = False
+    session_id: schema.Text = ""
+
+
+class _Concepts(schema.FileRecord):
+    concept_ids: list[schema.ConceptId]
+
+
+class _Called(schema.FileRecord):
+    trace_id: _TraceId = Field("", validate_default=True)
+    task: schema.Text = ""
+    query_type: Kept = "general"
+    model: Label = ""
+    tags: schema.Items
+    reasons: schema.Items
+    context_pct: Annotated[int | float, schema.within(0, 100)] = 0.0
+    query_tokens: Annotated[int, schema.whole(0)] = 0
+
+
+class TraceStarted(_Called, Heard):
+    outcome_id: schema.Text = ""
+
+
+class _Trace(_Called):
+    """A file of a trace."""
+
+    trace_id: _TraceId = Field("", alias="id", validate_default=True)
+    agent_id: schema.Agent = "main"
+    start_time: schema.Time
+    model: _Model = ""
+    session_id: schema.Text = ""
+    outcome_id: Any = None
+    events: schema.Items
+
+
+class _Attempt(schema.FileRecord):
+    """How one model did."""
+
+    model: _Model = ""
+    success: schema.Truth
+    latency_ms: _Amount = None
+    cost: _Amount = None
+    tokens: _Count = None
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
+    error: _Error = None
+    unavailable: schema.Truth = False
+
+    def attempt(self, *, lost: bool = False) -> Attempt:
+        """How the model did. One that failed has no latency, whatever the file says: it would seem the fastest."""
+        success = self.success and not lost
+        unavailable = self.given("unavailable", tells_no_answer(self.error)) and not success
+        latency_ms = self.latency_ms if success else None
+        prompt, completion, tokens = self.prompt_tokens, self.completion_tokens, self.tokens
+        if tokens is None and prompt is not None and completion is not None:
+            tokens = prompt + completion
+        return Attempt(self.model, success, latency_ms, tokens, self.cost, self.error, unavailable, prompt, completion)
+
+
+class _HeardAttempt(_Attempt):
+    model: Label = ""
+
+
+class _Ended(_Attempt):
+    response: schema.Text = ""
+    lost: schema.Truth = False
+    attempts: schema.Items
+
+
+class TraceEnded(_Ended, TraceStarted):
+    model: Label = ""
+    success: schema.Truth = False
+
+
+class _End(_Ended):
+    end_time: schema.Time
+    tokens: _Count = Field(None, alias="total_tokens")
+
+
+class _Reason(schema.FileRecord):
+    reason: schema.Text
+
+
+class _Tool(schema.FileRecord):
+    id: Any = None
+    at: schema.Time = 0
+    tool: schema.Text = ""
+    tool_name: schema.Text = ""
+
+
+# By the kind of the event: what a body that is heard must hold.
+HEARD: dict[str, type[Heard]] = {
+    **{kind: create_model(kind, __base__=Captured, **members) for kind, members in _CAPTURED.items()},
+    "observation": Observation,
+    "trace_started": TraceStarted,
+    "trace_ended": TraceEnded,
+    "outcome": OutcomeBody,
+    "outcome_scored": OutcomeScored,
+}
+
+
+def concept_of(record: FlatRecord, how: Importing) -> tuple[int, str, str]:
+    """Id, canonical and surface form of a record's concept. The id is that of the canonical form, which comes from the
+    surface form where it is missing. Raises InvalidInput.
+    """
+    limit, named = how.settings.max_text_bytes, schema.checked(Named, record)
+    label = kept_text(named.canonical_form)
+    surface = check_text(kept_text(named.given("surface_form", label)), limit)
+    _check_label(surface)
+    label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
+    _check_label(label)
+    # The surface form is what is shown, also once others speak of the concept: a strange file must not choose it freely.
+    if not how.trust_own and label not in (" ".join(surface.lower().split()), _canonical(surface)):
+        surface = label
+    return concept_id(label), label, surface
+
+
+def _check_label(label: str) -> None:
+    if len(label) > LABEL_CHARACTERS:
+        raise InvalidInput(
+            f"got a label of {len(label)} characters, {label[:32]!r}…; allowed are up to {LABEL_CHARACTERS}"
+        )
+
+
+def _canonical(surface: str) -> str:
+    """The canonical form of a concept's surface form: what the extractor makes of the whole, else its lower case.
+
+    >>> _canonical("cache stampedes")
+    'cache stampede'
+    """
+    words = " ".join(surface.split())
+    mentions = extract(f"the {words}")  # the article keeps a leading noun from being taken for a verb
+    whole = len(mentions) == 1 and mentions[0].surface == words
+    return mentions[0].label if whole else words.lower()
+
+
+def observed(
+    stated: Sentence, how: Importing, agent: str, at: int, session: str, source: str, renamed: dict[int, int]
+) -> Event:
+    """The event of a sentence; `renamed` gets the ids of its concepts that are others here. Raises InvalidInput."""
+    given = check_text(stated.text, how.settings.max_text_bytes)
+    text = kept_text(given)
+    known = "concepts" in stated.model_fields_set and text == given  # else they may be of its secrets
+    entry = Entry("-" if known else text, agent, at, stated.type, source, stated.tags, session)
+    made, _ = new_observation(entry, how.settings, how.now)
+    body = {**made.body, "text": text, "weight": stated.given("weight", made.body["weight"])}
+    if known:
+        body |= {"concepts": _mentions(stated.concepts, how, renamed), "sentiment": stated.sentiment}
+        body["extractor"] = stated.given("extractor", body["extractor"])
+    return made._replace(body=body)
+
+
+def _mentions(rows: list[list[Any]], how: Importing, renamed: dict[int, int]) -> list[list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for row in rows:
+        stated = schema.checked(_Mention, record := dict(zip(_ROW, row, strict=True)))
+        if max(len(stated.canonical_form), len(stated.surface_form)) > LABEL_CHARACTERS:
+            continue  # the sentence is kept, and found by its words
+        concept = concept_of(record, how)
+        found[concept[0]] = [*concept, stated.count]
+        if stated.concept_id != concept[0]:
+            renamed[stated.concept_id] = concept[0]
+    return list(found.values())
+
+
+def concluded(stated: _Concluded, how: Importing, agent: str, at: int, session: str, source: str, **more: Any) -> Event:
+    """The event of an outcome, with the scores that the file states, and `more` in its body. Raises InvalidInput."""
+    made = outcome_event(
+        agent=agent, decision=stated.decision, result=stated.result, success=stated.success, settings=how.settings, at=at,
+        tags=stated.tags, explicit_score=stated.explicit, session=session, source=source,
+    )  # fmt: skip
+    if "decided_at" in stated.model_fields_set:
+        more["decided_at"] = to_iso(stated.decided_at)
+    return made._replace(body={**made.body, "judge": check_score(stated.judge, "judge's score"), **more})
+
+
+def started(stated: _Called, agent: str, at: int, session: str, outcome_id: str | None) -> Start:
+    """The START of a trace, also as its END tells of it. Raises InvalidInput."""
+    (query_type,) = check_tags([stated.given("query_type", stated.tags[0] if stated.tags else "general")])
+    return Start(
+        stated.trace_id, agent, at, stated.task, query_type, stated.model, session,
+        tuple(kept_text(tag) for tag in check_tags([tag for tag in stated.tags if tag != query_type])),
+        tuple(kept_text(clean(schema.checked(_Reason, {"reason": reason}).reason)) for reason in stated.reasons),
+        stated.context_pct, stated.query_tokens, outcome_id,
+    )  # fmt: skip
+
+
+def ended(stated: _Ended, start: Start, at: int, each: type[_Attempt] = _HeardAttempt) -> End:
+    """The END of a trace. Raises InvalidInput."""
+    whole = stated.attempt(lost=stated.lost)
+    attempts: Sequence[Attempt] = [schema.checked(each, without_nulls(item)).attempt() for item in stated.attempts]
+    if "attempts" not in stated.model_fields_set and start.model and not stated.lost:
+        attempts = [whole]
+    silent = not (whole.success or stated.lost) and all(item.unavailable for item in attempts or [whole])
+    return End(
+        start.trace_id, at, whole.success, start.model, whole.tokens, whole.latency_ms, whole.error, stated.response,
+        tuple(attempts), stated.lost, unavailable=silent, prompt_tokens=whole.prompt_tokens,
+        completion_tokens=whole.completion_tokens,
+    )  # fmt: skip
+
+
+def outcome_of(record: FlatRecord, how: Importing) -> Event:
+    """The event of an outcome's file. Raises InvalidInput.
+
+    Of concepts only ids of our kind are taken; those of another mean nothing here, so those found in the texts.
+    """
+    stated = schema.checked(_Outcome, record)
+    thumbs = stated.given("thumbs_up")
+    more: FlatRecord = {} if thumbs is None else {"thumbs": float(thumbs)}
+    with suppress(InvalidInput):
+        more["concepts"] = list(dict.fromkeys(schema.checked(_Concepts, record).concept_ids))
+    agent, at = stated.given("agent_id", how.agent), stated.given("timestamp", how.now)
+    event = concluded(stated, how, agent, at, stated.session_id, how.source(record, "source"), **more)
+    return event._replace(id=_outcome_id(stated.given("id", encode(record))))
+
+
+def _outcome_id(stated: Any) -> str:
+    """The id of an outcome's event: what the file says where that is an event's id, else one made of it."""
+    return schema.event_id_of(stated, "outcome", stated)
+
+
+def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[Event]:
+    """START, tool events and END of a trace's file; those of an open one without END. Raises InvalidInput.
+
+    `links`: by the id of a trace, the event of the outcome that names it.
+    """
+    stated, source = schema.checked(_Trace, record), {"source": how.source(record, "source", "model")}
+    agent, outcome_id = stated.given("agent_id", how.agent), stated.given("outcome_id")
+    outcome_id = links.get(stated.trace_id, None if outcome_id is None else _outcome_id(outcome_id))
+    start = started(stated, agent, stated.start_time, stated.session_id, outcome_id)
+    steps = [with_members(start.event(), source)]
+    steps += [_tool(without_nulls(event), start, position, how) for position, event in enumerate(stated.events)]
+    if "end_time" in record or "success" in record:
+        end = schema.checked(_End, record)
+        steps.append(with_members(ended(end, start, end.end_time, _Attempt).event(start), source))
+    return steps
+
+
+def with_members(event: Event, more: FlatRecord) -> Event:
+    """The event with these members in its body."""
+    return event._replace(body={**event.body, **more})
+
+
+def _tool(record: FlatRecord, start: Start, position: int, how: Importing) -> Event:
+    """One tool event, under our names or those that a coding agent's hook gives."""
+    stated = schema.checked(_Tool, record)
+    said = [record.get(key, record.get(f"tool_{key}", "")) for key in ("input", "response")]
+    texts = [value if isinstance(value, str) else encode(value) for value in said]
+    at, name = stated.given("at", start.at), stated.given("tool", stated.tool_name)
+    event = with_members(
+        ToolUse(start.trace_id, at, name, *texts).event(start), {"source": how.source(record, "source")}
+    )
+    return event._replace(id=schema.event_id_of(stated.id, "tool used", start.trace_id, position), session=TOOL_SESSION)
