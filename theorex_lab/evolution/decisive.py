@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from theorex_lab.evolution.failure_signs import (
+    WEIGHTS,
     RunStep,
     StepReading,
     candidates,
@@ -30,22 +31,6 @@ __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decis
 
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
-
-# Conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into the development half; fitted
-# again by `tests/failure_weights.py`.
-WEIGHTS: dict[str, float] = {
-    "foreign_task": 0.79,
-    "opening_run": 0.78,
-    "first_code": 0.45,
-    "first_commitment": 0.37,
-    "made_up": 0.68,
-    "placeholder": 0.46,
-    "first_claim": 0.71,
-    "new_facts": 0.53,
-    "brief": -0.53,
-    "approval": -0.35,
-    "repair": -0.39,
-}
 
 _MODEL_DOWN = re.compile(
     r"ModelUnavailable|\brate[- ]limit|\bmodel unavailable\b"
