@@ -32,8 +32,8 @@ def _parameter(default: str, low: str, high: str, unit: str = "") -> Parameter:
 
 # By law, in `config_laws.txt`.
 LAW_PARAMETERS = {
-    law: {name: _parameter(*numbers) for name, *numbers in map(str.split, lines.split("\n"))}
-    for law, lines in read_sections(__file__, "config_laws.txt").items()
+    law: {name: _parameter(*numbers) for name, *numbers in map(str.split, lines)}
+    for law, *lines in map(str.splitlines, read_sections(__file__, "config_laws.txt")["laws"].split("\n\n"))
 }
 DEFAULT_HALF_LIFE_DAYS = LAW_PARAMETERS["product"]["half_life_days"].default
 

@@ -18,10 +18,8 @@ _EXIT_CODE = re.compile(
     r"(?:\b(?:exit|return)[_ ]?code\b|\bexit status\b|\bexited with(?: code| status)?)[\"']?[:= ]{1,3}(-?[1-9]\d{0,2})\b",
     re.I,
 )
-_ERRORS, _LESSONS = (
-    [entry.split("\n") for entry in section.split("\n\n")]
-    for section in read_sections(__file__, "rule_fix.txt").values()
-)
+_SECTIONS = read_sections(__file__, "rule_fix.txt")
+_ERRORS, _LESSONS = ([entry.split("\n") for entry in _SECTIONS[name].split("\n\n")] for name in ("errors", "lessons"))
 
 
 def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
