@@ -110,8 +110,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     """
     from theorex_lab.dispatch.traces import Traces, open_traces
 
-    view = views.get(Traces)
-    with view.lock:
+    with views.reading(Traces) as view:
         trace_ids = open_traces(view)
     starts = views.journal.read(ids=[derived_event_id("trace started", trace_id) for trace_id in trace_ids])
     closed = []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.bus import End, EventBus, Start, check_outcome_id, check_trace_id, clean, recorder
+from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
@@ -171,7 +171,7 @@ class Dispatcher:
         with door(keep_secrets=task.keep_secrets) as here:  # the model is sent what the trace keeps
             task = replace(task, task=kept_text(task.task), keep_secrets=here.keeps_secrets)
         if task.outcome_id is not None:
-            check_outcome_id(task.outcome_id)
+            check_trace_id(task.outcome_id, "outcome")
         # Refused now, not after the model has answered.
         tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
         new_observation(

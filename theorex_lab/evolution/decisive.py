@@ -26,6 +26,7 @@ from theorex_lab.evolution.failure_signs import (
     read_run,
     sign_values,
 )
+from theorex_lab.text.line import one_line
 
 __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decisive"]
 
@@ -163,7 +164,7 @@ def _evidence(
         quoted.append((reading.answer, failure_quote(readings[reading.answer].text)))
     elif reading.answer is not None and failure_class is FailureClass.WRONG_CODE:
         quoted.append((reading.answer, readings[reading.answer].text.strip().splitlines()[-1]))
-    return tuple(Quote(steps[k].index, _shortened(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
+    return tuple(Quote(steps[k].index, one_line(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
 
 
 def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
@@ -175,8 +176,3 @@ def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
     if reading.new_facts and not reading.has_code:
         return line_around(reading.prose, max(0, reading.prose.lower().find(reading.new_facts[0])))
     return max((line.strip() for line in reading.prose.splitlines()), key=len, default="")
-
-
-def _shortened(text: str, n: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= n else line[: n - 1].rstrip() + "…"

@@ -80,8 +80,8 @@ def calls(views: Views) -> list[Call]:
     An answer that its outcome later calls wrong is no success, as in the confidence matrix; as there, calls that only
     an imported file tells of are left out.
     """
-    view, (wrong, heard) = views.get(Traces), _wrong_and_heard(views.journal)
-    with view.lock:
+    wrong, heard = _wrong_and_heard(views.journal)
+    with views.reading(Traces) as view:
         table = view.traces
         rows = np.flatnonzero((table["ended"] > 0) & ~np.isin(table["state"], (LOST, UNAVAILABLE))).tolist()
         types, models = [*view.query_types], [*view.models]

@@ -82,8 +82,7 @@ def route_in(
     """`route` by what a home has recorded; `settings` None: its own; `power` None: read from the machine."""
     from theorex_lab.routing.energy import read_power
 
-    evidence, recall = home.views.get(evidence_view(home)), home.views.get(Recall)
-    with evidence.lock, recall.lock:
+    with home.views.reading(evidence_view(home)) as evidence, home.views.reading(Recall) as recall:
         return route(
             query,
             settings or home.settings,
