@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from theorex_lab.config import OFFLINE_MODEL
 from theorex_lab.dispatch.process import started
@@ -48,6 +48,7 @@ _STOP_SECONDS = 10.0
 class Running:
     """The process that serves the offline model; `started` tells it from a later one with the same pid."""
 
+    model: ClassVar = MODEL
     pid: int
     started: str
     port: int

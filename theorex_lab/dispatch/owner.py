@@ -96,9 +96,7 @@ class Owner:
             ) from error
 
     def _give_back(self) -> None:
-        with suppress(
-            OSError
-        ):  # without its lock a file that stays says nothing; whoever opens the home next removes it
+        with suppress(OSError):  # without its lock a file that stays says nothing, and the next who opens removes it
             _lock_file(self._folder, self._lock).unlink(missing_ok=True)
         self._held.close()
 

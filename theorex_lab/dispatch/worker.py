@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
@@ -267,14 +267,8 @@ class Dispatcher:
             tried = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in attempts)
             error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
             return replace(end, error=error, unavailable=all(attempt.unavailable for attempt in attempts))
-        end = replace(
-            end,
-            prompt_tokens=attempts[-1].prompt_tokens,
-            completion_tokens=attempts[-1].completion_tokens,
-            tokens=attempts[-1].tokens,
-            latency_ms=completion.latency_ms,
-            response=clean(completion.text),
-        )
+        amounts: Any = {name: getattr(attempts[-1], name) for name in ("prompt_tokens", "completion_tokens", "tokens")}
+        end = replace(end, **amounts, latency_ms=completion.latency_ms, response=clean(completion.text))
         return replace(end, kept=self._observed(start, end))
 
     def _observed(self, start: Start, end: End) -> tuple[Event, ...]:
