@@ -13,7 +13,6 @@ from theorex_lab.config_presets import PRESET_NAMES, PRESETS, PresetName
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
-from theorex_lab.text.sections import read_sections
 
 _CHECKS = 3  # raised whenever `check_settings` refuses something else than what fields say
 OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model
@@ -56,84 +55,138 @@ DEFAULT_ROLES = [RoleSettings.of_checked(role) for role in PRESETS["document"]["
 
 
 class Settings(SettingsRecord):
-    """The settings of a home, described in `config_settings.txt`. Keys in config.json may be camelCase or snake_case.
+    """The settings of a home. Keys in config.json may be camelCase or snake_case.
 
     >>> Settings(half_life_days=7).half_life_days
     7.0
     """
 
-    preset: PresetName = tunable("none")
+    preset: PresetName = tunable("none", "named set of settings in the place of the defaults; what is set here wins")
 
     # How a memory fades.
-    decay_law: str = tunable("product")
-    decay_params: dict[str, float] = tunable({})
-    half_life_days: float = tunable(14.0, unit="days", gt=0, le=36_500)
-    fix_half_life_days: float = tunable(7.0, unit="days", gt=0, le=36_500)
-    active_threshold: float = tunable(0.6, ge=0, le=1)
-    mild_threshold: float = tunable(0.3, ge=0, le=1)
-    sleep_after_days: float = tunable(30.0, unit="days", ge=0, le=36_500)
-    prune_threshold_days: float = tunable(30.0, unit="days", ge=0, le=36_500)
+    decay_law: str = tunable("product", "decay law that scores an item; `theorex tune` fits one")
+    decay_params: dict[str, float] = tunable({}, "parameters of the decay law beyond the half-life")
+    half_life_days: float = tunable(14.0, "time in which recency halves", unit="days", gt=0, le=36_500)
+    fix_half_life_days: float = tunable(
+        7.0, "upper bound on the half-life of what was only ever a trace_fix", unit="days", gt=0, le=36_500
+    )
+    active_threshold: float = tunable(0.6, "importance from which an item is ACTIVE", ge=0, le=1)
+    mild_threshold: float = tunable(0.3, "importance from which an item is MILD, else LESS", ge=0, le=1)
+    sleep_after_days: float = tunable(
+        30.0, "a LESS item unseen this long is put to sleep by a scan", unit="days", ge=0, le=36_500
+    )
+    prune_threshold_days: float = tunable(
+        30.0, "prune takes LESS items unseen longer than this", unit="days", ge=0, le=36_500
+    )
 
     # What is taken in and given back.
-    max_text_bytes: int = tunable(65_536, unit="bytes of UTF-8", ge=1, le=16_777_216)
-    source_weights: dict[str, Weight] = tunable({})
-    context_tokens: int = tunable(2_000, unit="tokens", ge=50, le=1_000_000)
-    promotion_threshold: float = tunable(0.5, ge=0, le=1)
-    flush_threshold: float = tunable(0.5, ge=0, le=1)
-    graduation_threshold: float = tunable(0.5, ge=0, le=1)
-    graduation_days: int = tunable(7, unit="days", ge=1, le=14)
-    flush_idle_hours: float = tunable(6.0, unit="hours", ge=0, le=8_760)
-    keep_messages: bool = tunable(True)
-    evolve_window_days: float = tunable(7.0, unit="days", ge=1, le=3_650)
+    max_text_bytes: int = tunable(65_536, "longest text that is accepted", unit="bytes of UTF-8", ge=1, le=16_777_216)
+    source_weights: dict[str, Weight] = tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
+    context_tokens: int = tunable(2_000, "budget of the boot context", unit="tokens", ge=50, le=1_000_000)
+    promotion_threshold: float = tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
+    flush_threshold: float = tunable(0.5, "flash score from which a flush keeps an event", ge=0, le=1)
+    graduation_threshold: float = tunable(
+        0.5, "best score of the day that a concept needs on days in a row", ge=0, le=1
+    )
+    graduation_days: int = tunable(7, "days in a row after which a concept graduates", unit="days", ge=1, le=14)
+    flush_idle_hours: float = tunable(
+        6.0, "time without an event after which a night flushes a session", unit="hours", ge=0, le=8_760
+    )
+    keep_messages: bool = tunable(True, "keep the last message of an agent's turns, from hooks and transcripts")
+    evolve_window_days: float = tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
 
     # Search.
-    fusion: Literal["standardised", "reciprocal_rank"] = tunable("standardised")
-    search_floor: float = tunable(0.35, ge=0, le=1)
-    search_weights: dict[str, float] | None = tunable(None)
-    reciprocal_rank_k: float = tunable(60.0, ge=1, le=10_000)
-    search_timeout_seconds: float = tunable(2.0, unit="seconds", gt=0, le=60)
-    lm_studio_url: str = tunable("http://localhost:1234")
-    lm_studio_embed_model: str = tunable("nomic-embed-text-v1.5")
-    lm_studio_api_key_env: str | None = tunable(None)
-    onnx_model_path: str | None = tunable(None)
-    onnx_tokenizer_path: str | None = tunable(None)
-    embed_threads: int = tunable(1, unit="threads", ge=1, le=64)
+    fusion: Literal["standardised", "reciprocal_rank"] = tunable(
+        "standardised", "how lexical and vector results are put together"
+    )
+    search_floor: float = tunable(
+        0.35, "score below which a text does not come back; 0 gives the nearest, whatever they are", ge=0, le=1
+    )
+    search_weights: dict[str, float] | None = tunable(
+        None, "weights of search's signals, 0 to 5, in the place of its own; `theorex eval search --fit` fits them"
+    )
+    reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
+    search_timeout_seconds: float = tunable(
+        2.0, "longest wait for the query's vector before a search goes on without", unit="seconds", gt=0, le=60
+    )
+    lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
+    lm_studio_embed_model: str = tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
+    lm_studio_api_key_env: str | None = tunable(None, "environment variable that holds the endpoint's key")
+    onnx_model_path: str | None = tunable(None, "local ONNX sentence model")
+    onnx_tokenizer_path: str | None = tunable(None, "tokenizer.json that belongs to it")
+    embed_threads: int = tunable(
+        1, "threads of the local sentence model; two take twice the processor time", unit="threads", ge=1, le=64
+    )
 
     # Which model is asked, and how.
-    models: dict[str, ModelSettings] = tunable(DEFAULT_MODELS, inner=ModelSettings)
-    roles: list[RoleSettings] = tunable(DEFAULT_ROLES, inner=RoleSettings)
-    battery_threshold: float = tunable(0.2, ge=0, le=1)
-    matrix_min_samples: int = tunable(5, unit="runs", ge=1, le=1_000_000)
-    matrix_success_weight: float = tunable(1.0, ge=0, le=1)
-    matrix_half_life_days: float | None = tunable(None, unit="days", gt=0, le=36_500)
-    recall_calls: int = tunable(150, unit="calls", ge=0, le=10_000)
-    dispatch_context_pct: float = tunable(50.0, unit="percent", ge=0, le=100)
-    model_timeout_seconds: float = tunable(30.0, unit="seconds", gt=0, le=3_600)
-    max_response_bytes: int = tunable(4_194_304, unit="bytes", ge=1_024, le=268_435_456)
-    task_lease_seconds: float = tunable(300.0, unit="seconds", gt=0, le=864_000)
+    models: dict[str, ModelSettings] = tunable(
+        DEFAULT_MODELS, "models by name; the order decides within a tier", inner=ModelSettings
+    )
+    roles: list[RoleSettings] = tunable(
+        DEFAULT_ROLES, "agents with their capabilities; the order breaks ties", inner=RoleSettings
+    )
+    battery_threshold: float = tunable(0.2, "charge below which no large model runs on battery", ge=0, le=1)
+    matrix_min_samples: int = tunable(
+        5, "runs that a cell of the matrix needs to be usable", unit="runs", ge=1, le=1_000_000
+    )
+    matrix_success_weight: float = tunable(
+        1.0, "weight of success in a cell's score, the rest is speed; 1: speed and cost break ties alone", ge=0, le=1
+    )
+    matrix_half_life_days: float | None = tunable(
+        None, "time in which evidence for a model halves; none: it never ages", unit="days", gt=0, le=36_500
+    )
+    recall_calls: int = tunable(
+        150,
+        "earlier calls most like a query that say which model does best on it; 0: none",
+        unit="calls",
+        ge=0,
+        le=10_000,
+    )
+    dispatch_context_pct: float = tunable(
+        50.0, "share of the context in use from which a task is handed to a model", unit="percent", ge=0, le=100
+    )
+    model_timeout_seconds: float = tunable(30.0, "longest wait for one model", unit="seconds", gt=0, le=3_600)
+    max_response_bytes: int = tunable(
+        4_194_304, "longest answer of a model that is read", unit="bytes", ge=1_024, le=268_435_456
+    )
+    task_lease_seconds: float = tunable(
+        300.0, "time a worker has for a task before it is queued again", unit="seconds", gt=0, le=864_000
+    )
 
     # How failures are learnt from.
-    reviewers: list[str] = tunable(["qwen3-32b", "ministral-3b"])
-    review_timeout_seconds: float = tunable(45.0, unit="seconds", gt=0, le=3_600)
-    review_threshold: float = tunable(0.3, ge=0, le=1)
-    gate_margin: float = tunable(0.02, ge=0, le=10)
-    gate_min_samples: int = tunable(5, unit="outcomes", ge=1, le=1_000_000)
-    context_alert_pct: float = tunable(50.0, unit="percent", ge=0, le=100)
-    context_window_tokens: int = tunable(200_000, unit="tokens", ge=1_000, le=100_000_000)
-    context_cooldown_calls: int = tunable(20, unit="calls", ge=1, le=1_000_000)
-    drift_window_days: float = tunable(7.0, unit="days", gt=0, le=36_500)
+    reviewers: list[str] = tunable(
+        ["qwen3-32b", "ministral-3b"], "models that review failures, in the order they are asked"
+    )
+    review_timeout_seconds: float = tunable(45.0, "longest wait for one reviewer", unit="seconds", gt=0, le=3_600)
+    review_threshold: float = tunable(0.3, "score up to which a failure is reviewed", ge=0, le=1)
+    gate_margin: float = tunable(0.02, "relative gain that a new policy must show", ge=0, le=10)
+    gate_min_samples: int = tunable(
+        5, "held-back outcomes below which the gate holds", unit="outcomes", ge=1, le=1_000_000
+    )
+    context_alert_pct: float = tunable(
+        50.0, "use of the context from which it is summed up", unit="percent", ge=0, le=100
+    )
+    context_window_tokens: int = tunable(
+        200_000, "context of a model, by which the use of it is estimated", unit="tokens", ge=1_000, le=100_000_000
+    )
+    context_cooldown_calls: int = tunable(20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000)
+    drift_window_days: float = tunable(
+        7.0, "time in which anchors that faded count as drift", unit="days", gt=0, le=36_500
+    )
 
     # Where import and export look by default.
-    agent_axon_dir: str = tunable("~/.openclaw/agents")
-    shared_axon_path: str = tunable("~/.openclaw/workspace/theorex/shared-axon.json")
-    outcomes_dir: str = tunable("data/outcomes")
-    cold_store_path: str = tunable("data/cold-store.db")
+    agent_axon_dir: str = tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
+    shared_axon_path: str = tunable("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")
+    outcomes_dir: str = tunable("data/outcomes", "folder of outcome files")
+    cold_store_path: str = tunable("data/cold-store.db", "file of the cold store")
 
     # The designs' own.
-    designs: dict[str, dict[str, Any]] = tunable({})
+    designs: dict[str, dict[str, Any]] = tunable({}, "settings of designs that bring some, by the design's name")
 
     # The house.
-    snapshot_after_events: int = tunable(2_000, unit="events", ge=1, le=10_000_000)
+    snapshot_after_events: int = tunable(
+        2_000, "a view that had to fold this many new events writes a snapshot", unit="events", ge=1, le=10_000_000
+    )
 
     def _take(self, given: Mapping[str, Any]) -> None:
         super()._take({**PRESETS[given.get("preset", "none")], **given})
@@ -341,9 +394,6 @@ def describe_settings(settings: SettingsRecord, *, before: str = "") -> list[dic
     from theorex_lab.config_schema import allowed
 
     kind = type(settings)
-    described = dict(
-        line.split(": ", 1) for line in read_sections(__file__, "config_settings.txt")["settings"].split("\n")
-    )
     values, defaults = (record.model_dump(by_alias=True) for record in (settings, kind()))
     return [
         {
@@ -353,7 +403,7 @@ def describe_settings(settings: SettingsRecord, *, before: str = "") -> list[dic
             "range": allowed(kind, name),
             "unit": field.unit,
             "source": settings.source(name),
-            "description": field.what or described.get(name, ""),
+            "description": field.what,
         }
         for name, field in kind.tunables.items()
     ]
