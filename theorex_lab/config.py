@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
-from theorex_lab.config_presets import MODEL_TIERS, PRESET_NAMES, PRESETS, ROLES, PresetName
+from theorex_lab.config_presets import PRESET_NAMES, PRESETS, PresetName
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
@@ -50,8 +50,8 @@ class RoleSettings(SettingsRecord):
 
 # A large and a medium model of this machine, and a hosted one. None has an endpoint until config.json names one: whatever listens at
 # a usual port is not thereby one that may read the memory.
-DEFAULT_MODELS = {name: ModelSettings.of_checked({"tier": tier}) for name, tier in MODEL_TIERS.items()}
-DEFAULT_ROLES = [RoleSettings.of_checked(role) for role in ROLES]
+DEFAULT_MODELS = {name: ModelSettings.of_checked(model) for name, model in PRESETS["document"]["models"].items()}
+DEFAULT_ROLES = [RoleSettings.of_checked(role) for role in PRESETS["document"]["roles"]]
 
 
 class Settings(SettingsRecord):

@@ -8,8 +8,7 @@ from numbers import Real
 from typing import Any
 
 from theorex_lab.errors import InvalidInput
-
-DEFAULT_HALF_LIFE_DAYS = 14.0
+from theorex_lab.text.sections import read_sections
 
 
 @dataclass(frozen=True)
@@ -27,46 +26,16 @@ class Parameter:
         return f"{self.low:g} to {self.high:g} {self.unit}".rstrip()
 
 
-HALF_LIFE = Parameter(DEFAULT_HALF_LIFE_DAYS, 0.01, 36_500.0, "days")
-_SATURATION = Parameter(100.0, 1.0, 1e9, "mentions")
+def _parameter(default: str, low: str, high: str, unit: str = "") -> Parameter:
+    return Parameter(float(default), float(low), float(high), unit)
 
 
-def _weight(default: float) -> Parameter:
-    return Parameter(default, 0.0, 1_000.0)
-
-
-LAW_PARAMETERS: dict[str, dict[str, Parameter]] = {
-    "product": {"half_life_days": HALF_LIFE},
-    "weighted_sum": {
-        "half_life_days": HALF_LIFE,
-        "recency_weight": Parameter(0.40, 0.0, 1.0),
-        "count_weight": Parameter(0.35, 0.0, 1.0),
-        "link_weight": Parameter(0.25, 0.0, 1.0),
-        "saturation_count": _SATURATION,
-    },
-    "power": {
-        "exponent": Parameter(0.5, 0.1, 1.0),
-        "logistic_midpoint": Parameter(-1.293, -100.0, 100.0),
-        "logistic_slope": Parameter(2.86, 0.0, 100.0),
-    },
-    "constant": {"level": Parameter(0.5, 0.0, 1.0)},
-    "recency": {"half_life_days": HALF_LIFE},
-    "frequency": {"saturation_count": _SATURATION},
-    "multi_scale": {
-        "weight_0_1_days": _weight(2.0),
-        "weight_0_5_days": _weight(0.3),
-        "weight_2_days": _weight(0.4),
-        "weight_7_days": _weight(0.5),
-        "weight_30_days": _weight(0.4),
-        "weight_120_days": _weight(0.2),
-        "weight_count": _weight(0.0),
-        "weight_new": _weight(0.3),
-        "weight_linked": _weight(0.3),
-        "weight_group": _weight(0.0),
-        "logistic_midpoint": Parameter(0.55, -1_000.0, 1_000.0),
-        "logistic_slope": Parameter(3.0, 0.0, 100.0),
-    },
+# By law, in `config_laws.txt`.
+LAW_PARAMETERS = {
+    law: {name: _parameter(*numbers) for name, *numbers in map(str.split, lines)}
+    for law, *lines in map(str.splitlines, read_sections(__file__, "config_laws.txt")["laws"].split("\n\n"))
 }
+DEFAULT_HALF_LIFE_DAYS = LAW_PARAMETERS["product"]["half_life_days"].default
 
 
 def check_params(law: str, allowed: Mapping[str, Parameter], given: Mapping[str, Any]) -> None:

@@ -77,7 +77,7 @@ def model(action: str, port: int | None) -> None:
     running, installed = local_model.status(home), local_model.installed()
     text = f"{local_model.MODEL} does not run" if installed else local_model.INSTALL
     if running is not None:
-        text = f"{running.model} runs at {running.url}, process {running.pid}"
+        text = f"{local_model.MODEL} runs at {running.url}, process {running.pid}"
     where = {name: getattr(running, name, None) for name in ("url", "pid")}
     emit({"running": running is not None, **where, "model": local_model.MODEL, "installed": installed}, text)
 

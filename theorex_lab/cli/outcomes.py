@@ -128,8 +128,7 @@ def evolve_status(agent: str | None, count: int) -> None:
 
     lab = open_lab()
     recent = lab.outcomes.outcomes(agent=agent, limit=count)[::-1]
-    view = lab.views.get(Outcomes)
-    with view.lock:
+    with lab.views.reading(Outcomes) as view:
         review = look_back(view, agent=agent)
         reviewed = int(view.rows["reviewed"][view.select(agent=agent)].sum())
     queue = len(lab.outcomes.queue(agent=agent))

@@ -116,8 +116,7 @@ def matrix_build() -> None:
     from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, evidence_view
 
     lab = open_lab()
-    view = lab.views.get(evidence_view(lab.home))
-    with view.lock:
+    with lab.views.reading(evidence_view(lab.home)) as view:
         cells = view.table.cells(QUERY_TYPE_PREFIX)
         lab.views.snapshot(view)
     result = {"records": int(cells.n.sum()), "cells": len(cells)}

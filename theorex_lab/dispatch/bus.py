@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_session, derived_event_id
@@ -21,7 +22,7 @@ RESPONSE_CHARACTERS = 2_000
 ERROR_CHARACTERS = 1_000
 # How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
 _LOOKAHEAD_CHARACTERS = 8_192
-TOOL_CHARACTERS, TOOL_INPUT_CHARACTERS, TOOL_RESPONSE_CHARACTERS = 128, 300, 500
+_TOOL_CHARACTERS = {"tool": 128, "input": 300, "response": 500}
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,7 @@ class Start:
         """The `trace_started` event."""
         body = {name: value for name, value in vars(self).items() if name not in ("agent", "session", "at")}
         body |= {"task": preview(self.task, TASK_CHARACTERS), "tags": self.all_tags, "reasons": list(self.reasons)}
-        return new_event(
-            "trace_started", body, agent=self.agent, session=self.session, at=self.at, event_id=self.event_id
-        )
+        return _event("trace_started", body, self, self.at, event_id=self.event_id)
 
 
 @dataclass(frozen=True)
@@ -79,20 +78,10 @@ class ToolUse:
 
     def event(self, start: Start) -> Event:
         """The `tool_used` event, as the hook would write it, with the trace that it belongs to."""
-        body = {
-            "tool": preview(self.tool, TOOL_CHARACTERS),
-            "input": preview(self.input, TOOL_INPUT_CHARACTERS),
-            "response": preview(self.response, TOOL_RESPONSE_CHARACTERS),
-            "source": "tool",
-            "ok": None,
-            "paths": paths_by_use(self.tool, ()),
-            "command": "",
-            "project": start.project,
-            "trace_id": self.trace_id,
-        }
-        return new_event(
-            "tool_used", body, agent=start.agent, session=start.session, at=self.at, lineage=[start.event_id]
-        )
+        told = {name: preview(getattr(self, name), limit) for name, limit in _TOOL_CHARACTERS.items()}
+        about = {"source": "tool", "ok": None, "paths": paths_by_use(self.tool, ()), "command": ""}
+        body = {**told, **about, "project": start.project, "trace_id": self.trace_id}
+        return _event("tool_used", body, start, self.at, lineage=[start.event_id])
 
 
 @dataclass(frozen=True)
@@ -132,15 +121,7 @@ class End:
             "response": preview(self.response, RESPONSE_CHARACTERS),
             "attempts": [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts],
         }
-        return new_event(
-            "trace_ended",
-            body,
-            agent=start.agent,
-            session=start.session,
-            at=self.at,
-            lineage=[start.event_id],
-            event_id=self.event_id,
-        )
+        return _event("trace_ended", body, start, self.at, lineage=[start.event_id], event_id=self.event_id)
 
 
 BusMessage = Start | ToolUse | End
@@ -220,42 +201,22 @@ def recorder(journal: Journal) -> Subscriber:
     """
 
     def record(message: BusMessage, start: Start) -> None:
-        if isinstance(message, Start):
-            journal.append([message.event()])
-        elif isinstance(message, ToolUse):
-            journal.append([message.event(start)])
-        else:
-            journal.append([message.event(start), *message.kept])
+        event = message.event() if isinstance(message, Start) else message.event(start)
+        journal.append([event, *(message.kept if isinstance(message, End) else ())])
 
     return record
 
 
-def check_trace_id(trace_id: str) -> str:
-    """Return `trace_id`, or raise InvalidInput where it is outside the rule.
+def check_trace_id(trace_id: str, what: str = "trace") -> str:
+    """Return `trace_id`, or the id of `what`, or raise InvalidInput where it is outside the rule.
 
     >>> check_trace_id("run-7:a")
     'run-7:a'
     """
-    return _checked_id(trace_id, "trace")
-
-
-def check_outcome_id(outcome_id: str) -> str:
-    """Return `outcome_id`, or raise InvalidInput where it is outside the rule, which is that of trace ids.
-
-    >>> check_outcome_id("o-1")
-    'o-1'
-    """
-    return _checked_id(outcome_id, "outcome")
-
-
-def _checked_id(given: str, what: str) -> str:
-    try:
-        allowed = bool(check_session(given))
-    except InvalidInput:
-        allowed = False
-    if not allowed:
-        raise InvalidInput(f"got the {what} id {given!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
-    return given
+    with suppress(InvalidInput):
+        if check_session(trace_id):
+            return trace_id
+    raise InvalidInput(f"got the {what} id {trace_id!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
 
 
 def clean(text: str) -> str:
@@ -275,6 +236,10 @@ def preview(text: str, limit: int) -> str:
     """
     text = kept_text(text[: limit + _LOOKAHEAD_CHARACTERS])
     return clean(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def _event(kind: str, body: Body, start: Start, at: int, **more: Any) -> Event:
+    return new_event(kind, body, agent=start.agent, session=start.session, at=at, **more)
 
 
 def _error(error: str | None) -> str | None:

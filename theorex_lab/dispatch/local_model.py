@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from theorex_lab.config import OFFLINE_MODEL
 from theorex_lab.dispatch.process import started
@@ -46,24 +46,17 @@ _STOP_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Running:
-    """The process that serves the offline model."""
+    """The process that serves the offline model; `started` tells it from a later one with the same pid."""
 
-    url: str
-    pid: int
-    model: str = MODEL
-
-
-@dataclass(frozen=True)
-class _State:
-    """What the state file holds; `started` tells the process from a later one with the same pid."""
-
+    model: ClassVar = MODEL
     pid: int
     started: str
     port: int
 
     @property
-    def running(self) -> Running:
-        return Running(f"http://{_HOST}:{self.port}", self.pid)
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://{_HOST}:{self.port}"
 
     def runs(self) -> bool:
         return self.pid > 1 and self.started != "" and started(self.pid) == self.started
@@ -103,7 +96,7 @@ def start(home: Path | str, *, port: int | None = None, wait_seconds: float = 12
             stop(folder)
             raise ModelUnavailable(f"the offline model was not ready within {wait_seconds:g} s and was stopped")
         time.sleep(_POLL_SECONDS)
-    return state.running
+    return state
 
 
 def stop(home: Path | str) -> Running | None:
@@ -116,7 +109,7 @@ def stop(home: Path | str) -> Running | None:
         if state is not None:
             _end(state)
         (folder / STATE_FILE).unlink(missing_ok=True)
-    return state.running if state is not None else None
+    return state
 
 
 def status(home: Path | str) -> Running | None:
@@ -125,8 +118,7 @@ def status(home: Path | str) -> Running | None:
     >>> status("/nowhere") is None
     True
     """
-    state = _alive(Path(home))
-    return state.running if state is not None else None
+    return _alive(Path(home))
 
 
 def local_endpoint(home: Path | str) -> ModelSettings | None:
@@ -164,7 +156,7 @@ def _free_port(port: int | None) -> int:
     return chosen
 
 
-def _launch(folder: Path, port: int) -> _State:
+def _launch(folder: Path, port: int) -> Running:
     """Start the process detached: with a session of its own, and with nothing of this process but its environment."""
     # -P: a module of the folder that an agent happens to work in is not imported.
     command = [sys.executable, "-P", "-m", __name__, "--port", str(port)]
@@ -178,22 +170,22 @@ def _launch(folder: Path, port: int) -> _State:
         pid = os.posix_spawn(command[0], command, os.environ, file_actions=redirections, setsid=True)
     finally:
         os.close(log)
-    state = _State(pid, started(pid), port)
+    state = Running(pid, started(pid), port)
     write_atomically(folder / STATE_FILE, json.dumps(asdict(state)).encode(), mode=FILE_MODE)
     return state
 
 
-def _alive(folder: Path) -> _State | None:
+def _alive(folder: Path) -> Running | None:
     """What the state file names, where that process still runs."""
     try:
         values = json.loads((folder / STATE_FILE).read_bytes())
-        state = _State(int(values["pid"]), str(values["started"]), int(values["port"]))
+        state = Running(int(values["pid"]), str(values["started"]), int(values["port"]))
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return state if state.runs() else None
 
 
-def _end(state: _State) -> None:
+def _end(state: Running) -> None:
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.kill(state.pid, sign)

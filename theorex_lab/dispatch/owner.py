@@ -96,9 +96,7 @@ class Owner:
             ) from error
 
     def _give_back(self) -> None:
-        with suppress(
-            OSError
-        ):  # without its lock a file that stays says nothing; whoever opens the home next removes it
+        with suppress(OSError):  # without its lock a file that stays says nothing, and the next who opens removes it
             _lock_file(self._folder, self._lock).unlink(missing_ok=True)
         self._held.close()
 
@@ -110,8 +108,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     """
     from theorex_lab.dispatch.traces import Traces, open_traces
 
-    view = views.get(Traces)
-    with view.lock:
+    with views.reading(Traces) as view:
         trace_ids = open_traces(view)
     starts = views.journal.read(ids=[derived_event_id("trace started", trace_id) for trace_id in trace_ids])
     closed = []

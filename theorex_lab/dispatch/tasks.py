@@ -152,34 +152,28 @@ class Tasks(View):
         return found
 
     def _submit(self, event: Event) -> None:
-        row = self.tasks.grow(1).start
-        task_id = event.body["task_id"]
-        self._set(row, id=task_id.encode(), to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
-        self._open[task_id] = row
+        task_id, to = event.body["task_id"], self.agents.number(event.body["to"])
+        self._open[task_id] = self.tasks.add(id=task_id.encode(), to=to, seq=event.seq, step_seq=event.seq)
 
     def _advance(self, event: Event) -> None:
         body = event.body
         row = self._open.get(body["task_id"])
         if row is None or body["step"] != self.tasks["step"][row] + 1:
             return  # a step before it was erased
-        self._set(row, step=body["step"], step_seq=event.seq)
+        self.tasks.put(row, step=body["step"], step_seq=event.seq)
         if event.kind == "task_ended":
-            self._set(row, state=STATES.index(body["state"]))
+            self.tasks.put(row, state=STATES.index(body["state"]))
             del self._open[body["task_id"]]
             return
         if body["attempt"] != self.tasks["attempt"][row]:
-            self._set(row, attempt=body["attempt"], claimed_at=event.at)
-        self._set(row, state=WORKING, lease_until=body["lease_until"])
+            self.tasks.put(row, attempt=body["attempt"], claimed_at=event.at)
+        self.tasks.put(row, state=WORKING, lease_until=body["lease_until"])
 
     def _forget(self, erased: set[str]) -> None:
         for task_id, row in list(self._open.items()):
             if derived_event_id("task", task_id, int(self.tasks["step"][row]) + 1) in erased:
-                self._set(row, state=_ERASED)
+                self.tasks.put(row, state=_ERASED)
                 del self._open[task_id]
-
-    def _set(self, row: int, **values: object) -> None:
-        for name, value in values.items():
-            self.tasks[name][row] = value
 
 
 class TaskBoard:
@@ -226,8 +220,7 @@ class TaskBoard:
             raise InvalidInput(f"got the task state {state!r}; allowed are {', '.join(STATES)}")
         check_agent(agent)
         now = self.home.clock.now()
-        view = self.home.views.get(Tasks)
-        with view.lock:
+        with self.home.views.reading(Tasks) as view:
             found = [view.standing(row, now) for row in view.rows_of(agent)]
         return self._read([standing for standing in found if state in (None, STATES[standing.state])])
 
@@ -301,8 +294,7 @@ class TaskBoard:
             lost = event.id
 
     def _next_claim(self, agent: str, now: int, lost: set[str], *, worker: str, lease: int) -> Event | None:
-        view = self.home.views.get(Tasks)
-        with view.lock:
+        with self.home.views.reading(Tasks) as view:
             for row in view.claimable(agent, now):
                 standing = view.standing(row, now)
                 lease_until = min(now + lease, LATEST)
@@ -335,8 +327,7 @@ class TaskBoard:
         if not isinstance(task_id, str) or not _TASK_ID.fullmatch(task_id):
             raise _unknown(task_id)
         sent = self.home.journal.read(ids=[derived_event_id("task", task_id, 0)])
-        view = self.home.views.get(Tasks)
-        with view.lock:
+        with self.home.views.reading(Tasks) as view:
             row = view.find(sent[0].seq) if sent else None
             if row is None:
                 raise _unknown(task_id)

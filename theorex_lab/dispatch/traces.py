@@ -91,15 +91,13 @@ class Traces(View):
         if trace_id in self.open:
             return
         agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
-        row = len(self.traces)
-        self.traces.grow(1)
-        self.ids.append(trace_id)
-        self.open[trace_id] = _Open(row, agent, session)
-        self._set(
-            row, key=_key(trace_id), started=event.seq, at=event.at, agent=agent, session=session,
+        row = self.traces.add(
+            key=_key(trace_id), started=event.seq, at=event.at, agent=agent, session=session,
             query_type=self.query_types.number(body["query_type"]), model=self.models.number(body["model"] or ""),
             **dict.fromkeys(_AMOUNTS, np.nan),
         )  # fmt: skip
+        self.ids.append(trace_id)
+        self.open[trace_id] = _Open(row, agent, session)
 
     def _end(self, event: Event) -> None:
         body = event.body
@@ -107,7 +105,7 @@ class Traces(View):
         if opened is None:
             return
         failure = UNAVAILABLE if body.get("unavailable") else FAILURE
-        self._set(
+        self.traces.put(
             opened.row, ended=event.seq, state=LOST if body["lost"] else SUCCESS if body["success"] else failure,
             model=self.models.number(body["model"]),
             **{name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS},
@@ -119,8 +117,7 @@ class Traces(View):
             return
         row = self.row(trace_id) if trace_id else self._open_row(event.agent, event.session)
         if row is not None:
-            where = self.tools.grow(1)
-            self.tools["trace"][where], self.tools["seq"][where] = row, event.seq
+            self.tools.add(trace=row, seq=event.seq)
 
     def _open_row(self, agent: str, session: str) -> int | None:
         """The open trace of the agent that started last; of the same session, where both have one."""
@@ -130,10 +127,6 @@ class Traces(View):
             if trace.agent == owner and (not session or trace.session in (where, none)):
                 return trace.row
         return None
-
-    def _set(self, row: int, **values: float | np.uint64) -> None:
-        for name, value in values.items():
-            self.traces[name][row] = value
 
 
 @dataclass(frozen=True)
@@ -196,8 +189,7 @@ def trace(views: Views, trace_id: str) -> Trace:
 
 def trace_events(views: Views, trace_id: str) -> tuple[list[Event], list[Event]]:
     """START and END of a trace, as far as they are there, also erased ones; and its tool events, without those erased."""
-    view = views.get(Traces)
-    with view.lock:
+    with views.reading(Traces) as view:
         row = view.row(trace_id)
         seqs = [] if row is None else [int(view.traces[step][row]) for step in ("started", "ended")]
         tool_seqs = [] if row is None else view.tool_seqs(row)
@@ -255,8 +247,7 @@ class TraceStatistics(Rows[Statistic]):
 
 def trace_stats(views: Views, *, agent: str | None = None, since: int | None = None) -> TraceStatistics:
     """Statistics of the traces of `agent` (None: of all) that started at `since` (µs UTC) or later (None: ever)."""
-    view = views.get(Traces)
-    with view.lock:
+    with views.reading(Traces) as view:
         table = view.traces
         mask = np.ones(len(table), np.bool_)
         if agent is not None:

@@ -9,10 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.bus import End, EventBus, Start, check_outcome_id, check_trace_id, clean, recorder
+from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
@@ -171,7 +171,7 @@ class Dispatcher:
         with door(keep_secrets=task.keep_secrets) as here:  # the model is sent what the trace keeps
             task = replace(task, task=kept_text(task.task), keep_secrets=here.keeps_secrets)
         if task.outcome_id is not None:
-            check_outcome_id(task.outcome_id)
+            check_trace_id(task.outcome_id, "outcome")
         # Refused now, not after the model has answered.
         tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
         new_observation(
@@ -267,14 +267,8 @@ class Dispatcher:
             tried = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in attempts)
             error = clean(tried) or "no model that fits has a url; name one in config.json, under models"
             return replace(end, error=error, unavailable=all(attempt.unavailable for attempt in attempts))
-        end = replace(
-            end,
-            prompt_tokens=attempts[-1].prompt_tokens,
-            completion_tokens=attempts[-1].completion_tokens,
-            tokens=attempts[-1].tokens,
-            latency_ms=completion.latency_ms,
-            response=clean(completion.text),
-        )
+        amounts: Any = {name: getattr(attempts[-1], name) for name in ("prompt_tokens", "completion_tokens", "tokens")}
+        end = replace(end, **amounts, latency_ms=completion.latency_ms, response=clean(completion.text))
         return replace(end, kept=self._observed(start, end))
 
     def _observed(self, start: Start, end: End) -> tuple[Event, ...]:

@@ -15,6 +15,7 @@ from theorex_lab.design import Asked, AuditPart, SearchFound, Told
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Body, Event
+from theorex_lab.text.line import one_line
 
 _WORDS_CHARACTERS = 200
 
@@ -82,8 +83,7 @@ def found_in(events: Iterable[Event], take: Callable[[Event], Iterable[Told]], a
 
 def cut(text: str) -> str:
     """A stored text in one line of at most 200 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= _WORDS_CHARACTERS else f"{line[: _WORDS_CHARACTERS - 1]}…"
+    return one_line(text, _WORDS_CHARACTERS)
 
 
 def _parts(home: Home) -> tuple[AuditPart, ...]:

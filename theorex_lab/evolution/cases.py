@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.evolution.decisive import FailureClass, RunStep
+from theorex_lab.memory.context import fence
+from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.traces import Trace
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_TOOL_EVENTS = 80
 FIX_CHARACTERS = 300
+WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
 PROBLEM_CHARACTERS = 500
 
 # How tools say that they failed, in plain text and in the JSON that a hook keeps of their answers.
@@ -131,6 +134,12 @@ def case_of(outcome: Outcome, trace: Trace | None) -> Case:
     # Begins as answers of the surroundings do, so that no agent is held to have said it.
     say("result", f"observation: {outcome.result}", None, True)
     return Case(outcome, trace, tuple(said))
+
+
+def fenced_outcome(outcome: Outcome) -> list[str]:
+    """What an outcome says, as lines of data for a model."""
+    words = [("decision", outcome.decision), ("result", outcome.result), ("tags", ", ".join(outcome.tags) or "none")]
+    return fence([f"{name}: {one_line(text, WORDS_CHARACTERS)}" for name, text in words], "outcome")
 
 
 def both_ends(events: Sequence[Any]) -> Sequence[Any]:

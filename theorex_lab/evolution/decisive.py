@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from theorex_lab.evolution.failure_signs import (
+    WEIGHTS,
     RunStep,
     StepReading,
     candidates,
@@ -25,27 +26,12 @@ from theorex_lab.evolution.failure_signs import (
     read_run,
     sign_values,
 )
+from theorex_lab.text.line import one_line
 
 __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decisive"]
 
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
-
-# Conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into the development half; fitted
-# again by `tests/failure_weights.py`.
-WEIGHTS: dict[str, float] = {
-    "foreign_task": 0.79,
-    "opening_run": 0.78,
-    "first_code": 0.45,
-    "first_commitment": 0.37,
-    "made_up": 0.68,
-    "placeholder": 0.46,
-    "first_claim": 0.71,
-    "new_facts": 0.53,
-    "brief": -0.53,
-    "approval": -0.35,
-    "repair": -0.39,
-}
 
 _MODEL_DOWN = re.compile(
     r"ModelUnavailable|\brate[- ]limit|\bmodel unavailable\b"
@@ -178,7 +164,7 @@ def _evidence(
         quoted.append((reading.answer, failure_quote(readings[reading.answer].text)))
     elif reading.answer is not None and failure_class is FailureClass.WRONG_CODE:
         quoted.append((reading.answer, readings[reading.answer].text.strip().splitlines()[-1]))
-    return tuple(Quote(steps[k].index, _shortened(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
+    return tuple(Quote(steps[k].index, one_line(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
 
 
 def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
@@ -190,8 +176,3 @@ def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
     if reading.new_facts and not reading.has_code:
         return line_around(reading.prose, max(0, reading.prose.lower().find(reading.new_facts[0])))
     return max((line.strip() for line in reading.prose.splitlines()), key=len, default="")
-
-
-def _shortened(text: str, n: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= n else line[: n - 1].rstrip() + "…"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.text.sections import read_sections
 
 HEAD_CHARACTERS = 16_000
 TAIL_CHARACTERS = 4_000
@@ -24,58 +25,14 @@ _MIN_TASK_WORDS = 4
 # A ridge shrinks the weight of a rare sign; what it says is certain enough to be told three times.
 _FOREIGN_SCALE = 3.0
 
-SIGNS: dict[str, str] = {
-    "foreign_task": "the opening works on another task than the one given",
-    "opening_run": "the opening holds code, and it was run",
-    "first_code": "the first step that holds code",
-    "first_commitment": "the first step after the opening that does more than ask",
-    "made_up": "simulated, assumed or remembered data in place of looked-up data, or a check by hand that no tool backs",
-    "placeholder": "a placeholder, an example value or an assumption that had to be replaced",
-    "first_claim": "the first step that states new facts without code and announces nothing more",
-    "new_facts": "ln(1 + number of facts that no earlier step held)",
-    "brief": f"fewer than {BRIEF_CHARACTERS} characters",
-    "approval": "agrees with or confirms what others did, without code",
-    "repair": "begins by naming what went wrong before",
-}
-
-_RESULT = re.compile(
-    r"\s*(?:exit ?code\b|traceback \(most|code output:|there is no code|address: \S|observation:|std(?:out|err):)", re.I
-)
-_FAILED = re.compile(r"execution failed|^Traceback \(most|^\w*(?:Error|Exception)\b|exit ?code:? *[1-9]", re.I | re.M)
-_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.S)
-_MADE_UP = re.compile(
-    r"\b(?:simulated?|simulation|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b|sample (?:data|numbers|values)"
-    r"|let['’]?s (?:assume|suppose)|with (?:the|an|this) assumption|assum(?:e|ed|ing) the following"
-    r"|assumed (?:numbers|values|data)|general(?:ly)? (?:speaking|information|knowledge)|from my knowledge"
-    r"|\bmanual (?:verification|analysis|check|review)|manually (?:verif|check|analy|review|transcrib)"
-    r"|(?:since|as) we (?:do not|don['’]t|cannot|can['’]t)",
-    re.I,
-)
-_PLACEHOLDER = re.compile(
-    r"placeholder|\byour[_ -](?:\w{1,20}[_ -])?(?:api|key|token)\w{0,20}|/path/to|\bexample\.com|as an example"
-    r"|example (?:video|data|url)|replace (?:it )?with|\bassum",
-    re.I,
-)
-_REQUEST = re.compile(
-    r"please (?:provide|share|confirm|verify|proceed|let me know)|could you|can you|can (?:some|any)one|does anyone"
-    r"|waiting for|hold on|let me know",
-    re.I,
-)
-_ANNOUNCEMENT = re.compile(
-    r"\b(?:I will|I['’]ll|let['’]?s|let us|we need to|we will|I suggest|next step|hold on)\b", re.I
-)
-_APPROVAL = re.compile(r"\bI agree\b|\bagree with\b|\bconfirmed\b|\baccurate\b", re.I)
-_REPAIR = re.compile(r"\bit (?:seems|appears|looks)\b|\bthere (?:was|is) an? (?:issue|error)\b|\bcorrected\b", re.I)
-_DONE = re.compile(r"\bterminate\b|conclude the|task is complete|final answer", re.I)
-_FACT = re.compile(
-    r"(?<![\w.])\$?\d[\d,./:-]{0,18}\d%?(?!\w)"
-    r"|(?<=[a-z,:*\"'(] )[A-Z][\w'-]{1,40}(?: (?:of |the |de |van )?[A-Z][\w'-]{1,40}){1,3}"
-    r"|\"[^\"\n]{2,60}\"|\*\*[^*\n]{2,60}\*\*"
-)
+_SECTIONS = read_sections(__file__, "failure_signs.txt")
+_ROWS = [line.split(" ", 2) for line in _SECTIONS.pop("signs").split("\n")]
+SIGNS = {name: about for name, _, about in _ROWS}
+WEIGHTS = {name: float(weight) for name, weight, _ in _ROWS}
+_SAYS = {name: re.compile(text.replace("\n", "")) for name, text in _SECTIONS.items()}
 _USERS = {"human", "user"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
-_FURNITURE = re.compile(r"step\b|expert\b|\w+_expert\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +100,9 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
             f"got agent {wrong[0].agent!r} and text of type {type(wrong[0].text).__name__} in step {wrong[0].index!r}; allowed are strings"
         )
     texts = [cut(step.text) for step in steps]
-    results = [step.tool is not None or bool(_RESULT.match(text)) for step, text in zip(steps, texts, strict=True)]
+    results = [
+        step.tool is not None or bool(_SAYS["result"].match(text)) for step, text in zip(steps, texts, strict=True)
+    ]
     known = set(_words(cut(task)))
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
@@ -154,22 +113,22 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
 
 
 def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> StepReading:
-    prose = _CODE_BLOCK.sub(" ", text)
+    prose = _SAYS["code_block"].sub(" ", text)
     return StepReading(
         text=text,
         prose=prose,
         has_code="```" in text,
         is_result=is_result,
         of_user=step.agent.strip().lower() in _USERS,
-        failed=step.is_error if step.is_error is not None else is_result and bool(_FAILED.search(text)),
+        failed=step.is_error if step.is_error is not None else is_result and bool(_SAYS["failed"].search(text)),
         idle=_is_idle(text),
-        asks=bool(_REQUEST.search(text[-_REQUEST_CHARACTERS:])),
-        announces=bool(_ANNOUNCEMENT.search(prose[-_ENDING_CHARACTERS:])),
-        done=bool(_DONE.search(text)),
-        made_up=bool(_MADE_UP.search(text)),
-        placeholder=bool(_PLACEHOLDER.search(text)),
-        approves="```" not in text and bool(_APPROVAL.search(text)),
-        repairs=bool(_REPAIR.search(text[:_BEGINNING_CHARACTERS])),
+        asks=bool(_SAYS["request"].search(text[-_REQUEST_CHARACTERS:])),
+        announces=bool(_SAYS["announcement"].search(prose[-_ENDING_CHARACTERS:])),
+        done=bool(_SAYS["done"].search(text)),
+        made_up=bool(_SAYS["made_up"].search(text)),
+        placeholder=bool(_SAYS["placeholder"].search(text)),
+        approves="```" not in text and bool(_SAYS["approval"].search(text)),
+        repairs=bool(_SAYS["repair"].search(text[:_BEGINNING_CHARACTERS])),
         new_facts=new_facts,
         answer=answer,
     )
@@ -228,13 +187,13 @@ def is_foreign(opening: str, task: str) -> bool:
 
 def made_up_quote(text: str) -> str:
     """The line that shows made-up data or a placeholder; empty without one."""
-    found = _MADE_UP.search(text) or _PLACEHOLDER.search(text)
+    found = _SAYS["made_up"].search(text) or _SAYS["placeholder"].search(text)
     return line_around(text, found.start()) if found else ""
 
 
 def code_quote(text: str) -> str:
     """The first line of a text's code that is no comment, import or brief bracket; else its first line."""
-    block = _CODE_BLOCK.search(text)
+    block = _SAYS["code_block"].search(text)
     lines = [line.strip() for line in block.group().strip("`").splitlines()[1:]] if block else []
     working = [
         line for line in lines if len(line) > 3 and not re.match(r"#|//|import\b|from\b|def\b|class\b|\"\"\"", line)
@@ -275,7 +234,11 @@ def _words(text: str) -> list[str]:
 
 def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
     """Numbers, names and quoted words of the prose that hold a word never seen before."""
-    found = dict.fromkeys(match.group().strip(' *"').lower() for match in _FACT.finditer(_CODE_BLOCK.sub(" ", text)))
+    found = dict.fromkeys(
+        match.group().strip(' *"').lower() for match in _SAYS["fact"].finditer(_SAYS["code_block"].sub(" ", text))
+    )
     return tuple(
-        fact for fact in found if not _FURNITURE.search(fact) and any(word not in known for word in _words(fact))
+        fact
+        for fact in found
+        if not _SAYS["furniture"].search(fact) and any(word not in known for word in _words(fact))
     )

@@ -98,8 +98,7 @@ class _Work:
         """Whether it is still a failure that nobody has reviewed or erased since the queue was read."""
         if not self.home.journal.read(ids=[outcome.outcome_id]):
             return False
-        view = self.home.views.get(Outcomes)
-        with view.lock:
+        with self.home.views.reading(Outcomes) as view:
             rows = view.queue(agent=outcome.agent_id, threshold=self.home.settings.review_threshold, again=self.again)
             return view.ids.find(outcome.outcome_id) in rows.tolist()
 

@@ -174,14 +174,8 @@ class _Gate:
             "against": now,
             "result": digest(with_changes(self.home.settings, proposal.changes), self.part.settings),
         }
-        event = new_event(
-            "gated",
-            body,
-            agent=SCANNER,
-            at=self.home.clock.now(),
-            lineage=lineage,
-            event_id=derived_event_id("gated", self.number),
-        )
+        made, at = derived_event_id("gated", self.number), self.home.clock.now()
+        event = new_event("gated", body, agent=SCANNER, at=at, lineage=lineage, event_id=made)
         self.journal.append([event], allow_future=True)
         if decision == "accept":
             self._put_in_force(event)
@@ -189,17 +183,14 @@ class _Gate:
 
     def _put_in_force(self, event: Event) -> None:
         """What an accepted gate leaves to do: config.json, then the policy that says it is done."""
-        changes = event.body["proposed"]
-        changed = with_changes(self.home.settings, changes)
-        write_config(self.home.folder, changes)
-        snapshot(
-            self.journal,
-            policy_settings(changed),
-            at=self.home.clock.now(),
-            reason=f"accepted by gate {event.body['number']}",
-            metrics={self.name: {"score": event.body["after"], "n": event.body["n"]}},
-            lineage=[event.id],
+        changes, reason = event.body["proposed"], f"accepted by gate {event.body['number']}"
+        changed, metrics = (
+            with_changes(self.home.settings, changes),
+            {"score": event.body["after"], "n": event.body["n"]},
         )
+        write_config(self.home.folder, changes)
+        now, at = policy_settings(changed), self.home.clock.now()
+        snapshot(self.journal, now, at=at, reason=reason, metrics={self.name: metrics}, lineage=[event.id])
         self.home.settings = changed
 
     def _unfinished(self, event: Event) -> bool:

@@ -109,7 +109,10 @@ class Outcomes(View):
     def __init__(self) -> None:
         super().__init__()
         self.ids, self.agents, self.tags, self.silent = Names(), Names(), Names(), Names()
-        self.rows = _new_table()
+        self.rows = Table(
+            seq="i8", at="i8", agent="i4", success="?", decided="i8", explicit="f8", thumbs="f8", judge="f8",
+            trace_seq="i8", silent_at="i8", reviewed="?",
+        )  # fmt: skip
         self.tagged = Table(outcome="i8", tag="i4")
 
     def fold(self, events: Sequence[Event]) -> None:
@@ -120,13 +123,11 @@ class Outcomes(View):
             elif event.kind == "outcome_scored":
                 self._score(self._row(event.body["outcome_id"]), event)
             elif event.kind == "reviewed":
-                row = self._row(event.body["outcome_id"])
-                self.rows["reviewed"][row] = True
+                self.rows.put(self._row(event.body["outcome_id"]), reviewed=True)
             elif event.kind == "trace_ended":
                 self._end(event)
             elif event.body.get("outcome_id"):
-                row = self._row(event.body["outcome_id"])
-                self.rows["trace_seq"][row] = event.seq
+                self.rows.put(self._row(event.body["outcome_id"]), trace_seq=event.seq)
 
     def scores(self) -> NDArray[np.float64]:
         """The composite score of each row."""
@@ -172,9 +173,7 @@ class Outcomes(View):
         # A call may name an outcome before it is recorded; its row waits with seq 0.
         row = self.ids.number(outcome_id)
         if row == len(self.rows):
-            where = self.rows.grow(1)
-            for name in WEIGHTS:
-                self.rows[name][where] = math.nan
+            self.rows.add(**dict.fromkeys(WEIGHTS, math.nan))
         return row
 
     def _end(self, event: Event) -> None:
@@ -182,35 +181,21 @@ class Outcomes(View):
         if silent:
             self.silent.number(event.body["trace_id"])
         if outcome_id:
-            row = self._row(outcome_id)
-            self.rows["silent_at"][row] = event.at if silent else 0
+            self.rows.put(self._row(outcome_id), silent_at=event.at if silent else 0)
 
     def _take(self, event: Event) -> None:
-        row, rows = self._row(event.id), self.rows
-        rows["seq"][row], rows["at"][row] = event.seq, event.at
+        row = self._row(event.id)
+        self.rows.put(row, seq=event.seq, at=event.at, agent=self.agents.number(event.agent))
         if self.silent.find(event.body.get("trace_id", "")) is not None:
-            rows["silent_at"][row] = event.at - 1  # it was recorded afterwards, whatever the clock says
-        rows["agent"][row] = self.agents.number(event.agent)
+            self.rows["silent_at"][row] = event.at - 1  # it was recorded afterwards, whatever the clock says
         self._score(row, event)
-        tags = event.body["tags"]
-        where = self.tagged.grow(len(tags))
-        self.tagged["outcome"][where] = row
-        self.tagged["tag"][where] = [self.tags.number(tag) for tag in tags]
+        self.tagged.extend(("outcome", "tag"), [(row, self.tags.number(tag)) for tag in event.body["tags"]])
 
     def _score(self, row: int, event: Event) -> None:
         body = event.body
         if body.get("success") is not None:
-            self.rows["success"][row], self.rows["decided"][row] = body["success"], event.seq
-        for name in WEIGHTS:
-            if body.get(name) is not None:
-                self.rows[name][row] = body[name]
-
-
-def _new_table() -> Table:
-    return Table(
-        seq="i8", at="i8", agent="i4", success="?", decided="i8", explicit="f8", thumbs="f8", judge="f8",
-        trace_seq="i8", silent_at="i8", reviewed="?",
-    )  # fmt: skip
+            self.rows.put(row, success=body["success"], decided=event.seq)
+        self.rows.put(row, **{name: body[name] for name in WEIGHTS if body.get(name) is not None})
 
 
 def outcome_event(
@@ -364,8 +349,7 @@ class OutcomeLog:
 
     def get(self, outcome_id: str) -> Outcome:
         """One outcome. Raises InvalidInput where there is none of that id."""
-        view = self.home.views.get(Outcomes)
-        with view.lock:
+        with self.home.views.reading(Outcomes) as view:
             row = view.ids.find(outcome_id)
             found = self._outcomes(view, [] if row is None or not view.rows["seq"][row] else [row])
         if not found:
@@ -378,15 +362,13 @@ class OutcomeLog:
         self, *, agent: str | None = None, since: int | None = None, limit: int | None = None
     ) -> list[Outcome]:
         """The outcomes of an agent (or all) from a time on (µs), oldest first; the newest `limit` of them."""
-        view = self.home.views.get(Outcomes)
-        with view.lock:
+        with self.home.views.reading(Outcomes) as view:
             rows = view.select(agent=check_agent(agent) if agent is not None else None, since=since)
             return self._outcomes(view, (rows if limit is None else rows[-limit:] if limit else rows[:0]).tolist())
 
     def queue(self, *, agent: str | None = None, again: bool = False) -> list[Outcome]:
         """Failures that wait for a review, oldest first (`again`: also those that were reviewed)."""
-        view = self.home.views.get(Outcomes)
-        with view.lock:
+        with self.home.views.reading(Outcomes) as view:
             rows = view.queue(
                 agent=check_agent(agent) if agent is not None else None,
                 threshold=self.home.settings.review_threshold,

@@ -124,14 +124,8 @@ def snapshot(
             "reason": reason,
             "parent": origin.number if origin else None,
         }
-        event = new_event(
-            "policy",
-            body,
-            agent=SCANNER,
-            at=at,
-            lineage=[*([origin.event_id] if origin else []), *lineage],
-            event_id=derived_event_id("policy", number),
-        )
+        rests_on, made = [*([origin.event_id] if origin else []), *lineage], derived_event_id("policy", number)
+        event = new_event("policy", body, agent=SCANNER, at=at, lineage=rests_on, event_id=made)
         try:
             journal.append([event], allow_future=True)
         except AlreadyThere:
@@ -172,14 +166,8 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
         newest = policies(journal)[-1]
         if newest.settings == chosen.settings and newest.parent == number and newest.is_rollback:
             return newest, restored
-        return snapshot(
-            journal,
-            policy_settings(restored),
-            at=at,
-            reason=_rolled_back(number),
-            metrics=chosen.metrics,
-            parent=chosen,
-        ), restored
+        now, reason = policy_settings(restored), _rolled_back(number)
+        return snapshot(journal, now, at=at, reason=reason, metrics=chosen.metrics, parent=chosen), restored
 
 
 def write_config(home: Path, changes: Mapping[str, Any]) -> None:

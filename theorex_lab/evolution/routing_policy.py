@@ -80,24 +80,26 @@ def calls(views: Views) -> list[Call]:
     An answer that its outcome later calls wrong is no success, as in the confidence matrix; as there, calls that only
     an imported file tells of are left out.
     """
-    view, (wrong, heard) = views.get(Traces), _wrong_and_heard(views.journal)
-    with view.lock:
+    wrong, heard = _wrong_and_heard(views.journal)
+    with views.reading(Traces) as view:
         table = view.traces
-        rows = np.flatnonzero((table["ended"] > 0) & ~np.isin(table["state"], (LOST, UNAVAILABLE))).tolist()
+        rows = np.flatnonzero((table["ended"] > 0) & ~np.isin(table["state"], (LOST, UNAVAILABLE)))
         types, models = [*view.query_types], [*view.models]
-        found = [
-            Call(
-                int(table["started"][row]),
-                int(table["ended"][row]),
-                int(table["at"][row]),
-                counted_type(types[int(table["query_type"][row])]),
-                models[int(table["model"][row])],
-                bool(table["state"][row] == SUCCESS) and int(table["ended"][row]) not in wrong,
-                float(table["latency_ms"][row]),
-            )
-            for row in rows
-            if int(table["ended"][row]) not in heard
-        ]
+        names = ("started", "ended", "at", "query_type", "model", "state", "latency_ms")
+        columns = [table[name][rows].tolist() for name in names]
+    found = [
+        Call(
+            started,
+            end,
+            at,
+            counted_type(types[kind]),
+            models[model],
+            state == SUCCESS and end not in wrong,
+            latency_ms,
+        )
+        for started, end, at, kind, model, state, latency_ms in zip(*columns, strict=True)
+        if end not in heard
+    ]
     return sorted(call for call in found if call.model)
 
 

@@ -75,7 +75,7 @@ class Views:
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
         """The view, holding every event that was appended before this call, or with `upto` those up to that seq at least.
 
-        Hold its `lock` while reading from it where other threads use the same home.
+        Hold its `lock` while reading from it where other threads use the same home, as `reading` does.
         """
         with self._lock:
             view = self._open.get(kind)
@@ -91,6 +91,13 @@ class Views:
             if folded:
                 self._snapshot_if_worth(view, at_once=False)
         return view
+
+    @contextmanager
+    def reading(self, kind: type[V], *, upto: int | None = None) -> Iterator[V]:
+        """The view as `get` gives it, locked while it is read from."""
+        view = self.get(kind, upto=upto)
+        with view.lock:
+            yield view
 
     def opened(self) -> list[str]:
         """Names of the views that were opened."""

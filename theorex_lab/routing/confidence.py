@@ -61,11 +61,11 @@ def matrix_of(
 
     `heard`: of what was imported without trust instead; no route goes by that.
     """
-    evidence, settings = home.views.get(evidence_view(home)), home.settings
+    settings = home.settings
     half_life = settings.matrix_half_life_days if half_life_days is None else half_life_days
     needed = settings.matrix_min_samples if min_samples is None else min_samples
     before = HEARD_PREFIX if heard else ""
-    with evidence.lock:
+    with home.views.reading(evidence_view(home)) as evidence:
         cells = evidence.table.cells(before + QUERY_TYPE_PREFIX, now=home.clock.now(), half_life_days=half_life)
     cells = replace(cells, keys=[key.removeprefix(before) for key in cells.keys])
     return matrix(cells, min_samples=needed, success_weight=settings.matrix_success_weight)

@@ -99,12 +99,9 @@ class Recall(View):
         return {name: recalled for name, recalled in found if recalled.weight > 0}
 
     def _ask(self, body: Body) -> None:
-        call = self.asked.grow(1).start
-        self.asked["key"][call] = key = _hash(body["trace_id"])
-        self._open[key] = call
-        words = words_of(body["task"])
-        where = self.words.grow(len(words))
-        self.words["word"][where], self.words["call"][where] = words, call
+        key, words = _hash(body["trace_id"]), words_of(body["task"])
+        call = self._open[key] = self.asked.add(key=key)
+        self.words.put(self.words.grow(len(words)), word=words, call=call)
 
     def _answer(self, event: Event) -> None:
         body = event.body
@@ -115,12 +112,10 @@ class Recall(View):
         for attempt in body["attempts"]:
             if attempt.get("unavailable"):
                 continue
-            run = self.runs.grow(1).start
             good = attempt["success"]
             if good and outcome_id:
-                good = self.verdicts.answer(outcome_id, cell=run, at=event.at)
-            self.runs["call"][run], self.runs["model"][run] = call, self.models.number(attempt["model"])
-            self.runs["success"][run] = good
+                good = self.verdicts.answer(outcome_id, cell=len(self.runs), at=event.at)
+            self.runs.add(call=call, model=self.models.number(attempt["model"]), success=good)
 
     def _judge(self, outcome: Event) -> None:
         """Let an outcome say how the answer went that it was recorded of."""

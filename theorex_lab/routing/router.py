@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theorex_lab.config import ModelSettings, ModelTier, QueryType, Settings
 from theorex_lab.errors import InvalidInput
@@ -69,33 +69,14 @@ _LIKE_CALLS_KNOWN = _Step(None, 0.0, "not needed; recall takes it into account")
 
 
 def route_in(
-    home: Home,
-    query: str,
-    settings: Settings | None = None,
-    *,
-    agent: str | None = None,
-    power: Power | None = None,
-    urgent: bool = False,
-    context_pct: float = 0.0,
-    query_tokens: int = 0,
+    home: Home, query: str, settings: Settings | None = None, *, power: Power | None = None, **how: Any
 ) -> Decision:
-    """`route` by what a home has recorded; `settings` None: its own; `power` None: read from the machine."""
+    """`route` by what a home has recorded; `settings` None: its own; `power` None: read from the machine; `how` as there."""
     from theorex_lab.routing.energy import read_power
 
-    evidence, recall = home.views.get(evidence_view(home)), home.views.get(Recall)
-    with evidence.lock, recall.lock:
-        return route(
-            query,
-            settings or home.settings,
-            evidence=evidence.table,
-            recall=recall,
-            power=power or read_power(),
-            now=home.clock.now(),
-            agent=agent,
-            urgent=urgent,
-            context_pct=context_pct,
-            query_tokens=query_tokens,
-        )
+    with home.views.reading(evidence_view(home)) as evidence, home.views.reading(Recall) as recall:
+        known: Any = {"evidence": evidence.table, "recall": recall, "now": home.clock.now()}
+        return route(query, settings or home.settings, power=power or read_power(), **known, **how)
 
 
 def route(

@@ -6,7 +6,6 @@ The guard needs nothing of the protocol behind it but that requests are JSON-RPC
 from __future__ import annotations
 
 import hmac
-import json
 import os
 import secrets
 import stat
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.ids import check_agent
@@ -186,7 +187,7 @@ class Guard:
             headers = _headers(scope)
             self._check_host(headers)
             if (scope["method"], scope["path"]) == ("GET", "/health"):
-                await _answer(send, 200, {"status": "ok"})
+                await JSONResponse({"status": "ok"})(scope, receive, send)
                 return
             self._check_token(headers)
             if scope["path"] != self.path:
@@ -197,11 +198,11 @@ class Guard:
             body = await self._body(headers, receive)
             check_message(body)
         except RequestRefused as refusal:
-            await _answer(send, refusal.status, refusal.answer(), refusal.headers)
+            await JSONResponse(refusal.answer(), refusal.status, refusal.headers)(scope, receive, send)
             return
         await self.application(scope, _replay(body, receive), send)
 
-    def _check_host(self, headers: dict[str, str]) -> None:
+    def _check_host(self, headers: Headers) -> None:
         """DNS rebinding: a page of another site reaches this server under that site's name."""
         host = headers.get("host", "")
         if not _is_listed(host, self.rules.hosts):
@@ -212,7 +213,7 @@ class Guard:
             if not separator or scheme not in ("http", "https") or not _is_listed(name, self.rules.hosts):
                 raise RequestRefused(403, "requests from pages of other origins are refused")
 
-    def _check_token(self, headers: dict[str, str]) -> None:
+    def _check_token(self, headers: Headers) -> None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode(), self.rules.token.encode()) and scheme.lower() == "bearer"
         wait = (self._admitted if known else self._rejected).wait_seconds()
@@ -225,7 +226,7 @@ class Guard:
                 WWW_Authenticate="Bearer",
             )
 
-    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
         import anyio
 
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -280,15 +281,13 @@ def check_message(body: bytes | str) -> dict[str, Any]:
     return message
 
 
-def _headers(scope: RpcMessage) -> dict[str, str]:
-    """Headers by lower-case name; one that stands twice is refused where it decides anything."""
-    found: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key = name.decode("latin-1").lower()
-        if key in found and key in ("host", "origin", "authorization", "content-type", "content-length"):
-            raise RequestRefused(400, f"the header {key} stands there twice")
-        found[key] = value.decode("latin-1")
-    return found
+def _headers(scope: RpcMessage) -> Headers:
+    """The headers; one that stands twice is refused where it decides anything."""
+    headers = Headers(scope=scope)
+    for name in ("host", "origin", "authorization", "content-type", "content-length"):
+        if len(headers.getlist(name)) > 1:
+            raise RequestRefused(400, f"the header {name} stands there twice")
+    return headers
 
 
 def _is_listed(host: str, allowed: Sequence[str]) -> bool:
@@ -304,11 +303,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return held.pop() if held else await receive()
 
     return replay
-
-
-async def _answer(send: Send, status: int, content: object, headers: dict[str, str] | None = None) -> None:
-    body = json.dumps(content).encode()
-    sent = {"Content-Type": "application/json", "Content-Length": str(len(body)), **(headers or {})}
-    pairs = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})

@@ -23,8 +23,12 @@ NODE_TYPE = "concept"  # of what was found in a text; another one is of a file t
 _STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "decayed")
 
 
-_SPANS = (("first_seen", "last_seen"), ("own_first_seen", "own_last_seen"))
 _LEVELS = ("affirmed", "refused", "heard")
+# Of a concept that was only just named.
+_UNSEEN = {
+    "first_seen": LATEST, "last_seen": -LATEST, "own_first_seen": LATEST, "own_last_seen": -LATEST,
+    **dict.fromkeys(_LEVELS, -1),
+}  # fmt: skip
 _APART = (*_LEVELS, "own_count", "own_fix_count", "own_first_seen", "own_last_seen")
 
 
@@ -215,9 +219,7 @@ class Axon(View):
         self.observations["trust"][where] = trusts
         fact = np.array(facts, np.int64)
         by = np.array(mentioned_by, np.int64)
-        where = self.mentions.grow(len(found))
-        self.mentions["observation"][where] = by + first
-        self.mentions["concept"][where] = found
+        self.mentions.put(self.mentions.grow(len(found)), observation=by + first, concept=found)
         rows_found, number = np.array(found, np.int64), np.array(counts, np.int64)
         counted = number > 0
         rows_found, number, by = rows_found[counted], number[counted], by[counted]
@@ -249,21 +251,13 @@ class Axon(View):
         row = None if concept[0] in faded else self._rows().get((agent, concept[0]))
         if row is None:
             row = self._new_row(agent, concept)
-            for name in ("alive", "first_seen", "last_seen"):
-                self.concepts[name][row] = 0
+            self.concepts.put(row, alive=False, first_seen=0, last_seen=0)
         return row
 
     def _new_row(self, agent: int, concept: Sequence[Any]) -> int:
-        row: int = self.concepts.grow(1).start
         self.labels.append(concept[1])
         self.surfaces.append(concept[2])
-        table = self.concepts
-        table["concept_id"][row], table["agent"][row], table["alive"][row] = concept[0], agent, True
-        for first, last in _SPANS:
-            table[first][row], table[last][row] = LATEST, -LATEST
-        for name in _LEVELS:
-            table[name][row] = -1
-        return row
+        return self.concepts.add(concept_id=concept[0], agent=agent, alive=True, **_UNSEEN)
 
     def _count_mentions(self, mentions: _Mentions) -> None:
         rows, counts, at = mentions.rows, mentions.counts, mentions.at
@@ -315,10 +309,8 @@ class Axon(View):
                 row = links[key] = len(self.links) + len(new)
                 new.append(key)
             rows.append(row)
-        where = self.links.grow(len(new))
         fresh = np.array(new, np.int64)
-        self.links["a"][where], self.links["b"][where] = fresh >> 32, fresh & 0xFFFFFFFF
-        self.links["last_seen"][where] = -LATEST
+        self.links.put(self.links.grow(len(new)), a=fresh >> 32, b=fresh & 0xFFFFFFFF, last_seen=-LATEST)
         return rows
 
     def _fold_graduation(self, event: Event) -> None:
@@ -340,8 +332,7 @@ class Axon(View):
         self._count_mentions(mentions)
 
     def _enter(self, rows: Sequence[int], project: str) -> None:
-        where = self.entered.grow(len(rows))
-        self.entered["concept"][where], self.entered["project"][where] = rows, self.projects.number(project)
+        self.entered.put(self.entered.grow(len(rows)), concept=rows, project=self.projects.number(project))
 
     def _fold_imported(self, events: Sequence[Event]) -> None:
         """Distinct concepts as a file stated them; of what was known already the larger number stays."""

@@ -32,8 +32,8 @@ class AxonView:
         return self._shown(lambda _axon, current, _now: current.counts())
 
     def _shown(self, show: Callable[[Axon, scores.Scores, int], Shown]) -> Shown:
-        axon, now = self._home.views.get(Axon), self._home.clock.now()
-        with axon.lock:
+        now = self._home.clock.now()
+        with self._home.views.reading(Axon) as axon:
             return show(axon, scores.scores_of(axon, now, self._home.settings, agents=self._agents), now)
 
     def _repr_html_(self) -> str:

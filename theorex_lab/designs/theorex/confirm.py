@@ -62,8 +62,7 @@ def _confirmation_id(observation_id: str) -> str:
 
 
 def _named(views: Views, observation_id: str) -> Event:
-    axon = views.get(Axon)
-    with axon.lock:
+    with views.reading(Axon) as axon:
         kinds = [number for name in (FIX_TYPE, AVOID_TYPE) if (number := axon.types.find(name)) is not None]
         seqs = axon.observations["seq"][np.isin(axon.observations["type"], kinds)].tolist()
     known = views.journal.read(seqs=seqs)

@@ -103,10 +103,10 @@ class Theorex(Face):
 
     def drift(self, *, agent: str = "main") -> Drift:
         """Whether what an agent's moments anchor is still ACTIVE; see `drift.drift`."""
+        from theorex_lab.designs.theorex.axon import Axon
         from theorex_lab.designs.theorex.drift import drift
 
-        axon = self._axon()
-        with axon.lock:
+        with self.home.views.reading(Axon) as axon:
             return drift(axon, self.home.clock.now(), self.home.settings, agent=check_agent(agent))
 
     def check_context(self, session: str, context_pct: float | None = None, *, agent: str = "main") -> Checked:

@@ -53,15 +53,13 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     from theorex_lab.designs.theorex.scores import importance_by_concept
     from theorex_lab.designs.theorex.short_term import short_term_events
 
-    flash = home.views.get(Flash)
-    with flash.lock:
+    with home.views.reading(Flash) as flash:
         pending = flash.pending(agent, session)
     waiting = list(takewhile(lambda event: before is None or event.at < before, home.journal.read(seqs=pending)))
     if not waiting:
         return Flushed(0, 0)
     upto = waiting[-1].seq
-    axon = home.views.get(Axon)
-    with axon.lock:
+    with home.views.reading(Axon) as axon:
         importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
     scored = [score(event, importance, weight) for event in waiting]
@@ -116,8 +114,7 @@ def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.shared import SharedWeb, promotion
 
-    axon, shared = home.views.get(Axon), home.views.get(SharedWeb)
-    with axon.lock, shared.lock:
+    with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         among = axon.within(home.projects, alone=True)
         event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force, among=among)
     done = event is not None and append_once(home.journal, [event])
@@ -136,8 +133,7 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
     from theorex_lab.designs.theorex.axon import Axon
 
     done = _decided_on_axon(home, scores.scan, agents)
-    axon = home.views.get(Axon)
-    with axon.lock:
+    with home.views.reading(Axon) as axon:
         among = axon.within(home.projects, alone=True)
         counts = scores.scores_of(axon, home.clock.now(), home.settings, agents=agents, among=among).counts()
     return scores.Scanned(counts, *scores.changes(done[0] if done else None))
@@ -173,8 +169,7 @@ def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) ->
     """
     views.get(kind)  # the bulk is folded before others have to wait
     with views.journal.exclusive() as append:
-        view = views.get(kind)
-        with view.lock:
+        with views.reading(kind) as view:
             events = decide(view)
         for event in events:
             append(event)

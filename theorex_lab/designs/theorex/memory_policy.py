@@ -76,8 +76,7 @@ class Need(NamedTuple):
 
 def needs(views: Views) -> list[Need]:
     """What each recorded outcome needed, oldest first; those without concepts are left out."""
-    view = views.get(Outcomes)
-    with view.lock:
+    with views.reading(Outcomes) as view:
         rows = view.select()
         seqs, times = (view.rows[name][rows].tolist() for name in ("seq", "at"))
         weights = dict(zip(seqs, ((1.0 + view.scores()[rows]) / 2.0).tolist(), strict=True))

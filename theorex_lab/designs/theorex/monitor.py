@@ -77,8 +77,7 @@ def estimated_pct(home: Home, *, session: str, agent: str) -> float:
 
 def check_turns(home: Home, *, session: str, agent: str = "main") -> Checked | None:
     """`check_context` for a session with events that were not flushed, where its turns tell how large its transcript is."""
-    flash = home.views.get(Flash)
-    with flash.lock:
+    with home.views.reading(Flash) as flash:
         waiting = flash.pending(agent, session)
     known = bool(waiting) and _estimate(home, session, agent)[1] > 0
     return check_context(home, session=session, agent=agent) if known else None
@@ -106,8 +105,7 @@ def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | N
     context_pct = estimated_pct(home, session=session, agent=agent) if stated_pct is None else float(stated_pct)
     number, before = _next_check(home.journal, agent, session)
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
-    flash = home.views.get(Flash)
-    with flash.lock:
+    with home.views.reading(Flash) as flash:
         seqs = [seq for seq in flash.pending(agent, session) if seq > (fired_before or 0)]
     events = home.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1

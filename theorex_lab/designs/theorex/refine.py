@@ -55,8 +55,7 @@ def refine(home: Home, *, agent: str, days: float | None = None) -> Refined:
     """
     until = home.clock.now()
     since = until - _window(home.settings.evolve_window_days if days is None else days)
-    outcomes = home.views.get(Outcomes)
-    with outcomes.lock:
+    with home.views.reading(Outcomes) as outcomes:
         review = look_back(outcomes, agent=check_agent(agent), since=since, until=until)
         rows = rows_between(outcomes, agent=agent, since=since, until=until)
         last = int(outcomes.rows["decided"][rows].max()) if len(rows) else 0

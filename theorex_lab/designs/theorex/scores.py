@@ -61,13 +61,8 @@ class Scores:
     def take(self, positions: NDArray[np.intp]) -> Scores:
         """Those at these positions in `rows`."""
         count, last_seen, concept_id = (column[positions] for column in self.among_equals)
-        return Scores(
-            self.rows[positions],
-            self.raw[positions],
-            self.importance[positions],
-            self.tier[positions],
-            (count, last_seen, concept_id),
-        )
+        columns: Any = {name: getattr(self, name)[positions] for name in ("rows", "raw", "importance", "tier")}
+        return Scores(**columns, among_equals=(count, last_seen, concept_id))
 
     def best(self, limit: int) -> NDArray[np.int64]:
         """Rows of the `limit` best, 1 or more, best first; the others are not sorted."""

@@ -35,8 +35,7 @@ def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[Sha
     """
     home = searcher.home
     hits = search_shared(searcher, query, limit=limit) if query else None
-    axon, shared = home.views.get(Axon), home.views.get(SharedWeb)
-    with axon.lock, shared.lock:
+    with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         found = shared_concepts(axon, shared, home.clock.now(), home.settings)
     if hits is None:
         return found[:limit]
@@ -73,8 +72,7 @@ def shared_documents(home: Home, index: ItemIndex, own: NDArray[np.bool_]) -> ND
     mask, is_concept = np.zeros(len(documents), bool), index.of_kinds([CONCEPT.name])
     if not is_concept.any():  # texts are not shared, and search asks for each index
         return mask
-    shared = home.views.get(SharedWeb)
-    with shared.lock:
+    with home.views.reading(SharedWeb) as shared:
         found = (index.agents.find(name) for name in shared.agents)
         numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
         given = _owned(numbers[shared.concepts["agent"]], shared.concepts["concept_id"])
@@ -89,8 +87,7 @@ def related(
     home: Home, index: ItemIndex, found: NDArray[np.int64], allowed: NDArray[np.bool_], now: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Texts that mention what activation reaches from the concepts of those found, with the mean of what each mentions."""
-    axon = home.views.get(Axon, upto=index.seq)
-    with axon.lock:
+    with home.views.reading(Axon, upto=index.seq) as axon:
         seqs, observation, concept = axon.observations["seq"], axon.mentions["observation"], axon.mentions["concept"]
         named = np.unique(concept[np.isin(seqs, index.documents["seq"][found])[observation]])
         activation = spread_activation(axon, named[axon.concepts["alive"][named]], now, home.settings)

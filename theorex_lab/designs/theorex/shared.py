@@ -62,7 +62,7 @@ class SharedWeb(View):
                 if stated and self.links["count"][row] > 0:
                     count = max(count, self.links["count"][row])
                     last_seen = max(last_seen, self.links["last_seen"][row])
-                self.links["count"][row], self.links["last_seen"][row] = count, last_seen
+                self.links.put(row, count=count, last_seen=last_seen)
 
     def _after_load(self) -> None:
         self._rows = {}

@@ -103,17 +103,10 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
         if TRUST[source] >= TRUST["agent"]:
             refused = refused_concepts(texts[source], concepts)
             body |= {"refused": refused} if refused else {}
-        events.append(
-            new_event(
-                "short_term",
-                body,
-                agent=origin.agent,
-                session=origin.session,
-                at=origin.at,
-                lineage=[origin.id],
-                event_id=derived_event_id("short_term", origin.id, *[number] * (number > 0)),
-            )
-        )
+        made = derived_event_id("short_term", origin.id, *[number] * (number > 0))
+        agent, session, lineage = origin.agent, origin.session, [origin.id]
+        kept = new_event("short_term", body, agent=agent, session=session, at=origin.at, lineage=lineage, event_id=made)
+        events.append(kept)
     return events
 
 

@@ -95,11 +95,8 @@ def half_of(question_id: str) -> Half:
     >>> half_of("what-is-it")
     'report'
     """
-    return (
-        "report"
-        if int(hashlib.sha1(question_id.encode(), usedforsecurity=False).hexdigest(), 16) % 2
-        else "development"
-    )
+    drawn = int(hashlib.sha1(question_id.encode(), usedforsecurity=False).hexdigest(), 16)
+    return "report" if drawn % 2 else "development"
 
 
 def score_failures(runs: Sequence[FailedRun] | None = None, *, half: Half = "report", seed: int = 0) -> FailureScores:

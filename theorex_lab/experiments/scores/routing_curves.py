@@ -191,16 +191,11 @@ class CostQualityScore(Rows[dict[str, Any]]):
 
     def _records(self) -> Sequence[dict[str, Any]]:
         names = ("policy", "area", "quality_at_half", "weak", "strong", "area_gain", "low", "high")
-        return [
-            dict(
-                zip(
-                    names,
-                    (name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist(), *self.gains[name]),
-                    strict=True,
-                )
-            )
+        rows = (
+            (name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist(), *self.gains[name])
             for name, each in self.curves.items()
-        ]
+        )
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A curve a policy."""

@@ -218,18 +218,10 @@ def success_by_window(runs: Runs, windows: int = 6) -> pd.DataFrame:
     width = (float(days.max()) if len(days) else 0.0) / windows
     window = np.minimum(days // width, windows - 1).astype(int) if width else days.astype(int)
     grouped = frame.groupby(["model", window.rename("window")], sort=True)["success"].agg(["size", "sum"]).reset_index()
-    low, high = wilson(grouped["sum"], grouped["size"])
-    return pd.DataFrame(
-        {
-            "model": grouped["model"],
-            "start_days": grouped["window"] * width,
-            "end_days": (grouped["window"] + 1) * width,
-            "n": grouped["size"],
-            "success_rate": grouped["sum"] / grouped["size"],
-            "low": low,
-            "high": high,
-        }
-    )
+    n, won, start = grouped["size"], grouped["sum"], grouped["window"] * width
+    low, high = wilson(won, n)
+    spans = {"start_days": start, "end_days": (grouped["window"] + 1) * width}
+    return pd.DataFrame({"model": grouped["model"], **spans, "n": n, "success_rate": won / n, "low": low, "high": high})
 
 
 def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:

@@ -85,7 +85,7 @@ def newest_snapshot(folder: str) -> int:
     return newest
 
 
-def create(path: str, schema: str) -> None:
+def create(path: str) -> None:
     """Make the file complete, in WAL mode, under another name, then link it: it is never seen half made.
 
     Raises CorruptJournal where there are snapshots of a file that is gone or a log beside it, StorageError where the
@@ -102,7 +102,7 @@ def create(path: str, schema: str) -> None:
         make_folder(folder)
         make_file(draft)
         with explained(path):
-            fill(draft, schema)
+            fill(draft)
         os.link(draft, path)
         sync_folder(folder)
     except FileExistsError:
@@ -118,8 +118,10 @@ def create(path: str, schema: str) -> None:
                 os.unlink(name)
 
 
-def fill(draft: str, schema: str) -> None:
-    """Make an empty file a database in WAL mode with this schema, all of it on the disk."""
+def fill(draft: str) -> None:
+    """Make an empty file a database in WAL mode with the schema of a journal, all of it on the disk."""
+    with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
+        schema = file.read()
     connection = sqlite3.connect(draft, isolation_level=None)
     try:
         # In WAL mode from the start: who opens it first must not have to switch it, which SQLite does not wait for.

@@ -16,7 +16,7 @@ from theorex_lab.journal.files import exclusive, sync_folder, write_atomically
 from theorex_lab.journal.private import FOLDER_MODE, make_file
 from theorex_lab.journal.sqlite.connection import explained
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, UNFINISHED_FILE, VIEWS_FOLDER, fill
-from theorex_lab.journal.sqlite.store import INSERT, SCHEMA
+from theorex_lab.journal.sqlite.store import INSERT
 
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.
@@ -56,7 +56,7 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
     """
     make_file(str(path))
     with explained(str(path)):
-        fill(str(path), SCHEMA)
+        fill(str(path))
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN")
