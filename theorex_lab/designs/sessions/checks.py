@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from theorex_lab.journal.event import Event
+from theorex_lab.text.paths import shown_path
 
 # What such a command begins with; then the words that make it one kind of check.
 _CHECK = re.compile(
@@ -104,5 +105,14 @@ def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
 
 
 def edited(event: Event) -> list[str]:
-    """The project's paths that a tool call edited."""
-    return (event.body.get("paths") or {}).get("edited", []) if event.body["ok"] is not False else []
+    """The project's paths that a tool call edited, as far as they may be shown."""
+    return _paths(event, "edited") if event.body["ok"] is not False else []
+
+
+def read(event: Event) -> list[str]:
+    """The project's paths that a tool call read, as far as they may be shown."""
+    return _paths(event, "read")
+
+
+def _paths(event: Event, use: str) -> list[str]:
+    return [path for path in (event.body.get("paths") or {}).get(use, ()) if path and shown_path(path) == path]

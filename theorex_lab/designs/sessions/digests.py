@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from theorex_lab.designs.sessions.checks import Fixed, checks_in, edited, fixed_in
+from theorex_lab.designs.sessions.checks import Fixed, checks_in, edited, fixed_in, read
 from theorex_lab.designs.sessions.files import shortest_ends
 from theorex_lab.designs.sessions.said import Said, Sentence, sentences_in
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.observation import TRUST, project_in
+from theorex_lab.memory.observation import TRUST
 
 MESSAGES = ("turn_ended", "turn_message")
 READ_KINDS = ("prompt", "tool_used", *MESSAGES)
@@ -46,32 +46,37 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
     if not (asked or ended or edits):
         return None
     used = [event_id for _, event_id in asked + ended]
+    commits = [
+        (found[1].strip(), event.id) for event in tools if (found := _COMMIT.search(event.body.get("command", "")))
+    ][-3:]
     last = [(found.text, event.id) for event in messages[-1:] for found in sentences_in(event)]
     return {
         "asked": asked,
         "ended": ended,
         "open": [pair for pair in last if _LEFT_OPEN.search(pair[0]) and pair not in ended][:_OPEN],
         "edited": dict(edits.most_common(MOST_FILES)),
-        "read": len(
-            {path for event in tools for path in (event.body.get("paths") or {}).get("read", ())} - edits.keys()
-        ),
+        "read": len({path for event in tools for path in read(event)} - edits.keys()),
         "checks": _checks(events),
-        "commits": [found[1].strip() for event in tools if (found := _COMMIT.search(event.body.get("command", "")))][
-            -3:
+        "commits": [text for text, _ in commits],
+        "events": [
+            *dict.fromkeys([*used, *(event.id for event in tools if edited(event)), *(made for _, made in commits)])
         ],
-        "events": [*dict.fromkeys([*used, *(event.id for event in tools if edited(event))])],
         "first_at": events[0].at,
         "last_at": events[-1].at,
-        "source": min(
-            (event.body["source"] for event in [*prompts, *messages]), key=TRUST.__getitem__, default="agent"
-        ),
+        "source": _least_trusted(events),
     }
+
+
+def _least_trusted(events: Iterable[Event]) -> str:
+    """The source that is trusted least of those who spoke; what tools did counts as their agent's, unless it was imported."""
+    sources = {event.body["source"] for event in events if not event.body.get("subagent")}
+    return min(["agent" if source == "tool" else source for source in sources], key=TRUST.__getitem__, default="agent")
 
 
 def _first(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
     """The first sentences of these events, each with the id of its event."""
     found: list[tuple[Sentence, str]] = [(sentence, event.id) for event in events for sentence in sentences_in(event)]
-    return [(sentence.text, event_id) for sentence, event_id in found[:most]]
+    return [(sentence.text, event_id) for sentence, event_id in found if sentence.own][:most]
 
 
 def _checks(events: Sequence[Event]) -> dict[str, str]:
@@ -104,24 +109,33 @@ def in_words(digest: dict[str, Any]) -> list[str]:
 
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
-    """What was captured of a session, in order."""
+    """What was captured of a session in the home's project or in none, in order."""
     view = home.views.get(Said)
     with view.lock:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
         first, last = int(view.ends["first_seq"][row]), int(view.ends["last_seq"][row])
-    found = home.journal.tail(first - 1, kinds=READ_KINDS, upto=last)
+    found = home.journal.tail(first - 1, kinds=READ_KINDS, projects=home.projects, upto=last)
     return [event for event in found if event.session == session and event.agent == agent]
 
 
 def keep_digest(home: Home, agent: str, session: str) -> bool:
-    """Append the digest of a session and what it turned from red to green; False where nothing came since the last one."""
-    events = captures_of(home, agent, session)
+    """Append the digest of a session and what it turned from red to green; False where nothing came since the last one.
+
+    A session that went from one project to another has one of each.
+    """
+    parts: dict[str, list[Event]] = {}
+    for event in captures_of(home, agent, session):
+        parts.setdefault(event.body.get("project", ""), []).append(event)
+    return sum(_keep(home, agent, session, project, events) for project, events in parts.items()) > 0
+
+
+def _keep(home: Home, agent: str, session: str, project: str, events: Sequence[Event]) -> bool:
     body = digest_of(events)
     if body is None:
         return False
-    upto, project, at = events[-1].seq, project_in(events), min(home.clock.now(), events[-1].at)
+    upto, at = events[-1].seq, min(home.clock.now(), events[-1].at)
     lineage = body.pop("events")
     body |= {"text": " ".join(in_words(body)), "upto": upto, "project": project}
     # The id is made of the seq alone, since a session's id may be a secret that is erased.
@@ -162,7 +176,7 @@ def _fix_event(fixed: Fixed, events: Sequence[Event], project: str) -> Event:
     )
     body = {
         "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
-        "text": f"{text}: {best[1]}" if best else f"{text}.", "source": best[2].body["source"] if best else "agent",
+        "text": f"{text}: {best[1]}" if best else f"{text}.", "source": _least_trusted([*fixed.events, *([best[2]] if best else [])]),
     }  # fmt: skip
     lineage = [event.id for event in (*fixed.events, *([best[2]] if best else []))]
     return new_event(

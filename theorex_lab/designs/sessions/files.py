@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.sessions.checks import edited, read
 from theorex_lab.designs.sessions.said import Said, word_weights, words
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.text.paths import shown_path
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,11 +55,8 @@ class Touches(View):
     def fold(self, events: Sequence[Event]) -> None:
         """Take in the paths that tools read and edited; of a call that failed what it read alone."""
         for event in events:
-            paths = event.body.get("paths") or {}
-            edited = paths.get("edited", ()) if event.body["ok"] is not False else ()
-            for path in dict.fromkeys([*edited, *paths.get("read", ())]):
-                if shown_path(path) == path:
-                    self._touch(event, path, path in edited)
+            for path in dict.fromkeys([*(edits := edited(event)), *read(event)]):
+                self._touch(event, path, path in edits)
 
     def _touch(self, event: Event, path: str, edited: bool) -> None:
         key = (

@@ -14,14 +14,19 @@ def _sentences(event: Event) -> Iterator[ItemText]:
         yield ItemText(item_id(event.id, found.number), found.text)
 
 
-def _digest_id(event: Event) -> str:
+def digest_id(event: Event) -> str:
+    """The id under which search knows a session in short: the same when it is kept again."""
     return f"digest.{event.lineage[0] if event.lineage else event.id}"
 
 
 def _digest(event: Event) -> tuple[ItemText, ...]:
+    return (ItemText(digest_id(event), event.body["text"]),)
+
+
+def _fix(event: Event) -> tuple[ItemText, ...]:
     return (ItemText(event.id, event.body["text"]),)
 
 
 SENTENCE = ItemKind("sentence", {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences})
-DIGEST = ItemKind("session", {"digest": _digest})
-FIX = ItemKind("fix", {"fixed": _digest})
+DIGEST = ItemKind("session", {"digest": _digest}, hides={"digest": lambda event: (digest_id(event),)})
+FIX = ItemKind("fix", {"fixed": _fix})

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Reminder
 from theorex_lab.designs.sessions.files import Touches, needed_files
+from theorex_lab.designs.sessions.items import digest_id
 from theorex_lab.designs.sessions.rules import standing_rules
 from theorex_lab.designs.sessions.said import Said
 from theorex_lab.designs.sessions.telling import spoken, told
@@ -63,10 +64,14 @@ def reminders(home: Home) -> Iterator[Reminder]:
             yield Reminder(
                 sentence.item, project, "sentence", sentence.text, round(worth, 2), sentence.trust, (sentence.event,)
             )
-    for event in home.journal.tail(0, kinds=["fixed", "digest"]):
+    derived = {
+        digest_id(event) if event.kind == "digest" else event.id: event
+        for event in home.journal.tail(0, kinds=["fixed", "digest"])
+    }
+    for item, event in derived.items():
         kind, weight = ("fix", _FIX) if event.kind == "fixed" else ("session", _SESSION)
         yield Reminder(
-            event.id, event.body["project"], kind, event.body["text"], weight, TRUST[event.body["source"]], (event.id,)
+            item, event.body["project"], kind, event.body["text"], weight, TRUST[event.body["source"]], (event.id,)
         )
     yield from _files(home, sorted(set(names)), now)
 

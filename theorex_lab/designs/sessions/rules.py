@@ -13,7 +13,6 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.sessions.said import Said
 from theorex_lab.designs.sessions.telling import Told, spoken, told
 from theorex_lab.home import Home
-from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.directives import STANDING, Directive, directive_of, reverses, same_rule, stems
 from theorex_lab.text.spoken import Span
 
@@ -26,11 +25,15 @@ _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
 @dataclass
 class Rule:
-    """A rule in the words in which it was last given. said: each time that it was, oldest first.  projects: where."""
+    """A rule in the words in which it was last given. said: each time that it was, oldest first.  projects: where.
+
+    taken_back: projects in which a later word took it back.
+    """
 
     directive: Directive
     said: list[Told]
     projects: set[str] = field(default_factory=set)
+    taken_back: set[str] = field(default_factory=set)
 
     @property
     def last(self) -> Told:
@@ -47,31 +50,50 @@ class Rule:
         """Whether it is about the person: given in two projects, and naming no file or command."""
         return len(self.projects - {""}) > 1 and not _LOCAL.search(self.last.text)
 
+    def stands_in(self, project: str) -> bool:
+        """Whether it holds in a project, '' for any: given there or in none, or about the person, and not taken back."""
+        if not project:
+            return bool(self.projects) and "" not in self.taken_back
+        return bool(self.projects & {"", project} or self.is_personal) and not self.taken_back & {"", project}
+
 
 def standing_rules(home: Home, now: int) -> list[Rule]:
     """The rules that stand: of the home's project and of none, then those about the person; often and lately given first.
 
     Only a user's own word makes a rule. One that a later word takes back is gone.
     """
+    rules = [rule for rule in _given(home, now) if rule.stands_in(home.project)]
+    own = [rule for rule in rules if not home.project or rule.projects & {"", home.project}]
+    return [*_ranked(own), *_ranked(rule for rule in rules if rule not in own)]
+
+
+def taken_back(home: Home, now: int) -> set[str]:
+    """The words of rules that stand no more in the home's project."""
+    rules = _given(home, now)
+    gone = {
+        sentence.text
+        for rule in rules
+        if rule.taken_back and not rule.stands_in(home.project)
+        for sentence in rule.said
+    }
+    return gone.difference(sentence.text for rule in rules if rule.stands_in(home.project) for sentence in rule.said)
+
+
+def _given(home: Home, now: int) -> list[Rule]:
     view = home.views.get(Said)
     with view.lock:
-        found, table = spoken(view, None, now), view.sentences
-        stands = (table["standing"][found.rows] >= STANDING) & (table["own"][found.rows] > 0)
-        again = (found.days > 1) & (table["standing"][found.rows] > 0)
-        again |= (found.days >= CONVENTION_DAYS) & np.array(
-            [_is_convention(view, row) for row in found.rows.tolist()], bool
-        )
-        kept = (table["trust"][found.rows] >= TRUST["user"]) & (stands | again)
+        found, table = spoken(view, None, now, by_users=True), view.sentences
+        standing = table["standing"][found.rows]
+        long = np.array([_is_convention(view, row) for row in found.rows.tolist()], bool)
+        again = ((found.days >= CONVENTION_DAYS) & long) | ((found.days > 1) & (standing > 0))
+        kept = (standing >= STANDING) | again
         rows, days = found.rows[kept], found.days[kept]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
         names = ["", *view.projects]
         given = [
             (told(view, int(rows[i]), int(days[i])), names[int(table["project"][rows[i]])]) for i in order.tolist()
         ]
-    rules = _merged(given)
-    own = [rule for rule in rules if not home.project or rule.projects & {"", home.project}]
-    others = [rule for rule in rules if rule not in own and rule.is_personal]
-    return [*_ranked(own), *_ranked(others)]
+    return _merged(given)
 
 
 def _is_convention(view: Said, row: int) -> bool:
@@ -85,23 +107,23 @@ def _ranked(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _merged(given: Iterable[tuple[Told, str]]) -> list[Rule]:
-    """The rules in order of their first word, each once, without those that were taken back where they were given."""
+    """The rules in order of their first word, each once, with where a later word took them back."""
     rules: dict[int, Rule] = {}
     about: dict[str, set[int]] = defaultdict(set)  # by stem of a subject
     for number, (sentence, project) in enumerate(given):
         span = Span(0, len(sentence.text), sentence.text)
         new = directive_of(span) or Directive(span, "rule", "do", STANDING, stems(sentence.text))
-        near = sorted({n for stem in new.subject | new.replaces for n in about[stem] if n in rules})
-        for n in near:
-            if reverses(new, rules[n].directive):
-                rules[n].projects.discard(project)
-                if not rules[n].projects or not project:
-                    del rules[n]
-        again = next((n for n in near if n in rules and same_rule(new, rules[n].directive)), number)
+        near = sorted({n for stem in new.subject | new.replaces for n in about[stem]})
+        against = {n for n in near if reverses(new, rules[n].directive)}
+        for n in against:
+            rules[n].projects.discard(project)
+            rules[n].taken_back.add(project)
+        again = next((n for n in near if n not in against and same_rule(new, rules[n].directive)), number)
         rule = rules.setdefault(again, Rule(new, []))
         rule.directive = new
         rule.said.append(sentence)
         rule.projects.add(project)
+        rule.taken_back -= {project} if project else rule.taken_back
         for stem in new.subject | new.replaces:
             about[stem].add(again)
     return list(rules.values())

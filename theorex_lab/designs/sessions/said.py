@@ -96,7 +96,7 @@ class Said(View):
     sentences: seq and number (of the sentence in its event), at (µs), text, project, session, agent (numbers of names),
     trust, user (1 for what a user said), own (0 for what may be pasted), standing and worth (0..1).  events: of each
     sentence the id of its event.  first_word: of each text where its words begin in `held`.  used:
-    session, word, each pair once.  ends: of each session project, first_at, last_at (µs), first_seq, last_seq, and the seq
+    session, project, word, each triple once.  ends: of each session project, first_at, last_at (µs), first_seq, last_seq, and the seq
     up to which it was digested.
     """
 
@@ -113,12 +113,12 @@ class Said(View):
             own="i1", standing="f4", worth="f4",
         )  # fmt: skip
         self.first_word, self.held = Table(place="i8"), Table(word="i4")
-        self.used = Table(session="i4", word="i4")
+        self.used = Table(session="i4", project="i4", word="i4")
         self.ends = Table(project="i4", first_at="i8", last_at="i8", first_seq="i8", last_seq="i8", digested="i8")
-        self._pairs: set[tuple[int, int]] = set()
+        self._used: set[tuple[int, ...]] = set()
 
     def _after_load(self) -> None:
-        self._pairs = set(zip(self.used["session"].tolist(), self.used["word"].tolist(), strict=True))
+        self._used = set(zip(*(self.used[name].tolist() for name in ("session", "project", "word")), strict=True))
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in what was said, and which words tools were given."""
@@ -130,9 +130,9 @@ class Said(View):
                 continue
             session = self._session(event)
             if event.kind == "tool_used":
-                self._use(session, words(f"{event.body['input']} {event.body.get('command', '')}"))
+                self._use(session, event, words(f"{event.body['input']} {event.body.get('command', '')}"))
             elif event.kind in _TEXT:
-                self._use(session, words(event.body[_TEXT[event.kind]]))
+                self._use(session, event, words(event.body[_TEXT[event.kind]]))
                 self._keep(event, session)
 
     def _session(self, event: Event) -> int:
@@ -153,10 +153,11 @@ class Said(View):
         """The number of a project from 1 on; 0 for what is of none."""
         return self.projects.number(body["project"]) + 1 if body.get("project") else 0
 
-    def _use(self, session: int, found: Iterable[str]) -> None:
-        new = [pair for word in sorted(found) if (pair := (session, self.words.number(word))) not in self._pairs]
-        self._pairs.update(new)
-        self.used.extend(("session", "word"), new)
+    def _use(self, session: int, event: Event, found: Iterable[str]) -> None:
+        project = self._project(event.body)
+        new = [use for word in sorted(found) if (use := (session, project, self.words.number(word))) not in self._used]
+        self._used.update(new)
+        self.used.extend(("session", "project", "word"), new)
 
     def _keep(self, event: Event, session: int) -> None:
         body = event.body
@@ -206,7 +207,7 @@ class WordWeights(NamedTuple):
 def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWeights:
     """What the words of sessions tell, of these projects (None: all), at a time (µs)."""
     mine = view.of_project(view.ends["project"], projects) & (view.ends["first_at"] <= now)
-    kept = mine[view.used["session"]]
+    kept = mine[view.used["session"]] & view.of_project(view.used["project"], projects)
     word, session = view.used["word"][kept], view.used["session"][kept]
     count = np.bincount(word, minlength=len(view.words))
     total = int(mine.sum())

@@ -11,7 +11,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import Line, Section, Wanted
 from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words
 from theorex_lab.designs.sessions.files import NeededFile, needed_files
-from theorex_lab.designs.sessions.rules import standing_rules
+from theorex_lab.designs.sessions.rules import standing_rules, taken_back
 from theorex_lab.designs.sessions.said import Said, event_of, word_weights
 from theorex_lab.designs.sessions.telling import telling
 from theorex_lab.home import Home
@@ -27,6 +27,7 @@ _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
 _FOLDERS_FROM = 12_000
 # Characters of a fix, and of a part of the last session in a great and in a small budget.
 _LONGEST, _SHORTEST = 400, 120
+_WHOLE_FROM = 150  # tokens; below, a line is cut to two characters a token, since a whole one may have no room
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
@@ -50,6 +51,10 @@ def day_of(at: int) -> str:
 
 def _heard_from(agent: str, trust: int) -> tuple[str, int] | None:
     return None if trust >= TRUST["agent"] else (agent, trust)
+
+
+def _cut(text: str, wanted: Wanted) -> str:
+    return one_line(text, _LONGEST if wanted.tokens >= _WHOLE_FROM else 2 * wanted.tokens)
 
 
 def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
@@ -90,21 +95,29 @@ def last_lines(home: Home, wanted: Wanted) -> list[Line]:
         digest = digest_of(captures_of(home, agent, session))
         if digest is not None:
             heard, events = _heard_from(agent, TRUST[digest["source"]]), tuple(digest["events"])
-            first = f"{day_of(digest['last_at'])}. "
             why = f"the last session of the project, {session}"
+            first, *others = in_words(digest)
             longest = min(_LONGEST, max(_SHORTEST, wanted.tokens // 10))
-            texts = [one_line(part, longest) for part in in_words(digest)]
-            texts[0] = first + texts[0]
-            return [Line(LAST, agent, text, heard, (), events, why) for text in texts]
+            texts = [f"{day_of(digest['last_at'])}. {first}", *others]
+            return [Line(LAST, agent, _cut(one_line(text, longest), wanted), heard, (), events, why) for text in texts]
     return []
 
 
 def sentence_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """Earlier sentences that tell most in the least room, with a query those first that fit it."""
+    gone = taken_back(home, wanted.now)
     for told in telling(home, wanted.now, wanted.query):
+        if told.text in gone:
+            continue
         why = "rare words that are still in use" + (", a directive" if told.standing else "")
         yield Line(
-            SENTENCE, told.agent, told.text, _heard_from(told.agent, told.trust), (told.item,), (told.event,), why
+            SENTENCE,
+            told.agent,
+            _cut(told.text, wanted),
+            _heard_from(told.agent, told.trust),
+            (told.item,),
+            (told.event,),
+            why,
         )
 
 

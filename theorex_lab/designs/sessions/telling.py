@@ -45,26 +45,30 @@ class Told(NamedTuple):
 
 
 class Spoken(NamedTuple):
-    """Texts that were said, each once: the row where it was said last, and on how many days it was."""
+    """Texts that were said, each once: a row in which it was, and on how many days it was."""
 
     rows: Ints
     days: Ints
 
 
-def spoken(view: Said, projects: Sequence[str] | None, now: int) -> Spoken:
-    """What was said up to a time (µs) in these projects (None: all) or in none.
+def spoken(view: Said, projects: Sequence[str] | None, now: int, *, by_users: bool = False) -> Spoken:
+    """What was said up to a time (µs) in these projects (None: all) or in none, each where it was trusted most, then last.
 
-    Left out is what may be pasted, unless its user said it on two days or more: then it is a text of their own.
+    Left out is what may be pasted, unless its user said it on two days or more: then it is a text of their own. by_users:
+    what is surely the word of users alone, in each project by itself.
     """
     table = view.sentences
-    rows = np.flatnonzero(view.of_project(table["project"], projects) & (table["at"] <= now))
-    rows = rows[np.lexsort((table["seq"][rows], table["at"][rows], table["text"][rows]))]
-    text, day = table["text"][rows].astype(np.int64), table["at"][rows] // MICROSECONDS_PER_DAY
+    mine = view.of_project(table["project"], projects) & (table["at"] <= now)
+    rows = np.flatnonzero(mine & (table["user"] > 0) & (table["own"] > 0) if by_users else mine)
+    text = table["text"].astype(np.int64) + (table["project"] * len(view.texts) if by_users else 0)
+    rows = rows[np.lexsort((table["seq"][rows], table["at"][rows], text[rows]))]
+    text, day = text[rows], table["at"][rows] // MICROSECONDS_PER_DAY
     last = np.flatnonzero(np.diff(text, append=-1))
     new_day = (np.diff(text, prepend=-1) != 0) | (np.diff(day, prepend=-1) != 0)
     days = np.diff(np.cumsum(new_day)[last], prepend=0)
-    kept = (table["own"][rows[last]] > 0) | (days > 1)
-    return Spoken(rows[last][kept], days[kept])
+    best = rows[np.lexsort((np.arange(len(rows)), table["trust"][rows], table["own"][rows], text))[last]]
+    kept = (table["own"][best] > 0) | (days > 1)
+    return Spoken(best[kept], days[kept])
 
 
 def told(view: Said, row: int, days: int) -> Told:
