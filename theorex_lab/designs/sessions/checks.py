@@ -69,16 +69,16 @@ def checks_in(events: Sequence[Event]) -> Iterator[Check]:
         if event.kind == "tool_used" and (family := family_of(event.body.get("command", ""))):
             failed = has_failed(event)
             if failed is not None:
-                yield Check(place, family, not failed, error_of(event.body["response"]) if failed else "")
+                yield Check(place, family, not failed, error_of(event.body.get("response", "")) if failed else "")
 
 
 def has_failed(event: Event) -> bool | None:
     """Whether a command failed, by its exit code, by `ok`, or by what a check printed; None where that is open."""
     body = event.body
-    code = _EXIT.match(body["response"])
-    if body["ok"] is None or body["ok"] is False or code:
-        return None if body["ok"] is None else bool(body["ok"] is False or (code and int(code[1])))
-    return bool(family_of(body.get("command", "")) and _ERRORS.search(body["response"]))
+    code = _EXIT.match(body.get("response", ""))
+    if body.get("ok") is None or body.get("ok") is False or code:
+        return None if body.get("ok") is None else bool(body.get("ok") is False or (code and int(code[1])))
+    return bool(family_of(body.get("command", "")) and _ERRORS.search(body.get("response", "")))
 
 
 def error_of(response: str) -> str:
@@ -106,7 +106,7 @@ def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
 
 def edited(event: Event) -> list[str]:
     """The project's paths that a tool call edited, as far as they may be shown."""
-    return _paths(event, "edited") if event.body["ok"] is not False else []
+    return _paths(event, "edited") if event.body.get("ok") is not False else []
 
 
 def read(event: Event) -> list[str]:

@@ -130,7 +130,7 @@ class Said(View):
                 continue
             session = self._session(event)
             if event.kind == "tool_used":
-                self._use(session, event, words(f"{event.body['input']} {event.body.get('command', '')}"))
+                self._use(session, event, words(f"{event.body.get('input', '')} {event.body.get('command', '')}"))
             elif event.kind in _TEXT:
                 self._use(session, event, words(event.body[_TEXT[event.kind]]))
                 self._keep(event, session)
