@@ -15,9 +15,8 @@ from theorex_lab.clock import to_iso
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange import _folder_agent
 from theorex_lab.evolution.routing_policy import calls
-from theorex_lab.exchange.files import portable
+from theorex_lab.exchange.files import file_name, portable
 from theorex_lab.exchange.flat_files import MOST_SHOWN, merged
-from theorex_lab.exchange.runs import file_name
 
 MINUTE = DAY // 1_440
 AHEAD = NOW + 10 * 365 * DAY

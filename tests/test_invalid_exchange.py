@@ -276,3 +276,13 @@ def test_ids_of_the_file_are_never_taken_for_ours(tmp_path: Path) -> None:
         take(lab, file)
         assert lab.theorex.axon().frame()["concept_id"].tolist() == [concept_id("cache")]
         assert next(lab.journal.tail(0)).at < NOW
+
+
+def test_an_edge_to_which_nobody_contributed_is_no_link(tmp_path: Path) -> None:
+    nodes = [{"key": name, "attributes": {**NODE, "surface_form": name * 3}} for name in "ab"]
+    edges = [{**EDGE, "attributes": {"contributions": given}} for given in ([], 7)]
+    file = tmp_path / "axon.json"
+    file.write_text(json.dumps({"nodes": nodes, "edges": edges}))
+    with home(tmp_path / "home") as lab:
+        (report,) = take(lab, file)
+        assert (report.imported, [problem.split(":")[1] for problem in report.problems]) == (2, [" edge 1"])

@@ -10,7 +10,7 @@ from typing import Any
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, upcast_of_file
-from theorex_lab.exchange.flat_files import Appended, FlatRecord, append_new, each_noted, read_lines
+from theorex_lab.exchange.flat_files import FlatRecord, append_new, each_noted, read_lines
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import kept_value
@@ -42,7 +42,7 @@ def _take(
 ) -> list[FileReport]:
     how = Importing(home.settings, home.clock.now(), agent, trust_own)
 
-    def take(file: Path, problems: list[str]) -> Appended:
+    def take(file: Path, problems: list[str]) -> tuple[int, int]:
         events = each_noted(problems, read_lines(file, problems), _event, kinds, how)
         return append_new(home.journal, ((event, 1) for _, event in events))
 

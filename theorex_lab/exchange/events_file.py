@@ -18,15 +18,16 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from itertools import count
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.exchange.files import upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord, draft_of, parse_object
-from theorex_lab.journal.event import Body, Event, encode, segment_of
+from theorex_lab.journal.event import Event, encode, segment_of
 from theorex_lab.journal.foreign import open_file
 from theorex_lab.journal.private import open_private
 
@@ -37,7 +38,6 @@ LARGEST_LINE_BYTES = 64 << 20
 _HEADER_BYTES = 512
 _NO_ID = "00000000-0000-0000-0000-000000000000"
 _GZIP = b"\x1f\x8b"
-Read = TypeVar("Read")
 _EXPORT_AGAIN = "the file was cut or changed; export it again"
 
 
@@ -57,16 +57,16 @@ def write_events(path: Path, events: Iterable[Event], *, redacted: bool = False)
     """
     if not path.name.endswith(ENDINGS):
         raise InvalidInput(f"got the file {path.name}; allowed are names that end in {' or '.join(ENDINGS)}")
-    packed, digest, count = path.name.endswith(".gz"), hashlib.sha256(), 0
+    packed, digest, written = path.name.endswith(".gz"), hashlib.sha256(), 0
     with draft_of(path) as draft, open(draft, "xb", opener=open_private) as file:
         file.write(_head(Header(0, "0" * 64, redacted), packed=packed))
-        with _packing(file, packed=packed) as lines:
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) if packed else nullcontext(file) as lines:
             for event in events:
                 line = _line(event)
                 digest.update(line)
                 lines.write(line)
-                count += 1
-        header = Header(count, digest.hexdigest(), redacted)
+                written += 1
+        header = Header(written, digest.hexdigest(), redacted)
         file.seek(0)
         file.write(_head(header, packed=packed))
         file.flush()
@@ -79,19 +79,22 @@ def read_header(path: Path) -> Header | None:
 
     Raises NewerVersion for the layout of a later release, and as `read_events`.
     """
+    from theorex_lab.exchange import records, schema  # an export does without pydantic
+
     first = next(_rows(path), None)
     if first is None or first[2].get("kind") != HEADER_KIND:
         return None
-    body = _located(path, 1, _body, first[2])
-    if body.get("format") != FORMAT or type(body.get("version")) is not int:
-        raise InvalidInput(f"{path}:1: got the format {body.get('format')!r:.80}; allowed is {FORMAT!r}")
-    if body["version"] > FORMAT_VERSION:
-        raise NewerVersion(
-            f"{path} has the layout {body['version']}, this release reads {FORMAT_VERSION}; install a later one"
-        )
-    events, sha256, redacted = (body.get(name) for name in Header._fields)
-    if type(events) is not int or not isinstance(sha256, str) or not isinstance(redacted, bool):
-        raise InvalidInput(f"{path}:1: its first line is not whole; {_EXPORT_AGAIN}")
+    with _located(path, 1):
+        body = schema.checked(records.Bodied, first[2]).body
+        if body.get("format") != FORMAT or type(body.get("version")) is not int:
+            raise InvalidInput(f"got the format {body.get('format')!r:.80}; allowed is {FORMAT!r}")
+        if body["version"] > FORMAT_VERSION:
+            raise NewerVersion(
+                f"got the layout {body['version']}, this release reads {FORMAT_VERSION}; install a later one"
+            )
+        events, sha256, redacted = (body.get(name) for name in Header._fields)
+        if type(events) is not int or not isinstance(sha256, str) or not isinstance(redacted, bool):
+            raise InvalidInput(f"its first line is not whole; {_EXPORT_AGAIN}")
     return Header(events, sha256, redacted)
 
 
@@ -101,19 +104,20 @@ def read_events(path: Path, header: Header | None) -> Iterator[Event]:
     Raises InvalidInput for what is no event, seqs that do not rise, and a file that is not as its header says;
     NewerVersion for an event of a later release, StorageError for a file that cannot be read.
     """
-    digest, count, seq = hashlib.sha256(), 0, 0
+    digest, read, seq = hashlib.sha256(), 0, 0
     for number, line, row in _rows(path):
         if header is not None and number == 1:
             continue
         digest.update(line)
-        event = _located(path, number, _event, row)
-        if event.seq <= seq:
-            raise InvalidInput(f"{path}:{number}: got the seq {event.seq} after {seq}; {_EXPORT_AGAIN}")
-        seq, count = event.seq, count + 1
+        with _located(path, number):
+            event = _event(row)
+            if event.seq <= seq:
+                raise InvalidInput(f"got the seq {event.seq} after {seq}; {_EXPORT_AGAIN}")
+        seq, read = event.seq, read + 1
         yield event
-    if header is not None and (count, digest.hexdigest()) != header[:2]:
+    if header is not None and (read, digest.hexdigest()) != header[:2]:
         raise InvalidInput(
-            f"got {path} with {count} events, which are not the {header.events} that it was written with; {_EXPORT_AGAIN}"
+            f"got {path} with {read} events, which are not the {header.events} that it was written with; {_EXPORT_AGAIN}"
         )
 
 
@@ -134,53 +138,38 @@ def _line(event: Event) -> bytes:
     return line
 
 
-@contextmanager
-def _packing(file: BinaryIO, *, packed: bool) -> Iterator[BinaryIO]:
-    if not packed:
-        yield file
-        return
-    with gzip.GzipFile("", "wb", 6, file, mtime=0) as lines:
-        yield cast(BinaryIO, lines)
-
-
 def _rows(path: Path) -> Iterator[tuple[int, bytes, FlatRecord]]:
     """Number from 1, bytes and content of each line. No line is read further than the longest that may be written."""
     with open_file(path) as file:
         packed = file.read(2) == _GZIP
         file.seek(0)
-        lines = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
-        number = 0
-        while line := _next_line(path, lines, number := number + 1):
-            try:
-                yield number, line, parse_object(line)
-            except InvalidInput as error:
-                raise InvalidInput(f"{path}:{number}: {error}; {_EXPORT_AGAIN}") from error
+        lines = gzip.GzipFile(fileobj=file) if packed else file
+        for number in count(1):
+            with _located(path, number, f"; {_EXPORT_AGAIN}"):
+                line = lines.readline(LARGEST_LINE_BYTES + 1)
+                if not line:
+                    return
+                if len(line) > LARGEST_LINE_BYTES:
+                    raise InvalidInput(f"got a line of more than {LARGEST_LINE_BYTES} bytes")
+                if not line.endswith(b"\n"):
+                    raise InvalidInput("the last line has no end")
+                row = parse_object(line)
+            yield number, line, row
 
 
-def _next_line(path: Path, lines: BinaryIO, number: int) -> bytes:
+@contextmanager
+def _located(path: Path, number: int, advice: str = "") -> Iterator[None]:
+    """Say where it is that something is refused."""
     try:
-        line = lines.readline(LARGEST_LINE_BYTES + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InvalidInput(f"{path}:{number}: {error}; {_EXPORT_AGAIN}") from error
-    if len(line) > LARGEST_LINE_BYTES:
-        raise InvalidInput(
-            f"{path}:{number}: got a line of more than {LARGEST_LINE_BYTES} bytes; this is no file of events"
-        )
-    if line and not line.endswith(b"\n"):
-        raise InvalidInput(f"{path}:{number}: the last line has no end; {_EXPORT_AGAIN}")
-    return line
-
-
-def _located(path: Path, number: int, read: Callable[[FlatRecord], Read], row: FlatRecord) -> Read:
-    try:
-        return read(row)
-    except (InvalidInput, NewerVersion) as error:
-        raise type(error)(f"{path}:{number}: {error}") from error
+        yield
+    except (InvalidInput, NewerVersion, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        kind = NewerVersion if isinstance(error, NewerVersion) else InvalidInput
+        raise kind(f"{path}:{number}: {error}{advice}") from error
 
 
 def _event(row: FlatRecord) -> Event:
     """The event of a line, its body at this release's version. Raises InvalidInput and NewerVersion."""
-    from theorex_lab.exchange import records, schema  # an export does without pydantic
+    from theorex_lab.exchange import records, schema
 
     stated = schema.checked(records.EventRow, row)
     event = Event(**{name: getattr(stated, name) for name in Event._fields} | {"lineage": tuple(stated.lineage)})
@@ -192,9 +181,3 @@ def _event(row: FlatRecord) -> Event:
         )
     encode(event.body)  # refuses what no journal can hold
     return upcast_of_file(event)
-
-
-def _body(row: FlatRecord) -> Body:
-    from theorex_lab.exchange import records, schema
-
-    return schema.checked(records.Bodied, row).body

@@ -42,10 +42,11 @@ class Exported:
         """Write the file of this name, a record a line. Raises StorageError."""
         self.files[name] = write_lines(self.folder / name, map(encode, records))
 
-    def write_each(self, folder: Path, pattern: str, documents: Iterable[tuple[str, FlatRecord]]) -> None:
-        """Write a file a document below `folder`, each under the name beside it; told as the `pattern`. Raises StorageError."""
-        for name, document in documents:
-            self.files[pattern] = self.files.get(pattern, 0) + write_lines(folder / name, [encode(document)])
+    def write_each(self, name: str, documents: Iterable[tuple[str, FlatRecord]], pattern: str = "") -> None:
+        """Write a file a document into the folder of this name; told as the `pattern`, or as its *.json. Raises StorageError."""
+        told = pattern or f"{name}/*.json"
+        for file, document in documents:
+            self.files[told] = self.files.get(told, 0) + write_lines(self.folder / name / file, [encode(document)])
 
 
 @dataclass

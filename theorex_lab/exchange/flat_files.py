@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
 from theorex_lab.journal.base import Journal
@@ -25,19 +25,11 @@ from theorex_lab.journal.private import make_file, make_folder, open_private
 
 FlatRecord = dict[str, Any]
 Lines = Iterator[tuple[int | str, FlatRecord]]  # the number of each line and its object
-P = ParamSpec("P")
 T = TypeVar("T")
 MOST_SHOWN = 100  # problems
 _PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
 _LOOKED_UP_AT_ONCE = 500
 _LOOKED_INTO = 100  # lines of a file under another name
-
-
-class Appended(NamedTuple):
-    """How many records were new, and how many the journal had already."""
-
-    new: int
-    known: int
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:
@@ -148,8 +140,8 @@ def read_cold(path: Path, problems: list[str]) -> Lines:
     return each_noted(problems, rows, parse_object)
 
 
-def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appended:
-    """Append those events whose id the journal lacks, all in one transaction, taking them one by one.
+def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> tuple[int, int]:
+    """Append those events whose id the journal lacks, all in one transaction, taking them one by one; how many were new and known.
 
     Each comes with the number of records that it stands for, which are counted. Their dates may lie in the future.
     Other processes wait to write until it is done. Raises InvalidInput for what cannot be stored, StorageError on a
@@ -167,7 +159,7 @@ def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> Appende
                     append(event)
                     there.add(event.id)
                     new += records
-    return Appended(new, known)
+    return new, known
 
 
 def parse_object(content: bytes) -> FlatRecord:
@@ -185,24 +177,16 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def noted(problems: list[str], where: int | str, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-    """What `read` returns, or None where it refuses; the reason is noted with its place."""
-    try:
-        return read(*args, **kwargs)
-    except (InvalidInput, NewerVersion) as error:
-        place = f":{where}" if isinstance(where, int) else where and f": {where}"
-        problems.append(f"{place}: {error}")
-        return None
-
-
 def each_noted(
     problems: list[str], numbered: Iterable[tuple[int | str, Any]], read: Callable[..., T | None], *args: Any
 ) -> Iterator[tuple[int | str, T]]:
     """The place of each thing with what `read(thing, *args)` makes of it; what it refuses is noted and passed over."""
     for where, given in numbered:
-        found = noted(problems, where, read, given, *args)
-        if found is not None:
-            yield where, found
+        try:
+            if (found := read(given, *args)) is not None:
+                yield where, found
+        except (InvalidInput, NewerVersion) as error:
+            problems.append(f":{where}: {error}" if isinstance(where, int) else f": {where}: {error}")
 
 
 def merged(problems: Iterable[str]) -> list[str]:

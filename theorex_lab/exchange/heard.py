@@ -90,22 +90,16 @@ class Hearsay:
         return records.with_members(records.ended(stated, start, event.at).event(start), _IMPORTED)
 
     def outcome(self, event: Event, stated: records.OutcomeBody) -> Event:
-        more: Body = {"concepts": [self.concepts.get(concept, concept) for concept in stated.concepts]}
-        more["thumbs"] = check_score(stated.thumbs, "thumbs")
-        return self._like(
-            event, records.concluded(stated, self.how, event.agent, event.at, event.session, "import", **more)
-        )
+        concepts = [self.concepts.get(concept, concept) for concept in stated.concepts]
+        more = {"concepts": concepts, "thumbs": check_score(stated.thumbs, "thumbs")}
+        made = records.concluded(stated, self.how, event.agent, event.at, event.session, "import", **more)
+        return self._like(event, made)
 
     def outcome_scored(self, event: Event, stated: records.OutcomeScored) -> Event:
-        body = {
-            "outcome_id": self._heard_id(stated.outcome_id),
-            "success": stated.given("success"),
-            **{name: check_score(getattr(stated, name), name) for name in ("explicit", "thumbs", "judge")},
-            "reason": stated.reason[:_SAID_CHARACTERS],
-            "model": stated.model[:_SAID_CHARACTERS],
-            **_IMPORTED,
-        }
-        return self._like(event, new_event(event.kind, body, agent=event.agent, at=event.at))
+        scores = {name: check_score(getattr(stated, name), name) for name in ("explicit", "thumbs", "judge")}
+        said = {name: getattr(stated, name)[:_SAID_CHARACTERS] for name in ("reason", "model")}
+        told = {"outcome_id": self._heard_id(stated.outcome_id), "success": stated.given("success"), **scores, **said}
+        return self._like(event, new_event(event.kind, told | _IMPORTED, agent=event.agent, at=event.at))
 
     def _start(self, event: Event, stated: records.TraceStarted) -> Start:
         outcome = self.events.get(stated.outcome_id, stated.outcome_id)

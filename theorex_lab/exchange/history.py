@@ -1,11 +1,19 @@
-"""What a home did, a line an event, in files beside those of the memory: tasks, policies and reviews.
+"""What a home did, in files beside those of the memory: runs (traces and outcomes), tasks, policies and reviews.
 
-tasks.jsonl      steps of tasks (task_submitted, task_claimed, task_ended), task by task in the order they were sent
-policies.jsonl   policies that were kept (policy), by their numbers
-evolution.jsonl  nights (nightly): their steps, the fixes that they wrote, what the gate said
-reviews.jsonl    failures that were reviewed (reviewed), and what no reviewer could say of others (review_failed)
+traces/<name>.json      a call of a model from its START to its END, with its tool events
+outcomes/<name>.json    how a decision went, with the scores as they stand now
+outcomes.jsonl          the same outcomes, a line each
+tasks.jsonl             steps of tasks (task_submitted, task_claimed, task_ended), task by task in the order they were sent
+policies.jsonl          policies that were kept (policy), by their numbers
+evolution.jsonl         nights (nightly): their steps, the fixes that they wrote, what the gate said
+reviews.jsonl           failures that were reviewed (reviewed), and what no reviewer could say of others (review_failed)
 
-A line is a JSON object: id, kind, timestamp (ISO 8601), agent_id, session_id, lineage, and the members of the event's
+A name is the id, or a hash of it where the id is no plain file name; reading takes nothing from it. Whatever is
+imported keeps its times and has the source `import`; traces of that source are evidence that is shown, by which nothing
+is routed: that takes `trust_own`. What the journal holds already stays as it is. Whether a failure was reviewed stands in
+reviews.jsonl.
+
+A line of the last four is a JSON object: id, kind, timestamp (ISO 8601), agent_id, session_id, lineage, and the members of the event's
 body with its version v. No file holds what was erased, a task with an erased step, or a task from or to an agent that
 was erased as a whole. An export of one agent holds its reviews and the tasks sent to it.
 
@@ -19,19 +27,184 @@ reviewed, and the fix itself comes with observations.jsonl as hearsay. History i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from theorex_lab.clock import to_iso
-from theorex_lab.errors import InvalidInput
+from theorex_lab.config import Settings
+from theorex_lab.dispatch.traces import Traces, trace, trace_events
+from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.policy import numbered_events
-from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file
-from theorex_lab.exchange.flat_files import FlatRecord, append_new, each_noted, first_record, read_lines
+from theorex_lab.exchange import flat_files as flat
+from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, file_name, read_group
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.view import ERASURE
+from theorex_lab.journal.foreign import read_file
+from theorex_lab.journal.view import ERASURE, Views
+from theorex_lab.text.doors import kept_value
+
+TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
+TOOL_SESSION = "import:traces"
+T = TypeVar("T")
+Read = Iterator[tuple[Event, int]]
+
+
+def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+    """Write a file a trace and an outcome into `folder`, and the outcomes as lines. Raises StorageError."""
+    done = Exported(folder)
+    done.write_each(TRACES, _named(_trace_records(home.views, agent)))
+    done.write_each(OUTCOMES, _named(_outcome_records(home, agent)))
+    done.write(OUTCOME_LINES, _outcome_records(home, agent))
+    return done
+
+
+def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
+    """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
+    (own,) = places(home.settings)
+    done = Exported(own)
+    done.write_each("", _named(_outcome_records(home, agent)), f"{own}/*.json")
+    return done
+
+
+def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
+    """The files that `export_outcomes` writes."""
+    (own,) = places(home.settings)
+    return [own / file_name(outcome.outcome_id) for outcome in OutcomeLog(home).outcomes(agent=agent)]
+
+
+def places(settings: Settings) -> list[Path]:
+    """Where outcomes are kept beside the home, by the settings; also where nothing is."""
+    return [settings.path("outcomes_dir")]
+
+
+def _named(records: Iterable[flat.FlatRecord]) -> Iterator[tuple[str, flat.FlatRecord]]:
+    return ((file_name(record["id"]), record) for record in records)
+
+
+def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]:
+    """What `trace` tells of each and what a new START needs, but for what was erased."""
+    view = views.get(Traces)
+    with view.lock:
+        owners = view.traces["agent"].tolist()
+        chosen = [view.ids[row] for row in range(len(owners)) if agent in (None, view.agents[owners[row]])]
+    for trace_id in dict.fromkeys(chosen):
+        steps, tools = trace_events(views, trace_id)
+        if not steps or any(event.erased for event in steps):
+            continue
+        start, told = steps[0], trace(views, trace_id).to_dict()
+        yield {
+            **{name: value for name, value in told.items() if value is not None}, "session_id": start.session,
+            **{name: start.body[name] for name in ("context_pct", "query_tokens")},
+            "source": start.body.get("source", "model"),
+            "events": [
+                {"id": event.id, **{name: event.body[name] for name in ("tool", "input", "response", "source")},
+                 "at": to_iso(event.at)}
+                for event in tools
+            ],
+        }  # fmt: skip
+
+
+def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]:
+    for outcome in OutcomeLog(home).outcomes(agent=agent):
+        (event,) = home.journal.read(ids=[outcome.outcome_id])
+        told = {name: value for name, value in outcome.to_dict().items() if value is not None}
+        named = {"id": told.pop("id"), "timestamp": told.pop("at"), "session_id": told.pop("session")}
+        del told["reviewed"], told["outcome_id"]
+        yield {**named, **told, "source": event.body.get("source", "agent")}
+
+
+def run_files(path: Path) -> list[Path]:
+    """Files of outcomes, then of traces, in a folder or the one that is given; a folder of outcomes alone is one too."""
+    if path.is_file():
+        return [path] * (_kind(path) is not None)
+    named = [*sorted(path.glob(f"{OUTCOMES}/*.json")), path / OUTCOME_LINES, *sorted(path.glob(f"{TRACES}/*.json"))]
+    return [file for file in named if file.name != OUTCOME_LINES or file.exists()]
+
+
+def import_runs(
+    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
+) -> list[FileReport]:
+    """Import outcomes, and then traces, each in one transaction; a damaged file is reported. Raises StorageError.
+
+    Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the outcome that
+    names it, where the two are imported together.
+    """
+    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
+    by_kind: dict[str | None, list[Path]] = {}
+    if path in places(home.settings):
+        by_kind[OUTCOMES] = sorted(path.glob("*.json"))
+    for file in run_files(path):
+        by_kind.setdefault(_kind(file), []).append(file)
+    # A call names its outcome at its start; so the outcomes are read first, and first the lines, which have an order.
+    links: dict[str, str] = {}
+    takers = {OUTCOME_LINES: _import_outcomes, OUTCOMES: _import_outcomes, TRACES: _import_traces}
+    return [
+        read_group(home.journal, _name(files), files, path, partial(take, home, how, links))
+        for kind, take in takers.items()
+        if (files := by_kind.get(kind))
+    ]
+
+
+def _name(files: list[Path]) -> str:
+    folder, name = files[0].parent.name, files[0].name
+    return name if files[0].suffix != ".json" else f"{folder}/*.json" if len(files) > 1 else f"{folder}/{name}"
+
+
+def _kind(file: Path) -> str | None:
+    """Whether a single file is an outcome, outcomes as lines, or a trace, by its place, else by what is in it."""
+    if file.suffix != ".json":
+        known = file.name == OUTCOME_LINES or {"decision", "success"} <= flat.first_record(file).keys()
+        return OUTCOME_LINES if known else None
+    if file.parent.name in (TRACES, OUTCOMES):
+        return file.parent.name
+    try:
+        record = flat.parse_object(read_file(file))
+    except (InvalidInput, StorageError):
+        return None  # what is wrong with it is told by who reads it
+    kinds = {"nodes": None, "decision": OUTCOMES, "start_time": TRACES}
+    return next((kind for key, kind in kinds.items() if key in record), None)
+
+
+def _import_outcomes(
+    _home: Home, how: Importing, links: dict[str, str], lines: flat.Lines, problems: list[str]
+) -> Read:
+    from theorex_lab.exchange.records import outcome_of
+
+    for _, (record, event) in flat.each_noted(problems, lines, _read, partial(outcome_of, how=how)):
+        if "trace_id" in record:
+            links[str(record["trace_id"])] = event.id
+        yield event, 1
+
+
+def _import_traces(home: Home, how: Importing, links: dict[str, str], lines: flat.Lines, problems: list[str]) -> Read:
+    from theorex_lab.exchange.records import trace_of
+
+    read = [steps for _, (_, steps) in flat.each_noted(problems, lines, _read, partial(trace_of, how=how, links=links))]
+    # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
+    read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
+    for event in (event for steps in read for event in [*steps, *_settled(home, steps)]):
+        yield event, int(event.kind == "trace_started")
+
+
+def _read(document: flat.FlatRecord, read: Callable[[flat.FlatRecord], T]) -> tuple[flat.FlatRecord, T]:
+    encode(document)  # refuses numbers and texts that no event can hold
+    record = flat.without_nulls(kept_value(document))
+    return record, read(record)
+
+
+def _settled(home: Home, steps: list[Event]) -> list[Event]:
+    """What the designs append that wait for tool events, where some of these are new."""
+    tools = [event for event in steps if event.kind == "tool_used"]
+    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len({event.id for event in tools}):
+        return []
+    asked = (design.events.settled for design in home.designs)
+    return [event for settled in asked if settled is not None for event in settled(tools)]
+
 
 # Name of a file -> the kinds of its events. Tasks and policies first: a review names outcomes and sentences alone.
 FILES = {
@@ -63,7 +236,7 @@ def own_events(journal: Journal, name: str, agent: str | None) -> list[list[Even
 def history_files(path: Path) -> list[Path]:
     """The files of history in a folder, or the file itself where its name or its first line says that it is one."""
     if path.is_file():
-        return [path] if path.name in FILES or str(first_record(path).get("kind")) in _KINDS else []
+        return [path] if path.name in FILES or str(flat.first_record(path).get("kind")) in _KINDS else []
     return [path / name for name in FILES if (path / name).exists()]
 
 
@@ -72,14 +245,14 @@ def import_history(
 ) -> list[FileReport]:
     """Import files of history; each is one transaction, and what is damaged is reported by line. Raises StorageError."""
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
-    return each_file(
-        path,
-        history_files(path),
-        lambda file, problems: append_new(home.journal, taken(home.journal, read_lines(file, problems), how, problems)),
-    )
+
+    def take(file: Path, problems: list[str]) -> tuple[int, int]:
+        return flat.append_new(home.journal, taken(home.journal, flat.read_lines(file, problems), how, problems))
+
+    return each_file(path, history_files(path), take)
 
 
-def line_of(event: Event) -> FlatRecord:
+def line_of(event: Event) -> flat.FlatRecord:
     """An event as a line of a file; what was only heard has the source `import`."""
     source = {}
     if event.kind == _HEARD:
@@ -134,7 +307,7 @@ def _gone(journal: Journal) -> set[str]:
     return gone
 
 
-def _event(record: FlatRecord, how: Importing, journal: Journal) -> tuple[Event, bool]:
+def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> tuple[Event, bool]:
     from theorex_lab.exchange.history_records import event_of
 
     event, own = event_of(record, how)
@@ -145,11 +318,11 @@ def _event(record: FlatRecord, how: Importing, journal: Journal) -> tuple[Event,
 
 
 def taken(
-    journal: Journal, lines: Iterable[tuple[int | str, FlatRecord]], how: Importing, problems: list[str]
+    journal: Journal, lines: Iterable[tuple[int | str, flat.FlatRecord]], how: Importing, problems: list[str]
 ) -> Iterator[tuple[Event, int]]:
     """What lines become, each given with its place; what is wrong with one is noted."""
     policies = len([*numbered_events(journal, "policy")])
-    for place, (event, own) in each_noted(problems, lines, _event, how, journal):
+    for place, (event, own) in flat.each_noted(problems, lines, _event, how, journal):
         if own and event.kind == "policy":
             own = event.body["number"] <= policies + 1  # they are found by counting, none after a gap
             policies = max(policies, event.body["number"] if own else 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange import history, runs
+from theorex_lab.exchange import history
 from theorex_lab.exchange.events import narrowed
 from theorex_lab.exchange.files import Exported, FileReport, refuse_to_replace
 from theorex_lab.home import Home
@@ -19,12 +19,12 @@ from theorex_lab.text.doors import door
 OWN = (
     FileLayout(
         names="traces/*.json, outcomes/*.json, outcomes.jsonl",
-        export=runs.export_runs,
-        files_of=runs.run_files,
-        take=runs.import_runs,
-        places=runs.places,
-        export_places=runs.export_outcomes,
-        in_places=runs.outcomes_in_places,
+        export=history.export_runs,
+        files_of=history.run_files,
+        take=history.import_runs,
+        places=history.places,
+        export_places=history.export_outcomes,
+        in_places=history.outcomes_in_places,
     ),
     FileLayout(
         names=", ".join(history.FILES),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.files import Importing
 from theorex_lab.exchange.flat_files import FlatRecord, parse_object, without_nulls
-from theorex_lab.exchange.runs import TOOL_SESSION
+from theorex_lab.exchange.history import TOOL_SESSION
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, encode, tells_no_answer
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, check_tags, check_text, new_observation
@@ -42,15 +41,11 @@ def _object_of(stated: Any) -> FlatRecord:
     return parse_object(stated.encode("utf-8", "surrogatepass"))
 
 
-def _model_name(stated: str) -> str:
-    return check_text(stated, _MODEL_BYTES) if stated else ""
-
-
 Count = Annotated[int, schema.whole(1)]
 Tone = Annotated[int | float, schema.within(-1, 1)]
 Label = Annotated[schema.Text, AfterValidator(lambda text: clean(kept_text(text))[:LABEL_CHARACTERS])]
 Kept = Annotated[schema.Text, AfterValidator(kept_text)]
-_Model = Annotated[schema.Text, AfterValidator(_model_name)]
+_Model = Annotated[schema.Text, AfterValidator(lambda text: text and check_text(text, _MODEL_BYTES))]
 # None is what stands for a missing member; nulls are taken out before.
 _Amount = Annotated[int | float | None, schema.within(0, schema.LARGEST)]
 _Count = Annotated[int | None, schema.whole(0)]
@@ -149,7 +144,8 @@ class Sentence(schema.FileRecord):
     extractor: Count = 1
 
 
-class Observation(Sentence, Heard): ...
+class Observation(Sentence, Heard):
+    """The body of a sentence."""
 
 
 class _Concluded(schema.FileRecord):
@@ -163,11 +159,15 @@ class _Concluded(schema.FileRecord):
 
 
 class OutcomeBody(_Concluded, Heard):
+    """The body of an outcome."""
+
     thumbs: Any = None
     concepts: schema.ConceptIds
 
 
 class OutcomeScored(Heard):
+    """The body of an outcome's later score."""
+
     outcome_id: schema.Text = ""
     success: schema.Truth = False
     explicit: Any = None
@@ -206,6 +206,8 @@ class _Called(schema.FileRecord):
 
 
 class TraceStarted(_Called, Heard):
+    """The body of a START."""
+
     outcome_id: schema.Text = ""
 
 
@@ -256,6 +258,8 @@ class _Ended(_Attempt):
 
 
 class TraceEnded(_Ended, TraceStarted):
+    """The body of an END."""
+
     model: Label = ""
     success: schema.Truth = False
 
@@ -376,7 +380,7 @@ def started(stated: _Called, agent: str, at: int, session: str, outcome_id: str 
 def ended(stated: _Ended, start: Start, at: int, each: type[_Attempt] = _HeardAttempt) -> End:
     """The END of a trace. Raises InvalidInput."""
     whole = stated.attempt(lost=stated.lost)
-    attempts: Sequence[Attempt] = [schema.checked(each, without_nulls(item)).attempt() for item in stated.attempts]
+    attempts = [schema.checked(each, without_nulls(item)).attempt() for item in stated.attempts]
     if "attempts" not in stated.model_fields_set and start.model and not stated.lost:
         attempts = [whole]
     silent = not (whole.success or stated.lost) and all(item.unavailable for item in attempts or [whole])

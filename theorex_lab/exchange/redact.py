@@ -30,21 +30,17 @@ _DIGITS = re.compile(r"[0-9]{1,16}")
 _EVENT_ID = re.compile(UUID)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _TIERS = frozenset(Tier.__members__)
+_CLOSED = {
+    ("gated", "decision"): "accept refuse hold", ("gated", "part"): "memory routing", ("compacting", "trigger"): "manual auto",
+    ("task_ended", "state"): "completed failed",
+    ("recalled", "how"): "session_start search flash_inject boot_aware mcp_search mcp_boot_inject mcp_context",
+}  # fmt: skip
 # Values of closed lists, by kind and member; those of every kind under ''.
 _WORDS: dict[tuple[str, str], Container[str]] = {
-    **{("", name): frozenset(TRUST) for name in ("source", "heard")},
-    ("", "decay_law"): frozenset(LAWS),
-    ("", "tier"): _TIERS,
-    ("observation", "type"): frozenset(TYPES),
-    ("gated", "decision"): frozenset(("accept", "refuse", "hold")),
-    ("gated", "part"): frozenset(("memory", "routing")),
-    ("task_ended", "state"): frozenset(("completed", "failed")),
-    ("compacting", "trigger"): frozenset(("manual", "auto")),
-    ("recalled", "how"): frozenset(
-        "session_start search flash_inject boot_aware mcp_search mcp_boot_inject mcp_context".split()
-    ),
-    ("heard", "kind"): frozenset(VERSIONS),
-}
+    ("", "source"): TRUST, ("", "heard"): TRUST, ("", "decay_law"): LAWS, ("", "tier"): _TIERS,
+    ("observation", "type"): TYPES, ("heard", "kind"): VERSIONS,
+    **{key: words.split() for key, words in _CLOSED.items()},
+}  # fmt: skip
 # Members that hold ids of concepts: alone, or as the first so many of a row.
 _CONCEPTS = {"concepts": 1, "refused": 0} | dict.fromkeys(_TIERS, 0)
 _MEMBERS = frozenset(

@@ -34,21 +34,8 @@ from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
+from theorex_lab.exchange import flat_files as flat
 from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, file_name, portable
-from theorex_lab.exchange.flat_files import (
-    Appended,
-    FlatRecord,
-    Lines,
-    append_new,
-    each_noted,
-    parse_object,
-    read_cold,
-    read_graph,
-    read_lines,
-    write_cold,
-    write_graph,
-    write_lines,
-)
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import Event
@@ -81,9 +68,7 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
         done.files[SHARED] = _write_shared(memory, folder / SHARED)
         done.write(OBSERVATIONS, writing.observation_records(memory))
         moments = map(writing.moment_document, writing.observation_records(memory, MOMENT_TYPE))
-        done.write_each(
-            folder / MOMENTS, f"{MOMENTS}/*.json", ((file_name(moment["id"]), moment) for moment in moments)
-        )
+        done.write_each(MOMENTS, ((file_name(moment["id"]), moment) for moment in moments))
         days = writing.short_term_days(memory)
         for day, seqs in days.items():
             done.write(f"{SHORT_TERM}/{day}.jsonl", writing.short_term_records(memory, seqs))
@@ -92,7 +77,7 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
     _export_vectors(searcher, memory.agents, done)
     if agent is None:
         text = boot_context(home).text
-        done.files[CONTEXT_FILE] = write_lines(folder / CONTEXT_FILE, text.splitlines())
+        done.files[CONTEXT_FILE] = flat.write_lines(folder / CONTEXT_FILE, text.splitlines())
     return done
 
 
@@ -138,20 +123,20 @@ def _memory(home: Home, agent: str | None) -> Iterator[WrittenMemory]:
 
 def _write_axon(memory: WrittenMemory, agent: str, path: Path) -> int:
     nodes, edges = writing.axon_nodes(memory, agent), writing.axon_edges(memory.axon, agent)
-    return write_graph(path, writing.axon_attributes(agent, memory.short_term), nodes, edges)
+    return flat.write_graph(path, writing.axon_attributes(agent, memory.short_term), nodes, edges)
 
 
 def _write_shared(memory: WrittenMemory, path: Path) -> int:
-    return write_graph(path, {}, writing.shared_nodes(memory), writing.shared_edges(memory))
+    return flat.write_graph(path, {}, writing.shared_nodes(memory), writing.shared_edges(memory))
 
 
 def _write_cold(memory: WrittenMemory, path: Path) -> int:
-    return write_cold(path, writing.cold_nodes(memory))
+    return flat.write_cold(path, writing.cold_nodes(memory))
 
 
 def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> None:
     try:
-        done.files[EMBEDDINGS] = write_lines(done.folder / EMBEDDINGS, writing.vector_lines(searcher, agents))
+        done.files[EMBEDDINGS] = flat.write_lines(done.folder / EMBEDDINGS, writing.vector_lines(searcher, agents))
     except ModelUnavailable as error:
         done.notes.append(f"{EMBEDDINGS} was not written: {error}")
 
@@ -187,7 +172,7 @@ def files_of(path: Path) -> list[Path]:
 
 def _import_file(
     home: Home, searcher: Callable[[], Searcher], how: Importing, stated: set[str], file: Path, problems: list[str]
-) -> Appended:
+) -> tuple[int, int]:
     """Import one file; what cannot be read is noted."""
     from theorex_lab.designs.theorex import exchange_read as reading
 
@@ -195,24 +180,24 @@ def _import_file(
     if kind == EMBEDDINGS:
         return _import_vectors(file, searcher(), problems)
     if kind == AXON:
-        graph = read_graph(file)
+        graph = flat.read_graph(file)
         owner = check_agent(_folder_agent(file) or graph["attributes"].get("agent_id", how.agent))
-        done = append_new(home.journal, reading.axon_events(graph, owner, how, problems))
+        done = flat.append_new(home.journal, reading.axon_events(graph, owner, how, problems))
         stated.add(owner)
         return done
     readers: dict[str, Callable[[], Iterator[tuple[Event, int]]]] = {
-        SHARED: lambda: reading.shared_events(read_graph(file), _held(home), how, problems),
-        COLD: lambda: reading.cold_events(read_cold(file, problems), _held(home), how, problems),
+        SHARED: lambda: reading.shared_events(flat.read_graph(file), _held(home), how, problems),
+        COLD: lambda: reading.cold_events(flat.read_cold(file, problems), _held(home), how, problems),
         MOMENTS: lambda: reading.observation_events(_moment(file), stated, how, problems),
-        OBSERVATIONS: lambda: reading.observation_events(read_lines(file, problems), stated, how, problems),
-        STM: lambda: reading.short_term_events(read_lines(file, problems), how, problems),
+        OBSERVATIONS: lambda: reading.observation_events(flat.read_lines(file, problems), stated, how, problems),
+        STM: lambda: reading.short_term_events(flat.read_lines(file, problems), how, problems),
     }
-    return append_new(home.journal, readers[kind]())
+    return flat.append_new(home.journal, readers[kind]())
 
 
-def _moment(file: Path) -> Lines:
+def _moment(file: Path) -> flat.Lines:
     """The sentence that a moment's document states."""
-    document = parse_object(read_file(file))
+    document = flat.parse_object(read_file(file))
     named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
     yield 1, {**document, **named}
 
@@ -229,11 +214,10 @@ def _kind(file: Path) -> str:
         return COLD
     if file.suffix == ".json":
         return SHARED if "shared" in file.name else AXON
-    for _, record in read_lines(file, []):
-        kinds = {"vector": EMBEDDINGS, "text": OBSERVATIONS, "composite_score": STM}
-        for key, kind in kinds.items():
-            if key in record:
-                return kind
+    kinds = {"vector": EMBEDDINGS, "text": OBSERVATIONS, "composite_score": STM}
+    found = (kind for _, record in flat.read_lines(file, []) for key, kind in kinds.items() if key in record)
+    if kind := next(found, None):
+        return kind
     raise InvalidInput(
         f"got the file {file.name}, in which nothing is known; allowed are {AXON}, {SHARED}, {OBSERVATIONS}, {STM}, "
         f"{EMBEDDINGS}, or a file with such lines"
@@ -259,28 +243,25 @@ def _held(home: Home) -> Callable[[str, int], bool]:
     return held
 
 
-def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> Appended:
+def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> tuple[int, int]:
     """Vectors of the embedder in use enter the cache; those of another are passed over, they cannot be compared."""
     new = known = foreign = 0
-    lines = each_noted(
-        problems, read_lines(file, problems), _vector, searcher.vectors.embedder.id, searcher.vectors.cache.dimensions
-    )
+    embedder, cache = searcher.vectors.embedder.id, searcher.vectors.cache
+    lines = flat.each_noted(problems, flat.read_lines(file, problems), _vector, embedder, cache.dimensions)
     while batch := [found for _, found in islice(lines, _VECTORS_AT_ONCE)]:
         own = [pair for pairs in batch for pair in pairs]
         sound = dict(own)
         foreign += len(batch) - len(own)
         if sound:
-            held = int(searcher.vectors.cache.get(list(sound))[0].sum())
-            searcher.vectors.cache.add(list(sound), np.stack(list(sound.values())))
+            held = int(cache.get(list(sound))[0].sum())
+            cache.add(list(sound), np.stack(list(sound.values())))
             known, new = known + held + len(own) - len(sound), new + len(sound) - held
     if foreign:
-        problems.append(
-            f": {foreign} vectors are not of {searcher.vectors.embedder.id}, the embedder in use; passed over"
-        )
-    return Appended(new, known)
+        problems.append(f": {foreign} vectors are not of {embedder}, the embedder in use; passed over")
+    return new, known
 
 
-def _vector(record: FlatRecord, embedder: str, dimensions: int) -> list[tuple[bytes, Vector]]:
+def _vector(record: flat.FlatRecord, embedder: str, dimensions: int) -> list[tuple[bytes, Vector]]:
     """The key and the vector of a line; nothing of another embedder's. Raises InvalidInput."""
     if record.get("embedder") != embedder:
         return []

@@ -44,7 +44,7 @@ def export_documents(home: Home, _searcher: object, folder: Path, *, agent: str 
     """Write a file a session, a task and a policy into `folder`; of one agent its sessions and the tasks sent to it."""
     done = Exported(folder)
     for name, documents in ((FLASH, _sessions), (TASKS, _tasks), (POLICIES, _policies)):
-        done.write_each(folder / name, _PATTERNS[name], documents(home, agent))
+        done.write_each(name, documents(home, agent), _PATTERNS[name])
     return done
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
 from theorex_lab.exchange.files import Importing
-from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, noted, without_nulls
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, without_nulls
 from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event, upcast
@@ -81,6 +81,15 @@ class _Own(schema.FileRecord):
     fix_count: Annotated[int, schema.whole(0)]
     first_seen: schema.Time
     last_seen: schema.Time
+
+
+_Level = Annotated[Literal["import", "tool", "model", "agent", "user"] | None, Field(description=", ".join(TRUST))]
+
+
+class _Levels(schema.FileRecord):
+    affirmed: _Level = None
+    refused: _Level = None
+    heard: _Level = None
 
 
 class _Link(schema.FileRecord):
@@ -146,14 +155,14 @@ def axon_events(graph: FlatRecord, agent: str, how: Importing, problems: list[st
         seen.add(concept[0])
         concepts[key] = concept[0]
         yield imported(how, "imported", body, agent), 1
-    links = [link for _, link in each_noted(problems, _placed("edge", graph["edges"]), _link, concepts)]
-    graduated = noted(problems, "graduated", _graduated, graph["attributes"]) or []
+    given = each_noted(problems, _placed("edge", graph["edges"]), _links, concepts, how)
+    links = [link for _, found in given for _, link in found[:1]]
+    noted = each_noted(problems, [("graduated", graph["attributes"])], partial(schema.checked, _Attributes))
+    graduated = [[*pair] for _, stated in noted for pair in stated.graduated.items()]
     for start in range(0, max(len(links), 1), AT_ONCE):
         part = links[start : start + AT_ONCE]
-        yield (
-            imported(how, "imported_links", {"links": part, "graduated": [] if start else graduated}, agent),
-            len(part),
-        )
+        body = {"links": part, "graduated": [] if start else graduated}
+        yield imported(how, "imported_links", body, agent), len(part)
 
 
 def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
@@ -178,9 +187,9 @@ def shared_events(graph: FlatRecord, held: Callable[[str, int], bool], how: Impo
             concepts.setdefault(agent, []).append(given)
             if body is not None and not held(agent, given["concept_id"]):
                 yield imported(how, "imported", body, agent), 0
-    for _, given_links in each_noted(problems, _placed("edge", graph["edges"]), _given_links, ids, how):
-        for agent, link in given_links:
-            links.setdefault(agent, []).append(link)
+    for _, given_links in each_noted(problems, _placed("edge", graph["edges"]), _links, ids, how):
+        for agent, (one, other, *numbers) in given_links:
+            links.setdefault(agent, []).append([*sorted((one, other)), *numbers])
     for agent in {**concepts, **links}:
         for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
             for start in range(0, len(rows), AT_ONCE):
@@ -262,15 +271,11 @@ def _stated(attributes: FlatRecord, how: Importing) -> Body:
 def _said(stated: Any, count: int) -> Body:
     """Levels of trust of who said a concept, and the numbers of the owner's own mentions, of `count` in all."""
     record = without_nulls(stated)
-    levels = {name: record.get(name) for name in ("affirmed", "refused", "heard")}
-    for name, level in levels.items():
-        if level is not None and (not isinstance(level, str) or level not in TRUST):
-            raise InvalidInput(f"{name} is {level!r:.80}; allowed are {', '.join(TRUST)}")
-    if levels["affirmed"] is None:
-        return {"said": levels}
-    own = schema.checked(_Own, record)
-    numbers = {"count": min(own.count, count), "fix_count": min(own.fix_count, count)}
-    return {"said": {**levels, **numbers, "first_seen": own.first_seen, "last_seen": own.last_seen}}
+    said = schema.checked(_Levels, record).model_dump()
+    if said["affirmed"] is not None:
+        own = schema.checked(_Own, record)
+        said |= own.model_dump() | {name: min(getattr(own, name), count) for name in ("count", "fix_count")}
+    return {"said": said}
 
 
 def _cold(attributes: FlatRecord, how: Importing) -> tuple[str, Body]:
@@ -285,30 +290,21 @@ def _tier(stated: _Stated) -> str:
     return tier
 
 
-def _link(edge: Any, ids: dict[str, int]) -> list[int]:
+def _links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[str, list[int]]]:
+    """The agents of an edge, each with [one end, the other, count, last_seen]; a missing count is that which gives the strength."""
     attributes = _attributes(edge)
-    return [*_ends(edge, ids), *_weight(attributes)]
-
-
-def _ends(edge: FlatRecord, ids: dict[str, int]) -> list[int]:
-    ends = [ids.get(str(edge.get(name))) for name in ("source", "target")]
-    one, other = ends
+    one, other = (ids.get(str(edge.get(name))) for name in ("source", "target"))
     if one is None or other is None or one == other:
         raise InvalidInput(
             f"got ends {edge.get('source')!r} and {edge.get('target')!r}; allowed are two nodes of the file"
         )
-    return [one, other]
-
-
-def _weight(attributes: FlatRecord) -> list[int]:
-    """[count, last_seen] of a link; where the count is missing, that which gives its strength."""
-    link = schema.checked(_Link, attributes)
-    likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
-    return [link.given("co_occurrence_count", likely), link.last_co_occurrence]
-
-
-def _graduated(attributes: FlatRecord) -> list[list[int]]:
-    return [[concept, at] for concept, at in schema.checked(_Attributes, attributes).graduated.items()]
+    found = []
+    for contribution in _contributions(attributes):
+        link = schema.checked(_Link, contribution)
+        likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
+        numbers = [link.given("co_occurrence_count", likely), link.last_co_occurrence]
+        found.append((check_agent(contribution.get("agent_id", how.agent)), [one, other, *numbers]))
+    return found
 
 
 def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body | None]]]:
@@ -331,15 +327,6 @@ def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body |
         }
         found.append((agent, given, None if contribution.get("forgotten") else body))
     return str(node.get("key")), found
-
-
-def _given_links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[str, list[int]]]:
-    attributes = _attributes(edge)
-    ends = sorted(_ends(edge, ids))
-    return [
-        (check_agent(contribution.get("agent_id", how.agent)), [*ends, *_weight(contribution)])
-        for contribution in _contributions(attributes)
-    ]
 
 
 def _contributions(attributes: FlatRecord) -> list[FlatRecord]:

@@ -228,8 +228,8 @@ def _observation_of(event: Event, faded: list[int]) -> FlatRecord:
     body = event.body
     return {
         "id": event.id, "timestamp": to_iso(event.at), "agent_id": event.agent, "session_id": event.session,
-        "observation_type": body["type"], "source_weight": body["weight"],
-        **{name: body[name] for name in ("text", "tags", "source", "sentiment", "extractor", "concepts")},
+        "observation_type": body["type"], **{name: body[name] for name in ("text", "tags", "source")},
+        "source_weight": body["weight"], **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
         "faded": faded, "lineage": list(event.lineage),
         **{name: body[name] for name in ("refs", "refused") if name in body},
     }  # fmt: skip
