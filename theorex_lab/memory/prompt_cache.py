@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LOCK = "recall.lock"
 _GIVEN_DAYS = 30
 # A word that more than this share of the reminders has, and more than so many of them, tells nothing.
-FREQUENT_SHARE, FREQUENT = 0.02, 10
+FREQUENT_SHARE, FREQUENT = 0.02, 100
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 BEGIN;

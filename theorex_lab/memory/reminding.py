@@ -72,7 +72,8 @@ def fitting(cache: sqlite3.Connection, prompt: str, project: str, session: str) 
         (session, *found),
     ).fetchall()
     rows.sort(key=lambda row: (-scores[row[0]] * (1 + row[1]) ** 0.5, row[0]))
-    return [row[2:] for row in rows if fits[row[0]] >= 2 or row[3] == "file"]
+    told = [row for row in rows if fits[row[0]] >= 2 or row[3] == "file"]
+    return [row[2:] for row in told if row[4] not in prompt]  # what the prompt says itself is no news
 
 
 def _rarest(cache: sqlite3.Connection, prompt: str) -> list[tuple[str, int]]:
