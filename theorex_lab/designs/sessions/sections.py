@@ -68,7 +68,7 @@ def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 
 
 def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
-    """What turned a failing check green, the newest first: of the home's project, then of others where it names no file."""
+    """What turned a failing check green, the newest first: of the home's project, or of none."""
     events = [event for event in home.journal.tail(0, kinds=["fixed"]) if event.at <= wanted.now]
     own = [event for event in events if not home.project or event.body["project"] in ("", home.project)]
     newest = {event.body["text"]: event for event in own}
