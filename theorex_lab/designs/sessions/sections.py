@@ -171,10 +171,10 @@ def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 
 
 SECTIONS = (
-    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.1, 4_000: 0.05})),
+    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.08, 4_000: 0.04})),
     Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.02})),
-    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.05, 4_000: 0.03})),
-    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.43, 4_000: 0.65}), by_event=True),
+    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02})),
+    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.46, 4_000: 0.68}), by_event=True),
     Section(
         file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"},
         _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,),

@@ -74,7 +74,8 @@ class Driven:
         self._clock.microseconds = now
         for design in self.lab.home.shown:
             if design.retrieve is not None:
-                return [*_within(iter(design.retrieve(self.lab.home, self.lab.searcher, query, now, tokens)), tokens)]
+                own = design.retrieve(self.lab.home, self.lab.searcher, query, now, tokens)
+                return [*_within((Item(item.text, self._observed(item.events)) for item in own), tokens)]
         hits = self.lab.search(query, limit=_MOST_HITS)
         found = (Item(hit.text, self._observed([event])) for hit, event in zip(hits, hits.events, strict=True))
         return [*_within(found, tokens)]
