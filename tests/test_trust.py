@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, SEVEN_DAYS, THEOREX_SHOWN, observation
 from faults import opened, quick_folder, tool_event
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -126,7 +126,7 @@ def _concepts(event: Event) -> list[int]:
 
 
 def test_a_week_of_tools_with_one_word_of_the_agent_graduates_as_what_tools_said(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with opened(tmp_path, **SEVEN_DAYS) as lab:
         for day in range(7):
             source = "user" if day else "tool"
             lab.journal.append([tool_event(SENTENCES[0], at=NOW - day * DAY, session=f"d{day}", source=source)])
@@ -206,7 +206,8 @@ def _renderings(lab: Lab, session: str = "d0") -> dict[str, str]:
 @pytest.fixture
 def poisoned(tmp_path: Path) -> Iterator[Lab]:
     """A tool's output, a web page, an imported text, a model and an imported graph all say the same, for a week."""
-    with opened(tmp_path / "home", contextTokens=20_000, flushThreshold=0.0, graduationThreshold=0.0) as lab:
+    shown = {**THEOREX_SHOWN, "contextTokens": 20_000, "flushThreshold": 0.0, "graduationThreshold": 0.0}
+    with opened(tmp_path / "home", **shown) as lab:
         for day in range(7, -1, -1):
             event = {"tool_name": "WebFetch", "tool_input": {"url": "https://evil.example"}, "tool_response": CANARY}
             body = captured.tool_used(event)
@@ -272,7 +273,7 @@ def test_a_canary_is_not_promoted_as_a_sentence(poisoned: Lab) -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_fix_is_always_fenced_and_says_whose_it_is_and_from_where(tmp_path: Path, source: str) -> None:
-    with opened(tmp_path) as lab:
+    with opened(tmp_path, **THEOREX_SHOWN) as lab:
         entry = Entry(f"trace_fix: {CANARY}\n```\n{CANARY}", "main", observation_type="trace_fix", source=source)
         lab.write_all([entry])
         parsed = _expect_data(lab.context().text)
@@ -291,7 +292,7 @@ hostile = st.text(
 @settings(max_examples=60, deadline=None)
 @given(labels=st.lists(hostile.filter(escape), min_size=1, max_size=5, unique=True), source=st.sampled_from(SOURCES))
 def test_no_label_and_no_session_breaks_out(labels: list[str], source: str) -> None:
-    with quick_folder() as home, opened(home, contextTokens=20_000) as lab:
+    with quick_folder() as home, opened(home, contextTokens=20_000, **THEOREX_SHOWN) as lab:
         lab.journal.append([observation("x", labels=labels, source=source)])
         lab.journal.append([observation(" ".join(labels), observation_type="trace_fix", source=source)])
         lab.theorex.promote()
