@@ -145,5 +145,5 @@ def forgets_kinds() -> Iterator[None]:
 
 # A home whose context shows Theorex's own sections, as keyword arguments of its settings.
 THEOREX_SHOWN: dict[str, Any] = {"contextDesigns": ["theorex"]}
-# Graduation as the published description has it: the same weight of a concept on seven days of seven.
+# Graduation as the published description has it: on seven days in a row.
 SEVEN_DAYS: dict[str, Any] = {"graduationDays": 7, "graduationWindowDays": 7}

@@ -148,6 +148,18 @@ def test_fixes_stand_in_every_way_out_each_sentence_once(lab: Lab) -> None:
         assert "Queue" in rest
 
 
+def test_beside_the_sections_that_are_shown_by_default_a_fix_stands_once_and_fades(clock: FixedClock) -> None:
+    said = [("shorten the TTL when the schema changes", "trace_fix"), ("Avoid for billing: a night deploy", "avoid")]
+    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder()) as lab:
+        lab.journal.append([observation(text, observation_type=kind, source="model") for text, kind in said])
+        lab.journal.append([observation("The billing service deploys the schema on Tuesdays.")])
+        text = lab.context().text
+        assert [text.count(sentence) for sentence, _ in said] == [1, 1]
+        assert "deploys the schema on Tuesdays" in text
+        clock.advance(days=30)
+        assert not any(sentence in lab.context().text for sentence, _ in said)
+
+
 @pytest.mark.parametrize("model", ["ministral-3b", "default"])
 def test_fixes_leave_the_half_of_a_models_budget_to_concepts(lab: Lab, model: str) -> None:
     fixes = [observation(f"fix {n}: {'do so ' * 40}", observation_type="trace_fix") for n in range(40)]
