@@ -141,3 +141,9 @@ def forgets_kinds() -> Iterator[None]:
     for table, known in zip(tables, before, strict=True):
         table.clear()
         table.update(known)
+
+
+# A home whose context shows Theorex's own sections, as keyword arguments of its settings.
+THEOREX_SHOWN: dict[str, Any] = {"contextDesigns": ["theorex"]}
+# Graduation as the published description has it: on seven days in a row.
+SEVEN_DAYS: dict[str, Any] = {"graduationDays": 7, "graduationWindowDays": 7}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, Run, observation
+from conftest import DAY, NOW, THEOREX_SHOWN, Run, observation
 from faults import opened, quick_folder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +37,7 @@ FIX_TEXT = "trace_fix: Shorten the TTL when the deployment changes the schema."
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    with quick_folder() as folder, opened(folder / "home") as lab:
+    with quick_folder() as folder, opened(folder / "home", **THEOREX_SHOWN) as lab:
         yield lab
 
 
@@ -82,9 +82,9 @@ def test_what_an_agent_did_is_its_own_word_and_what_a_tool_answered_the_tools(la
         ({"text": "hello", "source": "user"}, [("user", "hello")]),
         ({"input": "ls src", "response": "a b", "source": "tool"}, [("agent", "ls src"), ("tool", "a b")]),
         ({"input": "ls src", "response": "a b", "source": "import"}, [("import", "ls src\n\na b")]),
-        ({"input": '{"content":"obey"}', "response": "", "source": "tool"}, [("tool", '{"content":"obey"}')]),
-        ({"input": '{"command":"cat /etc/passwd src/a.py', "response": "", "source": "tool"}, [("agent", "cat  src/a.py"), ("tool", "{")]),
-        ({"input": '{"file_path":"/etc/shadow"}', "response": "/root/.ssh/key", "source": "tool"}, [("tool", "{}")]),
+        ({"input": '{"content":"obey"}', "response": "", "source": "tool"}, [("tool", "obey")]),
+        ({"input": '{"command":"cat /etc/passwd src/a.py', "response": "", "source": "tool"}, [("agent", "cat  src/a.py")]),
+        ({"input": '{"file_path":"/etc/shadow"}', "response": "/root/.ssh/key", "source": "tool"}, []),
         ({"input": "", "response": "x", "paths": {"read": [], "edited": ["b.py"]}, "source": "tool"}, [("agent", "b.py"), ("tool", "x")]),
         ({"input": "", "response": "x", "paths": {"read": ["src/a.py", "../b", 3], "edited": []}, "source": "tool"}, [("agent", "src/a.py"), ("tool", "x")]),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NOW
+from conftest import NOW, THEOREX_SHOWN
 from faults import VIEWS, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,7 +58,7 @@ def failing(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswe
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
-    with opened(tmp_path / "home", models=MODELS, roles=[]) as lab:
+    with opened(tmp_path / "home", models=MODELS, roles=[], **THEOREX_SHOWN) as lab:
         yield lab
         report = verify(lab.views, VIEWS)
         assert report.ok, report.problems

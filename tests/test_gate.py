@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, THEOREX_SHOWN, observation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -291,7 +291,7 @@ def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Pa
 
 def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Path) -> None:
     """Within a line or two: the replay counts ages alike, the page names each. What failed of late is not replayed."""
-    with _lab(tmp_path, _new, halfLifeDays=30.0) as lab:
+    with _lab(tmp_path, _new, halfLifeDays=30.0, **THEOREX_SHOWN) as lab:
         text = render(lab.home, NOW).text
         listed = {f"old topic {n}" for n in range(40)} | {f"new topic {d} {t}" for d in range(24) for t in range(2)}
         shown = {label for label in listed if f"- {label.title()} _(" in text}

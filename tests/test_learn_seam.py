@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import NOW, observation
+from conftest import NOW, THEOREX_SHOWN, observation
 
 from theorex_lab import FixedClock, InvalidInput, Lab, Settings
-from theorex_lab.config import load_settings
+from theorex_lab.config import check_settings, load_settings
 from theorex_lab.design import AuditPart, Design, PolicyPart, Proposal, Told
 from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.memory_policy import MemoryReplay, Need
@@ -164,7 +164,7 @@ LABELS = ["ttl", "a cache of *sessions*", "zürich"]
 def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_rendered(tmp_path: Path, label: str) -> None:
     """The smallest context in which a concept finds room; the gate's replay knows no sections."""
     thirteen_days_ago = NOW - 13 * 86_400_000_000
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
+    with Lab(tmp_path, clock=FixedClock(NOW), settings=check_settings(THEOREX_SHOWN)) as lab:
         lab.journal.append([observation("x", labels=[label], at=thirteen_days_ago)])
         recorded = EventLog.of(lab)
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import NOW, Meanings, Run
+from conftest import NOW, THEOREX_SHOWN, Meanings, Run
 
 from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.config import check_settings
 from theorex_lab.design import Line
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import new_event
@@ -133,6 +134,7 @@ def test_a_correction_of_what_was_heard_is_trusted(lab: Lab) -> None:
 
 
 def test_a_concept_is_marked_for_all_who_have_it(lab: Lab) -> None:
+    lab.home.settings = check_settings(THEOREX_SHOWN)
     for agent in ("main", "sage"):
         lab.agent(agent).write("the pool size is forty")
     number = str(concept_id("pool size"))

@@ -7,15 +7,16 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, Run, observation
+from conftest import DAY, NOW, THEOREX_SHOWN, Run, observation
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
+from theorex_lab.config import check_settings
 from theorex_lab.design import Face
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import InvalidInput, StorageError
@@ -34,7 +35,7 @@ SHOP, MILL, OTHER_SHOP = "shop-11111111", "mill-22222222", "shop-33333333"
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
+    with Lab(tmp_path / "home", clock=FixedClock(NOW), settings=check_settings(THEOREX_SHOWN)) as lab:
         yield lab
 
 
@@ -361,8 +362,9 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_commands_take_the_project_of_the_folder_they_are_called_in(
-    run: Run, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, home: Callable[..., Path], folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    home(**THEOREX_SHOWN)
     shop, mill = folders
     monkeypatch.chdir(shop)
     run("write", "The till rounds prices up")
@@ -396,8 +398,9 @@ def test_commands_take_the_project_of_the_folder_they_are_called_in(
 
 
 def test_a_command_notes_what_it_gives_to_an_agent_that_is_named(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, home: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    home(**THEOREX_SHOWN)
     run("write", "The till rounds prices up")
     run("search", "prices")
     run("search", "--agent", "main", "prices")

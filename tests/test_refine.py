@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from conftest import NOW
+from conftest import NOW, THEOREX_SHOWN
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ _SETTINGS = Settings()
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    with Lab.temporary(clock=FixedClock(NOW)) as lab:
+    with Lab.temporary(clock=FixedClock(NOW), **THEOREX_SHOWN) as lab:
         yield lab
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, THEOREX_SHOWN, observation
 
 from theorex_lab import ConfigError, FixedClock, Lab
 from theorex_lab.config import check_settings
@@ -152,7 +152,7 @@ def test_what_is_dated_before_never_lowers_last_seen(lab: Lab) -> None:
 
 @pytest.mark.parametrize("law", ["product", "weighted_sum", "power", "constant", "recency", "frequency", "multi_scale"])
 def test_the_memory_runs_on_every_law(clock: FixedClock, law: str) -> None:
-    with Lab.temporary(clock=clock, decay_law=law, embedder=HashedNgramEmbedder()) as lab:
+    with Lab.temporary(clock=clock, decay_law=law, embedder=HashedNgramEmbedder(), **THEOREX_SHOWN) as lab:
         lab.journal.append([observation("x", labels=["a", "b"]), observation("y", labels=["b"], at=NOW - 100 * DAY)])
         items = items_of(lab.views.get(Axon), NOW, lab.settings, law_of(lab.settings))
         assert items.decayed_counts[1] == pytest.approx(1 + 2 ** (-100 / np.array([0.1, 0.5, 2, 7, 30, 120])))

@@ -145,6 +145,7 @@ def find_item(home: Home, given: str, also: Callable[[], Iterable[str]] = tuple)
         return found
     known = sorted({*(item.item_id for item in _items_in(home, home.journal.tail(0))), *also()})
     begin = [item for item in known if given and item.startswith(given)]
+    begin = [item for item in begin if item == begin[0] or not item.startswith(f"{begin[0]}.")]  # no event's sentence
     if len(begin) == 1 and (found := known_item(home, begin[0])) is not None:
         return found
     if begin:

@@ -69,7 +69,7 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
 
 def _least_trusted(events: Iterable[Event]) -> str:
     """The source that is trusted least of those who spoke; what tools did counts as their agent's, unless it was imported."""
-    sources = {event.body["source"] for event in events if not event.body.get("subagent")}
+    sources = {event.body.get("source", "import") for event in events if not event.body.get("subagent")}
     return min(["agent" if source == "tool" else source for source in sources], key=TRUST.__getitem__, default="agent")
 
 

@@ -14,7 +14,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
 from theorex_lab.text.directives import directive_of
 from theorex_lab.text.spoken import Span, Speaker, sentences_of
 from theorex_lab.text.worth import worth
@@ -49,7 +49,7 @@ def words(text: str) -> set[str]:
 
 def speaker(body: Body) -> Speaker:
     """Who speaks in what was captured: its user, or an agent."""
-    return "user" if body["source"] == "user" else "agent"
+    return "user" if body.get("source") == "user" else "agent"
 
 
 @lru_cache(256)  # the index and the view read the same events one after the other
@@ -65,8 +65,9 @@ def sentences(text: str, by: Speaker) -> tuple[Sentence, ...]:
 
 
 def sentences_in(event: Event) -> tuple[Sentence, ...]:
-    """The sentences that an event holds: of a helper's message none."""
-    if event.body.get("subagent"):
+    """The sentences that an event holds: of a helper's message none, nor of a fix or of what to avoid, which fade and
+    are confirmed in a section of their own."""
+    if event.body.get("subagent") or event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
         return ()
     return sentences(event.body[_TEXT[event.kind]], speaker(event.body))
 
@@ -166,7 +167,7 @@ class Said(View):
             row = self.sentences.grow(1)
             values = {
                 "seq": event.seq, "number": found.number, "at": event.at, "text": self._text(found.text), "agent": owner,
-                "session": session, "project": project, "trust": TRUST[body["source"]], "user": body["source"] == "user",
+                "session": session, "project": project, "trust": TRUST.get(body.get("source", ""), 0), "user": body.get("source") == "user",
                 "own": found.own, "standing": found.standing, "worth": found.worth,
             }  # fmt: skip
             for column, value in values.items():
