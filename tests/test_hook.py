@@ -190,9 +190,9 @@ def test_a_project_without_a_context_is_shown_nothing_of_another(
     run: Run, home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with Lab(home) as lab:
-        lab.agent("main").error("The weather station drops frames", fix="Reboot the gateway")
+        lab.agent("main").write("Never reboot the weather station by night", observation_type="trace_fix")
     with Lab(home, project=project_of("/srv/shop")) as shop:
-        shop.agent("main").error("The ledger rounds twice", fix="Round once")
+        shop.agent("main").write("Never round the ledger twice", observation_type="trace_fix")
     with Lab(home) as lab:
         assert "ledger" in lab.boot_inject().text
     run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
