@@ -141,3 +141,12 @@ def forgets_kinds() -> Iterator[None]:
     for table, known in zip(tables, before, strict=True):
         table.clear()
         table.update(known)
+
+
+# What makes a home give and graduate as the document on Theorex says: its own context, a week of days in a row, no echo.
+AS_DOCUMENTED: dict[str, Any] = {
+    "context_designs": ["theorex"],
+    "graduation_days": 7,
+    "graduation_window_days": 7,
+    "flash_echo_weight": 0.0,
+}

@@ -27,7 +27,7 @@ from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-STEPS = ["judge", "review", "refine", "gate", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
+STEPS = ["judge", "review", "refine", "gate", "digest", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
 
 
 def fill(lab: Lab) -> None:
