@@ -202,7 +202,9 @@ def test_a_project_without_a_context_is_shown_nothing_of_another(
     (home / "contexts" / "none.md").unlink()
     run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
     assert capfd.readouterr().out == ""
-    assert [event.body["project"] for event in events(home) if event.kind == "recalled"] == [project_of("/srv/elsewhere")]
+    assert [event.body["project"] for event in events(home) if event.kind == "recalled"] == [
+        project_of("/srv/elsewhere")
+    ]
 
 
 INFINITE = b'{"bytes":8,"crc32":%d,"tokens":Infinity,"items":["x"]}' % zlib.crc32(b"for all\n")

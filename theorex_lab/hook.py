@@ -294,7 +294,9 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
 
     project, problem = project_of(event), ""
     names = (f"{project}.md", NO_PROJECT_FILE)
-    paths = [os.path.join(home, CONTEXTS_FOLDER, name) for name in names] if project else [os.path.join(home, CONTEXT_FILE)]
+    paths = (
+        [os.path.join(home, CONTEXTS_FOLDER, name) for name in names] if project else [os.path.join(home, CONTEXT_FILE)]
+    )
     path, given, tokens = next(filter(os.path.isfile, paths), ""), ("", list[str](), 0), 0
     text, items = _context_in(home, path) if path else b"", list[str]()
     if path != paths[0] or NOTHING_YET in text:

@@ -68,8 +68,6 @@ def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
     """
     projects = home.projects or known_projects(home)[:most_projects]
     fill_cache(home)
-    context = write_context(
-        home.folder / CONTEXT_FILE, home.views.folder, partial(boot_context, home.in_project(""))
-    )
+    context = write_context(home.folder / CONTEXT_FILE, home.views.folder, partial(boot_context, home.in_project("")))
     boot_projects(home, projects)
     return context, len(projects)
