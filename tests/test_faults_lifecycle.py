@@ -59,8 +59,9 @@ def _after(name: str, homes: dict[str, Path]) -> Path:
 
 
 def _is_draft(file: str) -> bool:
-    """Whether it is what a killed process left of the context or of the note beside it."""
-    return file.startswith((DRAFT, f".{DRAFT}")) and not file.endswith(".items.json")
+    """Whether it is what a killed process left of a context or of the note beside it."""
+    drafts = (DRAFT, f".{DRAFT}", "contexts/.none.md.", "contexts/..none.md.")
+    return file.startswith(drafts) and not file.endswith(".items.json")
 
 
 # kill -9
