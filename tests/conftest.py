@@ -147,3 +147,10 @@ def forgets_kinds() -> Iterator[None]:
 THEOREX_SHOWN: dict[str, Any] = {"contextDesigns": ["theorex"]}
 # Graduation as the published description has it: on seven days in a row.
 SEVEN_DAYS: dict[str, Any] = {"graduationDays": 7, "graduationWindowDays": 7}
+# What makes a home give and graduate as the document on Theorex says: its own context, a week of days in a row, no echo.
+AS_DOCUMENTED: dict[str, Any] = {
+    "context_designs": ["theorex"],
+    "graduation_days": 7,
+    "graduation_window_days": 7,
+    "flash_echo_weight": 0.0,
+}

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conftest import DAY, NOW, observation
+from conftest import AS_DOCUMENTED, DAY, NOW, observation
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
@@ -53,6 +53,11 @@ def quick_folder() -> Iterator[Path]:
 def opened(home: Path, *, at: int = NOW, **settings: Any) -> Lab:
     """The home with the clock standing at `at` and the embedder that needs no model."""
     return Lab(home, clock=FixedClock(at), settings=check_settings(settings), embedder=HashedNgramEmbedder())
+
+
+def documented(home: Path, *, at: int = NOW, **settings: Any) -> Lab:
+    """As `opened`, with a context and a graduation as the document on Theorex has them."""
+    return opened(home, at=at, **{**AS_DOCUMENTED, **settings})
 
 
 def tool_event(text: str, *, at: int = NOW, agent: str = "main", session: str = "s1", source: str = "tool") -> Event:
@@ -92,12 +97,12 @@ def homes_before_each_step(folder: Path) -> dict[str, Path]:
     """A home for each of STEPS, in which the steps before it are done."""
     found = {}
     home = folder / "filled"
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
     for name, step in STEPS.items():
         found[name] = home
         home = shutil.copytree(home, folder / f"after-{name}")
-        with opened(home) as lab:
+        with documented(home) as lab:
             step(lab)
     found["end"] = home
     return found
@@ -105,7 +110,7 @@ def homes_before_each_step(folder: Path) -> dict[str, Path]:
 
 def state(home: Path) -> dict[str, Any]:
     """All that a home holds: its events without ids, every view's columns, the context file. It must verify."""
-    with opened(home) as lab:
+    with documented(home) as lab:
         report = lab.verify()
         assert report.ok, report.problems
         events = [(e.kind, e.agent, e.session, e.at, e.lineage, e.body) for e in lab.journal.tail(0)]
@@ -189,7 +194,7 @@ def boundaries(template: Path, folder: Path, step: Callable[[Lab], object]) -> l
     def run() -> None:
         seen = Boundaries(home)
         seen.install()
-        with opened(home) as lab:
+        with documented(home) as lab:
             step(lab)
             seen.reach("end")
             noted.write_text(json.dumps(seen.passed))
@@ -206,7 +211,7 @@ def killed_at(number: int, template: Path, folder: Path, step: Callable[[Lab], o
     def run() -> None:
         seen = Boundaries(home, number)
         seen.install()
-        with opened(home) as lab:
+        with documented(home) as lab:
             step(lab)
             seen.reach("end")
 

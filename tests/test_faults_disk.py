@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NOW, Meanings
-from faults import STEPS, VIEWS, checkpoint, forked, homes_before_each_step, opened, quick_folder, state
+from faults import STEPS, VIEWS, checkpoint, documented, forked, homes_before_each_step, quick_folder, state
 
 from theorex_lab import FixedClock, Lab, StorageError
 from theorex_lab.designs.theorex.axon import Axon
@@ -56,7 +56,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
 
 
 def _done(home: Path, step: Callable[[Lab], object]) -> Path:
-    with opened(home) as lab:
+    with documented(home) as lab:
         step(lab)
     return home
 
@@ -75,7 +75,7 @@ def test_without_room_a_step_is_refused_and_does_the_same_when_there_is_room(
         home = shutil.copytree(template, tmp_path / f"home-{size}")
 
         def full(home: Path = home, size: int = size) -> None:
-            with opened(home) as lab:
+            with documented(home) as lab:
                 lab.views  # noqa: B018
                 for _ in ("once", "lasting"):
                     with files_of_at_most(size):
@@ -104,9 +104,9 @@ def test_a_home_opened_without_room_says_so(name: str, homes: dict[str, Path], t
     expected = state(_done(shutil.copytree(home, tmp_path / "expected"), WRITES[name]))
 
     def full() -> None:
-        with files_of_at_most(0), pytest.raises(StorageError, match="make room"), opened(home) as lab:
+        with files_of_at_most(0), pytest.raises(StorageError, match="make room"), documented(home) as lab:
             WRITES[name](lab)
-        with opened(home) as lab:
+        with documented(home) as lab:
             lab.journal.close()
             with files_of_at_most(0), pytest.raises(StorageError, match="make room"):
                 WRITES[name](lab)
@@ -121,14 +121,14 @@ def test_a_snapshot_without_room_is_left_out_and_written_later(homes: dict[str, 
         home = shutil.copytree(homes["end"], tmp_path / f"home-{size}")
 
         def full(home: Path = home, size: int = size) -> None:
-            with opened(home, snapshotAfterEvents=1) as lab, files_of_at_most(size):
+            with documented(home, snapshotAfterEvents=1) as lab, files_of_at_most(size):
                 for kind in VIEWS:
                     assert lab.views.get(kind).seq == lab.journal.last_seq()
                 assert not lab.views.snapshot(lab.views.get(Axon)), size
                 assert lab.context().concepts >= 4
                 # Nothing half written stays, and nothing is taken for a snapshot.
                 assert not list(home.glob("views/axon/[.0-9]*"))
-            with opened(home, snapshotAfterEvents=1) as lab:
+            with documented(home, snapshotAfterEvents=1) as lab:
                 lab.views.get(Axon)
                 assert len(list(open_snapshots(home / "views" / "axon", Axon.code))) == 1
 
@@ -182,7 +182,7 @@ def test_every_step_on_a_disk_that_is_full_and_then_is_not(homes: dict[str, Path
             home = shutil.copytree(template, disk / name)
             expected = state(_done(shutil.copytree(template, tmp_path / name), step))
             context = (home / "SHARED_CONTEXT.md").read_bytes()
-            with opened(home) as lab:
+            with documented(home) as lab:
                 for _ in ("once", "lasting"):
                     with _full(disk) if mounted else files_of_at_most(0), pytest.raises(StorageError):
                         step(lab)

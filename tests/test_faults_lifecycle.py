@@ -15,13 +15,13 @@ from faults import (
     STEPS,
     VIEWS,
     boundaries,
+    documented,
     files,
     fill,
     forked,
     holding,
     homes_before_each_step,
     killed_at,
-    opened,
     quick_folder,
     state,
     tool_event,
@@ -59,8 +59,9 @@ def _after(name: str, homes: dict[str, Path]) -> Path:
 
 
 def _is_draft(file: str) -> bool:
-    """Whether it is what a killed process left of the context or of the note beside it."""
-    return file.startswith((DRAFT, f".{DRAFT}")) and not file.endswith(".items.json")
+    """Whether it is what a killed process left of a context or of the note beside it."""
+    drafts = (DRAFT, f".{DRAFT}", "contexts/.none.md.", "contexts/..none.md.")
+    return file.startswith(drafts) and not file.endswith(".items.json")
 
 
 # kill -9
@@ -76,7 +77,7 @@ def test_a_step_that_was_killed_is_repeated_as_if_nothing_had_happened(
     assert len(passed) >= 4
     for number in range(1, len(passed) + 1):
         home = killed_at(number, homes[name], tmp_path, STEPS[name])
-        with opened(home) as lab:
+        with documented(home) as lab:
             STEPS[name](lab)
         assert state(home) == undisturbed, passed[number - 1]
         assert {file for file in files(home) if not _is_draft(file)} == files(_after(name, homes))
@@ -100,7 +101,7 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
     """Beside a damaged snapshot of the same seq, which is to be replaced, and two older ones, one to be removed."""
     home = shutil.copytree(homes["snapshot"], tmp_path / "template")
     folder = home / "views" / Flash.name
-    with opened(home) as lab:
+    with documented(home) as lab:
         lab.views.drop()
         assert lab.views.snapshot(lab.views.get(Flash))
         for seq in (1, 2):
@@ -109,7 +110,7 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
     damaged = next(folder.glob(f"{Flash.code}-*/events.seq.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
     undisturbed = shutil.copytree(home, tmp_path / "undisturbed")
-    with opened(undisturbed) as lab:
+    with documented(undisturbed) as lab:
         assert STEPS["snapshot"](lab)
     names = files(undisturbed)
     assert "views/flash/0-000000000001/manifest.json" not in names
@@ -119,9 +120,9 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
     expected = state(undisturbed)
     for number in range(1, len(passed) + 1):
         killed = killed_at(number, home, tmp_path, STEPS["snapshot"])
-        with opened(killed) as lab:
+        with documented(killed) as lab:
             assert lab.views.get(Flash).columns().keys() == Flash().columns().keys(), "usable before it is repeated"
-        with opened(killed) as lab:
+        with documented(killed) as lab:
             assert STEPS["snapshot"](lab)
         assert files(killed) == names, passed[number - 1]
         assert _sound(killed) == {Flash.name}
@@ -135,7 +136,7 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
 @pytest.fixture(scope="module")
 def with_snapshots(homes: dict[str, Path], module_path: Path) -> Path:
     home = shutil.copytree(homes["end"], module_path / "snapshots")
-    with opened(home) as lab:
+    with documented(home) as lab:
         lab.views.drop()
         for kind in VIEWS:
             assert lab.views.snapshot(lab.views.get(kind))
@@ -162,7 +163,7 @@ def test_a_flipped_bit_in_any_file_of_a_snapshot_is_found_and_the_snapshot_is_wr
     names = sorted(folder.glob("*/*.*"))
     assert any(name.name == "manifest.json" for name in names)
     assert len(names) >= 5
-    with opened(home) as lab:
+    with documented(home) as lab:
         expected = lab.views.get(view).columns()
         for name in names:
             content = name.read_bytes()
@@ -204,7 +205,7 @@ def test_a_snapshot_without_one_of_its_files_or_half_written_is_rebuilt(with_sna
         (folder.parent / ".draft-999-0badcafe").mkdir()
         (folder.parent / ".draft-999-0badcafe" / "half.npy").write_bytes(b"half")
     assert _sound(home) == set()
-    with opened(home, snapshotAfterEvents=1) as lab:
+    with documented(home, snapshotAfterEvents=1) as lab:
         for kind in VIEWS:
             lab.views.get(kind)
     assert _sound(home) == {kind.name for kind in VIEWS}
@@ -217,10 +218,10 @@ def test_a_snapshot_without_one_of_its_files_or_half_written_is_rebuilt(with_sna
 
 def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> None:
     hour = 3_600_000_000
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
         lab.theorex.scan()
-    with opened(tmp_path, at=NOW - hour) as lab:
+    with documented(tmp_path, at=NOW - hour) as lab:
         written = lab.agent("main").write("the cache was warm again")
         lab.journal.append([observation("z", labels=["cache", "ttl"], at=NOW - hour)])
         lab.journal.append([tool_event("the scheduler lost its lease", at=NOW - hour, session="d0")])
@@ -241,7 +242,7 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
         assert written.event_id in [hit.id for hit in lab.agent("main").search("warm")]
         assert int(axon.links["last_seen"].max()) == NOW
         assert lab.verify().ok
-    with opened(tmp_path, at=NOW + 1) as lab:
+    with documented(tmp_path, at=NOW + 1) as lab:
         assert lab.theorex.flush("d0").kept == 0
         lab.theorex.graduate()
         frame = lab.agent("main").axon.frame().set_index("canonical_form")
@@ -250,9 +251,9 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
 
 
 def test_a_clock_set_back_by_more_than_a_step_refuses_only_what_is_dated_ahead(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
-    with opened(tmp_path, at=NOW - 2 * DAY) as lab:
+    with documented(tmp_path, at=NOW - 2 * DAY) as lab:
         before = lab.journal.last_seq()
         with pytest.raises(ValueError, match="more than 5 minutes ahead"):
             lab.write_all([Entry("dated ahead", "main", at=NOW)])
@@ -292,7 +293,7 @@ def with_secret(module_path: Path) -> Path:
     home = module_path / "secret"
 
     def live() -> None:
-        lab = opened(home)  # not closed: the write-ahead log is full, as with an agent that still runs
+        lab = documented(home)  # not closed: the write-ahead log is full, as with an agent that still runs
         _live_with_a_secret(lab)
 
     assert forked(live) == 0
@@ -308,7 +309,7 @@ def _erase(lab: Lab) -> list[str]:
 
 def _expect_gone(home: Path) -> None:
     assert holding(home, SECRET) == []
-    with opened(home) as lab:
+    with documented(home) as lab:
         assert lab.verify().ok
         assert lab.search("cache", kinds=["concept"]).hits
         assert not any(
@@ -329,7 +330,7 @@ def test_a_secret_that_went_all_the_way_is_erased_from_every_file(with_secret: P
     assert {"theorex.db", "theorex.db-wal", "SHARED_CONTEXT.md"} <= set(held)
     assert any(name.startswith("views/axon") for name in held)
     assert any(name.startswith("archive/") for name in held)
-    with opened(home) as lab, opened(home) as other:
+    with documented(home) as lab, documented(home) as other:
         assert SECRET in other.context().text.lower()
         _erase(lab)
         assert SECRET not in other.context().text.lower(), "who has the views open forgets it too"
@@ -339,7 +340,7 @@ def test_a_secret_that_went_all_the_way_is_erased_from_every_file(with_secret: P
 
 def test_what_is_left_after_an_erasure_may_graduate_again(tmp_path: Path) -> None:
     """One of eight days is erased, and with it the graduation that rested on it; seven days in a row are left."""
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         for day in range(7, -1, -1):
             lab.journal.append([tool_event("the upload worker met a wall", at=NOW - day * DAY, session=f"d{day}")])
             lab.theorex.flush(f"d{day}")
@@ -361,7 +362,7 @@ def test_an_erasure_that_was_killed_is_finished_by_repeating_it(with_secret: Pat
     numbers += range(2, len(passed), 11)
     for number in sorted(set(numbers)):
         home = killed_at(number, with_secret, tmp_path, _erase)
-        with opened(home) as lab:
+        with documented(home) as lab:
             _erase(lab)
         assert holding(home, SECRET) == [], passed[number - 1]
         if number % 5 == 0:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import NOW
-from faults import VIEWS, boundaries, files, forked, killed_at, opened, quick_folder
+from faults import VIEWS, boundaries, documented, files, forked, killed_at, quick_folder
 from test_failures import traced
 from test_gate import _lab, _new
 from test_nightly import STEPS, fill
@@ -63,7 +63,7 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _state(home: Path) -> dict[str, Any]:
     """All that a home holds: events and columns, with each event's id, which chance may have drawn, told by its place."""
-    with opened(home) as lab:
+    with documented(home) as lab:
         report = lab.verify()
         assert report.ok, report.problems
         events = [*lab.journal.tail(0)]
@@ -90,7 +90,7 @@ def _state(home: Path) -> dict[str, Any]:
 
 def test_a_night_that_was_killed_is_made_good_by_the_next(template: Path, tmp_path: Path) -> None:
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
-    with opened(undisturbed) as lab:
+    with documented(undisturbed) as lab:
         _night(lab)
         kinds = {event.kind for event in lab.journal.tail(0)}
         assert {"reviewed", "refined", "policy", "gated", "graduated", "scan", "promoted", "nightly"} <= kinds
@@ -106,14 +106,14 @@ def test_a_night_that_was_killed_is_made_good_by_the_next(template: Path, tmp_pa
     assert len(commits) >= len(STEPS)
     for number in sorted(numbers):
         home = killed_at(number, template, tmp_path, _night)
-        with opened(home) as lab:
+        with documented(home) as lab:
             _night(lab)
         assert _state(home) == expected, passed[number - 1]
         # But for drafts that the killed process left, and the note of what was checked of config.json.
         left = {
             each
             for each in files(home) ^ files(undisturbed)
-            if not each.startswith((".SHARED_", "..SHARED_", ".config"))
+            if not each.startswith((".SHARED_", "..SHARED_", ".config", "contexts/.none.md.", "contexts/..none.md."))
         }
         assert not left
         shutil.rmtree(home)
@@ -123,18 +123,18 @@ def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(template: Path,
     def back(lab: Lab) -> None:
         rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
 
-    with opened(template) as lab:
+    with documented(template) as lab:
         _night(lab)
         assert len(policies(lab.journal)) == 2
         old = policies(lab.journal)[0]
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
-    with opened(undisturbed) as lab:
+    with documented(undisturbed) as lab:
         back(lab)
     expected = _state(undisturbed)
     passed = boundaries(template, tmp_path, back)
     for number in range(1, len(passed) + 1):
         home = killed_at(number, template, tmp_path, back)
-        with opened(home) as lab:
+        with documented(home) as lab:
             back(lab)
             assert policy_settings(load_settings(lab.config_file)) == old.settings
         assert _state(home) == expected, passed[number - 1]
@@ -145,14 +145,14 @@ def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
     """While one process is in the middle of its night another tries: each step is taken once."""
     home = shutil.copytree(template, tmp_path / "home")
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
-    with opened(undisturbed) as lab:
+    with documented(undisturbed) as lab:
         _night(lab)
     ran = []
 
     class Overtaken(HeuristicReviewer):
         def review(self, case: Case) -> ReviewVerdict:
             def other() -> None:
-                with opened(home) as second:
+                with documented(home) as second:
                     report = second.nightly(reviewer="heuristic")
                     assert (report.ran, report.steps) == (False, [])
 
@@ -160,7 +160,7 @@ def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
             ran.append(case.outcome.outcome_id)
             return super().review(case)
 
-    with opened(home) as lab:
+    with documented(home) as lab:
         lab.settings = load_settings(lab.config_file)
         report = lab.nightly(reviewer=Overtaken())
         assert (report.ran, report.ok, len(ran) > 0) == (True, True, True)

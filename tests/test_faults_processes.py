@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DAY, NOW, Meanings, observation
-from faults import ITEMS, STEPS, VIEWS, Boundaries, fill, forked, holding, opened, quick_folder, state, tool_event
+from faults import ITEMS, STEPS, VIEWS, Boundaries, documented, fill, forked, holding, quick_folder, state, tool_event
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
@@ -69,7 +69,7 @@ def together(*runs: Callable[[], object]) -> list[int]:
 
 
 def _whole_cycle(home: Path) -> None:
-    with opened(home, snapshotAfterEvents=3) as lab:
+    with documented(home, snapshotAfterEvents=3) as lab:
         for step in STEPS.values():
             step(lab)
         for agent in ("main", "sage"):
@@ -78,7 +78,7 @@ def _whole_cycle(home: Path) -> None:
 
 def _counts(home: Path) -> dict[str, object]:
     """What must be the same whether one process went through the cycle or two did."""
-    with opened(home) as lab:
+    with documented(home) as lab:
         axon, shared = lab.views.get(Axon), lab.views.get(SharedWeb)
         keys = [
             (axon.agents[int(a)], int(c))
@@ -103,7 +103,7 @@ def _counts(home: Path) -> dict[str, object]:
 
 def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(tmp_path: Path) -> None:
     template = tmp_path / "template"
-    with opened(template) as lab:
+    with documented(template) as lab:
         fill(lab)
     alone = shutil.copytree(template, tmp_path / "alone")
     _whole_cycle(alone)
@@ -120,7 +120,7 @@ def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(tmp_path: 
 @pytest.mark.parametrize("name", ["flush", "promote", "snapshot"])
 def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Path, monkeypatch) -> None:
     """The worst moment: the other process takes the whole step after this one has decided and before it appends."""
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
         for step in [*STEPS][: [*STEPS].index(name)]:
             STEPS[step](lab)
@@ -129,7 +129,7 @@ def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Pa
 
         def late(journal: object, events: Sequence[Event]) -> bool:
             monkeypatch.setattr(lifecycle, "append_once", append)
-            with opened(tmp_path) as other:
+            with documented(tmp_path) as other:
                 results.append(STEPS[name](other))
             return append(journal, events)  # type: ignore[arg-type]
 
@@ -163,11 +163,11 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
         return decide(*arguments, **options)
 
     def late(journal: SqliteJournal) -> object:
-        with opened(tmp_path) as other:
+        with documented(tmp_path) as other:
             other.journal.append([observation("the lease", labels=["lease"])])
         return exclusive(journal)
 
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         old = [observation("x", labels=[label], at=NOW - days * DAY) for label in ("lease", "quorum")]
         lab.journal.append(old)
         monkeypatch.setattr(scores, name, deciding)
@@ -190,12 +190,12 @@ def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(tmp_pat
 
     def late(journal: SqliteJournal) -> object:
         monkeypatch.setattr(SqliteJournal, "exclusive", exclusive)
-        with opened(tmp_path) as other:
+        with documented(tmp_path) as other:
             other.journal.append([kept(0)])
             assert other.theorex.graduate() == ["cache"]
         return exclusive(journal)
 
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         lab.journal.append([kept(day) for day in range(7, 0, -1)])
         monkeypatch.setattr(SqliteJournal, "exclusive", late)
         assert lab.theorex.graduate() == []
@@ -207,13 +207,13 @@ def test_a_flush_decided_before_another_process_flushed_more_keeps_nothing_twice
     tmp_path: Path, monkeypatch, text: str, later: str, expected: tuple[int, int]
 ) -> None:
     """Also where nothing is kept, so that no short-term record stands in the way of the second flush."""
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         lab.journal.append([tool_event(text)])
         append = lifecycle.append_once
 
         def late(journal: object, events: Sequence[Event]) -> bool:
             monkeypatch.setattr(lifecycle, "append_once", append)
-            with opened(tmp_path) as other:
+            with documented(tmp_path) as other:
                 other.journal.append([tool_event(later, at=NOW + 1)] if later else [])
                 other.theorex.flush("s1")
             return append(journal, events)  # type: ignore[arg-type]
@@ -226,17 +226,17 @@ def test_a_flush_decided_before_another_process_flushed_more_keeps_nothing_twice
 
 
 def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
 
     def erasing() -> None:
         for number in range(12):
-            with opened(tmp_path, snapshotAfterEvents=1) as lab:
+            with documented(tmp_path, snapshotAfterEvents=1) as lab:
                 (seq,) = lab.journal.append([observation(f"secret {number}", labels=[f"secret {number}"])])
                 lab.erase(ids=[lab.journal.read(seqs=[seq])[0].id])
 
     def reading() -> None:
-        with opened(tmp_path, snapshotAfterEvents=1) as lab:
+        with documented(tmp_path, snapshotAfterEvents=1) as lab:
             for _ in range(40):
                 for kind in VIEWS:
                     lab.views.snapshot(lab.views.get(kind))
@@ -330,7 +330,7 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
 
 def test_two_processes_that_embed_one_backlog_keep_each_text_once(tmp_path: Path) -> None:
     home, texts = tmp_path / "home", 300
-    with opened(home) as lab:
+    with documented(home) as lab:
         lab.journal.append([observation(f"text {number} of a queue") for number in range(texts)])
 
     def embed() -> None:
@@ -349,13 +349,13 @@ def test_two_processes_that_create_a_home_at_once_write_into_the_same(tmp_path: 
         home = tmp_path / f"home-{number}"
 
         def live(home: Path = home) -> None:
-            with opened(home) as lab:
+            with documented(home) as lab:
                 lab.agent("main").write("the cache was cold")
                 lab.theorex.scan()
                 lab.boot_inject()
 
         assert together(live, live) == [0, 0]
-        with opened(home) as lab:
+        with documented(home) as lab:
             assert len(lab.views.get(Axon).observations) == 2
             assert lab.verify().ok
 
@@ -425,12 +425,12 @@ def test_a_reader_sees_a_prefix_while_ten_thousand_events_are_appended(tmp_path:
 
     def reading() -> None:
         seen = [0]
-        with opened(tmp_path, snapshotAfterEvents=1_500) as lab:
+        with documented(tmp_path, snapshotAfterEvents=1_500) as lab:
             while seen[-1] < EVENTS:
                 seen.append(_agrees(lab, seen[-1]))
                 os.write(looked, b".")
         assert len(set(seen)) >= 5, "it looked while the other was writing"
-        with opened(tmp_path) as lab:
+        with documented(tmp_path) as lab:
             assert _agrees(lab, EVENTS) == EVENTS, "from the snapshots that were written meanwhile"
 
     assert together(lambda: _append_all(tmp_path, looks), reading) == [0, 0]

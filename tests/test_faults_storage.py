@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NOW, Meanings, Run, observation
-from faults import boundaries, fill, forked, killed_at, opened, quick_folder, state
+from faults import boundaries, documented, fill, forked, killed_at, quick_folder, state
 from test_faults_disk import files_of_at_most
 from test_faults_processes import together
 
@@ -94,7 +94,7 @@ def test_a_file_that_was_cut_is_refused_and_not_touched(sound: tuple[bytes, list
         home = _home(tmp_path / "home", content[:-size])
         assert _reading(home, expected) == "refused", size
         with pytest.raises(CorruptJournal, match="restore"):
-            opened(home)
+            documented(home)
         assert {path.name: path.read_bytes() for path in home.iterdir()} == {"theorex.db": content[:-size]}
 
 
@@ -130,23 +130,23 @@ def test_damage_that_a_query_would_pass_over_is_an_error(
 
 
 def test_archiving_gives_a_damaged_event_no_new_checksum(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as lab:
+    with documented(tmp_path / "home") as lab:
         fill(lab)
     file = tmp_path / "home" / "theorex.db"
     file.write_bytes(file.read_bytes().replace(b"the upload worker", b"the upload walker", 1))
-    with opened(tmp_path / "home") as lab, pytest.raises(CorruptJournal, match="checksum"):
+    with documented(tmp_path / "home") as lab, pytest.raises(CorruptJournal, match="checksum"):
         lab.archive(NOW + 1)
 
 
 def test_a_journal_that_ends_before_its_snapshots_is_refused(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as lab:
+    with documented(tmp_path / "home") as lab:
         lab.journal.append(_events(30))
         backup(lab.journal, tmp_path / "old.db")
         lab.journal.append(_events(5))
         lab.views.snapshot(lab.views.get(Axon))
     shutil.copy(tmp_path / "old.db", tmp_path / "home" / "theorex.db")
     with pytest.raises(CorruptJournal, match="ends at event 30, yet there are snapshots up to event 35"):
-        opened(tmp_path / "home")
+        documented(tmp_path / "home")
 
 
 # A crashed home
@@ -287,7 +287,7 @@ def test_salvage_takes_every_commit_from_a_damaged_log(crashed: dict[str, bytes]
 
 
 def test_salvage_notes_what_only_a_snapshot_remembers(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as lab:
+    with documented(tmp_path / "home") as lab:
         lab.journal.append(_events(20))
         backup(lab.journal, tmp_path / "old.db")
         lab.journal.append(_events(5))
@@ -295,7 +295,7 @@ def test_salvage_notes_what_only_a_snapshot_remembers(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "old.db", tmp_path / "home" / "theorex.db")
     done = salvage(tmp_path / "home", aside="aside", at=NOW)
     assert (done.events, done.lost) == (20, [(21, 25)])
-    with opened(tmp_path / "home") as lab:
+    with documented(tmp_path / "home") as lab:
         (note,) = lab.journal.tail(0, kinds=["salvaged"])
         assert (note.seq, note.body["lost"], note.body["events"]) == (26, [[21, 25]], 20)
         assert lab.verify().ok
@@ -303,7 +303,7 @@ def test_salvage_notes_what_only_a_snapshot_remembers(tmp_path: Path) -> None:
 
 def test_salvage_of_a_segment_that_is_damaged_or_gone(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
         assert lab.archive(NOW + 1).events == 6
         events = {event.seq: event for event in lab.journal.tail(0)}
@@ -318,7 +318,7 @@ def test_salvage_of_a_segment_that_is_damaged_or_gone(tmp_path: Path) -> None:
 
 
 def test_salvage_of_a_sound_home_changes_nothing(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as lab:
+    with documented(tmp_path / "home") as lab:
         fill(lab)
     before = {path: path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()}
     assert salvage(tmp_path / "home", aside="aside", at=NOW).set_aside == ""
@@ -333,7 +333,7 @@ def test_salvage_of_a_sound_home_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
 
     def writing() -> None:
@@ -365,7 +365,7 @@ def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(tmp_p
 
 def test_a_restore_sets_aside_what_was_there(tmp_path: Path) -> None:
     home, file = tmp_path / "home", tmp_path / "backup.db"
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
         lab.archive(NOW + 1)
         (home / "config.json").write_text('{"halfLifeDays": 9}')
@@ -394,7 +394,7 @@ def test_what_is_no_sound_backup_is_refused_and_nothing_changes(
     sound: tuple[bytes, list[Event]], tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
         backup(lab.journal, tmp_path / "good.db")
     before = state(home)
@@ -413,14 +413,14 @@ def test_what_is_no_sound_backup_is_refused_and_nothing_changes(
         assert not (home / "aside").exists()
     (home / "theorex.db").write_bytes(sound[0][:-10])
     with pytest.raises(CorruptJournal, match="cut"):
-        opened(home)
+        documented(home)
 
 
 @pytest.mark.parametrize("step", ["restore", "salvage"])
 def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(step: str, tmp_path: Path) -> None:
     """In between it refuses to be opened, and repeating brings it to the end."""
     template, file = tmp_path / "template", tmp_path / "backup.db"
-    with opened(template) as lab:
+    with documented(template) as lab:
         fill(lab)
         backup(lab.journal, file)
         lab.journal.append([observation("later")])
@@ -472,18 +472,18 @@ def _killed_in(number: int, template: Path, folder: Path, step: Callable[[Path],
 
 @contextmanager
 def _without_opening() -> Iterator[None]:
-    """`faults.opened` gives only the home, since the step opens it itself."""
+    """`faults.documented` gives only the home, since the step opens it itself."""
     import faults
 
     @contextmanager
     def only_home(home: Path) -> Iterator[object]:
         yield type("OnlyHome", (), {"folder": home})
 
-    original, faults.opened = faults.opened, only_home  # type: ignore[assignment]
+    original, faults.documented = faults.documented, only_home  # type: ignore[assignment]
     try:
         yield
     finally:
-        faults.opened = original
+        faults.documented = original
 
 
 # Creating, replacing, refusing
@@ -635,7 +635,7 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
 
 def test_an_older_home_is_tightened_once_and_says_so(tmp_path: Path, run: Run) -> None:
     home = tmp_path / "home"
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
     (home / "tool").touch()
     for path in (home, *home.rglob("*")):
@@ -681,7 +681,7 @@ def _read_only(home: Path) -> None:
 @pytest.mark.parametrize("state_of_log", ["closed", "in use", "crashed"])
 def test_a_home_that_may_only_be_read_is_read(state_of_log: str, tmp_path: Path) -> None:
     home, numbers = tmp_path / "home", count()
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
         lab.search("cache")
     if state_of_log == "crashed":
@@ -690,7 +690,7 @@ def test_a_home_that_may_only_be_read_is_read(state_of_log: str, tmp_path: Path)
 
     def reading() -> None:
         _read_only(home)
-        with opened(home) as lab:
+        with documented(home) as lab:
             assert next(hit.text for hit in lab.search("cache", kinds=["concept"])) == "cache"
             assert lab.status()["events"] == lab.journal.last_seq() > 10
             assert lab.verify().ok

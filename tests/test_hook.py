@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from theorex_lab import hook
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.lab import DEFAULT_HOME
+from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.captured import INPUT_CHARACTERS, RESPONSE_CHARACTERS
 from theorex_lab.memory.context import Context
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context, write_context
@@ -178,16 +178,32 @@ def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_
         run({**begin, "cwd": cwd})
     shown(home, "contexts/none.md", "of no project\n")
     run({**begin, "cwd": "/srv/elsewhere"})
-    assert capfd.readouterr().out == "of the shop\nfor all\nfor all\nof no project\n"
+    assert capfd.readouterr().out == "of the shop\nfor all\nof no project\n"
     found = events(home)
     assert {(event.kind, event.agent, event.session) for event in found} == {("recalled", "qwen-sage", "s")}
-    assert [event.body["items"] for event in found] == [["3"], ["1", "2"], ["1", "2"], []]
+    assert [event.body["items"] for event in found] == [["3"], ["1", "2"], []]
     assert {event.body["tokens"] for event in found} == {17}
-    assert [event.body["project"] for event in found] == [
-        project,
-        elsewhere := project_of("/srv/elsewhere"),
-        "",
-        elsewhere,
+    assert [event.body["project"] for event in found] == [project, "", project_of("/srv/elsewhere")]
+
+
+def test_a_project_without_a_context_is_shown_nothing_of_another(
+    run: Run, home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Lab(home) as lab:
+        lab.agent("main").write("Never reboot the weather station by night", observation_type="trace_fix")
+    with Lab(home, project=project_of("/srv/shop")) as shop:
+        shop.agent("main").write("Never round the ledger twice", observation_type="trace_fix")
+    with Lab(home) as lab:
+        assert "ledger" in lab.boot_inject().text
+    run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
+    printed = capfd.readouterr().out
+    assert "weather" in printed
+    assert "ledger" not in printed
+    (home / "contexts" / "none.md").unlink()
+    run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
+    assert capfd.readouterr().out == ""
+    assert [event.body["project"] for event in events(home) if event.kind == "recalled"] == [
+        project_of("/srv/elsewhere")
     ]
 
 
@@ -255,7 +271,11 @@ def test_a_message_is_kept_unless_the_settings_say_no(
     assert started == [(str(home), "main", "s", "/logs/s.jsonl" if kept else "")]
 
 
-def test_a_helpers_turn_a_failed_call_and_a_compacting_are_captured(run: Run, home: Path) -> None:
+def test_a_helpers_turn_a_failed_call_and_a_compacting_are_captured(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(hook, "start_flush", lambda *arguments: started.append(arguments))
     run({**MESSAGE, "hook_event_name": "SubagentStop", "agent_id": "a1"})
     run({**TOOL, "hook_event_name": "PostToolUseFailure", "tool_response": None, "error": "Exit code 1"})
     run(
@@ -272,6 +292,7 @@ def test_a_helpers_turn_a_failed_call_and_a_compacting_are_captured(run: Run, ho
     assert (tool.kind, tool.body["ok"], tool.body["response"]) == ("tool_used", False, "Exit code 1")
     assert compacting.kind == "compacting"
     assert compacting.body == {"v": 1, "trigger": "auto", "project": project_of("/work")}
+    assert started == [(str(home), "main", "s", "")]
 
 
 def test_a_long_context_is_cut_between_two_lines(run: Run, home: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import DAY, NOW, Run, observation
+from conftest import AS_DOCUMENTED, DAY, NOW, Run, observation
 from simulate import AGENTS, simulate
 
 from theorex_lab import Entry, FixedClock, InvalidInput, Lab
@@ -23,7 +23,7 @@ from theorex_lab.text.extract import extract
 
 @pytest.fixture
 def lab(clock: FixedClock) -> Iterator[Lab]:
-    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder()) as lab:
+    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED) as lab:
         yield lab
 
 
@@ -120,7 +120,7 @@ def test_the_best_score_of_the_day_counts_and_one_low_day_breaks_the_run(lab: La
 def test_a_run_over_a_leap_day_and_exactly_fourteen_days_ago() -> None:
     clock = FixedClock.at("2028-03-08T09:00:00Z")
     shift = clock.now() - NOW
-    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder()) as lab:
+    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED) as lab:
         events = [kept_event(day, "cache") for day in range(5, 12)]  # 26 February to 3 March 2028
         lab.journal.append([event._replace(at=event.at + shift) for event in events])
         assert lab.theorex.graduate() == ["cache"]
@@ -296,7 +296,7 @@ def test_sixty_days_of_a_simulated_team() -> None:
     """The graduation funnel: every number is what this seed gives, and must not change unnoticed."""
     clock = FixedClock(NOW)
     start = NOW // DAY
-    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder()) as lab:
+    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED) as lab:
         kept = let_go = slept = 0
         graduated: list[str] = []
         for number, activities in enumerate(_working_days(seed=11, days=60)):

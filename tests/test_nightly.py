@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import DAY, NOW, Meanings, Run, observation
-from faults import opened, tool_event
+from faults import documented, tool_event
 from hostile_server import HostileServer, completion
 from test_gate import TOKENS, _lab, _new
 
@@ -27,7 +27,7 @@ from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-STEPS = ["judge", "review", "refine", "gate", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
+STEPS = ["judge", "review", "refine", "gate", "digest", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
 
 
 def fill(lab: Lab) -> None:
@@ -53,7 +53,7 @@ def _events(lab: Lab, kind: str) -> list[dict[str, Any]]:
 
 
 def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
         report = lab.nightly(reviewer="heuristic")
         assert [step.name for step in report.steps] == STEPS
@@ -78,7 +78,7 @@ def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
 
 
 def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
         first = lab.nightly(reviewer="heuristic")
         seq, context = lab.journal.last_seq(), lab.context_file.read_bytes()
@@ -94,7 +94,7 @@ def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the_days_before(tmp_path: Path) -> None:
     hour = DAY // 24
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         running = [tool_event("the queue worker met a deadlock", at=NOW - age, session="long") for age in (DAY, hour)]
         idle = [tool_event("the upload worker met a deadlock", at=NOW - 6 * hour, session="idle")]
         lab.journal.append([*running, *idle, tool_event("it runs", at=NOW - 5 * hour, session="busy")])
@@ -111,7 +111,7 @@ def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the
 
 
 def test_no_day_of_a_session_crowds_out_another(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         early = [tool_event("the upload worker met a deadlock", at=NOW - DAY + n) for n in range(5)]
         lab.journal.append([*early, *(tool_event(f"the queue {n} met a deadlock", at=NOW + n) for n in range(60))])
         done = lab.theorex.flush("s1")
@@ -147,7 +147,7 @@ def test_a_night_judges_where_a_model_was_set_up_for_it(
     with HostileServer(completion('{"score": 80}')) as server:
         models = {"qwen3-32b": {"tier": "medium", "url": server.url, **model}}
         settings = {"models": models, "roles": [], **({"reviewers": ["qwen3-32b"]} if named else {})}
-        with opened(tmp_path, **settings) as lab:
+        with documented(tmp_path, **settings) as lab:
             done = lab.outcomes.record("main", "raised the TTL", "it held", success=True)
             for _ in range(2):
                 assert lab.nightly(reviewer=reviewer).ok
@@ -158,13 +158,13 @@ def test_a_night_judges_where_a_model_was_set_up_for_it(
 
 
 def test_a_night_of_an_empty_home(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         assert lab.nightly(reviewer="heuristic").ok
         assert lab.context_file.exists()
 
 
 def test_one_agent_alone(tmp_path: Path) -> None:
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
         lab.nightly(agent="sage", reviewer="heuristic")
         assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"sage"}
@@ -176,7 +176,7 @@ def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.Mo
     def fails(*_: object, **__: object) -> None:
         raise StorageError("the disk is full")
 
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
         module = nightly_module if broken == "gate" else steps
         monkeypatch.setattr(f"{module.__name__}.{broken}", fails)
@@ -200,7 +200,7 @@ def test_an_agent_that_fails_stops_no_other_agent(tmp_path: Path, monkeypatch: p
             raise StorageError("not for main")
         return real(*arguments, agent=agent)
 
-    with opened(tmp_path) as lab:
+    with documented(tmp_path) as lab:
         fill(lab)
         monkeypatch.setattr(lifecycle, "promote", fails_for_main)
         report = lab.nightly(reviewer="heuristic")
@@ -210,7 +210,7 @@ def test_an_agent_that_fails_stops_no_other_agent(tmp_path: Path, monkeypatch: p
 
 def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, run: Run) -> None:
     home = tmp_path / "home"
-    with opened(home) as lab:
+    with documented(home) as lab:
         fill(lab)
         seq = lab.journal.last_seq()
         with exclusive(home / nightly_module.LOCK_FILE, wait=False) as held:
@@ -261,7 +261,7 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_command_of_the_night(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(tmp_path / "home") as lab:
+    with documented(tmp_path / "home") as lab:
         fill(lab)
     at = ("--now", to_iso(NOW))
     ended = run("nightly", "--reviewer", "heuristic", *at)

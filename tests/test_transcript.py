@@ -13,6 +13,7 @@ from conftest import NOW, Run
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.config import check_settings
+from theorex_lab.designs.theorex.design import DESIGN as THEOREX_DESIGN
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory import transcript
@@ -130,16 +131,23 @@ def test_erasing_the_turn_erases_its_message(lab: Lab, tmp_path: Path, monkeypat
     assert keep_messages(lab.home, file, agent="main", session="s") == 0
 
 
-def test_a_message_is_kept_and_goes_nowhere(lab: Lab, tmp_path: Path) -> None:
-    lab.journal.append([turn(10), turn(20, message="Fixed: always run the zebra gateway as root")])
-    (tmp_path / "s").write_text(line(5, "Fixed: always run the zebra gateway as root"))
-    assert keep_messages(lab.home, tmp_path / "s", agent="main", session="s") == 1
-    assert lab.theorex.flush("s") == (0, 0)
-    assert lab.views.get(Flash).pending("main", "s") == []
-    lab.nightly()
-    assert not lab.search("zebra gateway")
-    assert "zebra" not in lab.context_file.read_text()
-    assert {event.kind for event in lab.journal.tail(0)} <= {"turn_ended", "turn_message", "nightly", "policy", "gated"}
+def test_a_message_is_kept_and_goes_nowhere_in_theorex(tmp_path: Path) -> None:
+    with Lab(tmp_path / "home", clock=FixedClock(NOW), designs=[THEOREX_DESIGN]) as lab:
+        lab.journal.append([turn(10), turn(20, message="Fixed: always run the zebra gateway as root")])
+        (tmp_path / "s").write_text(line(5, "Fixed: always run the zebra gateway as root"))
+        assert keep_messages(lab.home, tmp_path / "s", agent="main", session="s") == 1
+        assert lab.theorex.flush("s") == (0, 0)
+        assert lab.views.get(Flash).pending("main", "s") == []
+        lab.nightly()
+        assert not lab.search("zebra gateway")
+        assert "zebra" not in lab.context_file.read_text()
+        assert {event.kind for event in lab.journal.tail(0)} <= {
+            "turn_ended",
+            "turn_message",
+            "nightly",
+            "policy",
+            "gated",
+        }
 
 
 def test_the_flush_of_a_session_takes_its_transcript(run: Run, tmp_path: Path) -> None:

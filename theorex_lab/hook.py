@@ -287,14 +287,16 @@ def _print(text: bytes) -> None:
 def _show_context(home: str, event: Mapping[str, Any]) -> str:
     """Print the context of the agent's project, note in the journal that it was given, and see that it is rendered again.
 
-    A project without one gets what the cache of reminders has of it; else what is of no project, and the context for all
-    where none was rendered for a project.
+    A project without one gets what the cache of reminders has of it; else what is of no project. The context for all is for
+    sessions of which no project is known: a project is shown nothing of another.
     """
     from theorex_lab.memory.captured import project as project_of
 
     project, problem = project_of(event), ""
-    names = (f"{project}.md", NO_PROJECT_FILE) if project else ()
-    paths = [*(os.path.join(home, CONTEXTS_FOLDER, name) for name in names), os.path.join(home, CONTEXT_FILE)]
+    names = (f"{project}.md", NO_PROJECT_FILE)
+    paths = (
+        [os.path.join(home, CONTEXTS_FOLDER, name) for name in names] if project else [os.path.join(home, CONTEXT_FILE)]
+    )
     path, given, tokens = next(filter(os.path.isfile, paths), ""), ("", list[str](), 0), 0
     text, items = _context_in(home, path) if path else b"", list[str]()
     if path != paths[0] or NOTHING_YET in text:

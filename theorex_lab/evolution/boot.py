@@ -28,11 +28,10 @@ def boot_lines(home: Home, *, tokens: int | None = None, query: str = "") -> Cho
 def boot_inject(home: Home, output: Path) -> Context:
     """Render the context into `output`, which is replaced as a whole, and in a project into its own file too.
 
-    Raises StorageError where that fails.
+    What is of no project is rendered as well, for the sessions of those without a file. Raises StorageError where that fails.
     """
     rendered = write_context(output, home.views.folder, lambda: boot_context(home))
-    if home.project:
-        boot_projects(home, [home.project])
+    boot_projects(home, [home.project] if home.project else [])
     return rendered
 
 
@@ -69,7 +68,6 @@ def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
     """
     projects = home.projects or known_projects(home)[:most_projects]
     fill_cache(home)
-    context = boot_inject(home.in_project(""), home.folder / CONTEXT_FILE)
-    if projects:
-        boot_projects(home, projects)
+    context = write_context(home.folder / CONTEXT_FILE, home.views.folder, partial(boot_context, home.in_project("")))
+    boot_projects(home, projects)
     return context, len(projects)
