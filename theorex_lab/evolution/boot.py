@@ -21,7 +21,7 @@ def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> C
 
 
 def boot_lines(home: Home, *, tokens: int | None = None, query: str = "") -> ChosenLines:
-    """The lines of which `boot_context` is made."""
+    """The lines that make up `boot_context`."""
     return choose(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens, query=query)
 
 

@@ -64,7 +64,7 @@ class Hearsay:
             self.there.add(made.body[name] if name else made.id)
 
     def observation(self, event: Event, stated: records.Observation) -> Event:
-        made = records.observed(stated, self.how, event.agent, event.at, event.session, "import", self.concepts)
+        made = records.observation_of(stated, self.how, event.agent, event.at, event.session, "import", self.concepts)
         return self._like(event, made)
 
     def captured(self, event: Event, stated: records.Captured) -> Event:
@@ -104,7 +104,7 @@ class Hearsay:
     def _start(self, event: Event, stated: records.TraceStarted) -> Start:
         outcome = self.events.get(stated.outcome_id, stated.outcome_id)
         known = outcome if outcome in self.there else None
-        return records.started(stated, event.agent, event.at, event.session, known)
+        return records.start_of(stated, event.agent, event.at, event.session, known)
 
     def _heard_id(self, stated: str) -> str:
         """The id that an event has here. Raises InvalidInput where it did not come in."""

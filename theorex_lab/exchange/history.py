@@ -308,9 +308,9 @@ def _gone(journal: Journal) -> set[str]:
 
 
 def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> tuple[Event, bool]:
-    from theorex_lab.exchange.history_records import event_of
+    from theorex_lab.exchange.history_records import read_event
 
-    event, own = event_of(record, how)
+    event, own = read_event(record, how)
     known = journal.read(ids=[event.id]) if own else []
     if known and known[0].body != event.body:
         raise InvalidInput(f"another {event.kind} is here under the id {event.id}; it stays")

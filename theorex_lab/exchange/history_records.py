@@ -92,7 +92,7 @@ _MODELS = {
 _IDS = {"task": ("task_id", "step"), "policy": ("number",)}
 
 
-def event_of(record: FlatRecord, how: Importing) -> tuple[Event, bool]:
+def read_event(record: FlatRecord, how: Importing) -> tuple[Event, bool]:
     """The event that a line states, at its own time, and whether it is taken as what it was: history otherwise.
 
     Secrets in its texts are masked. Raises InvalidInput for a line that is none, NewerVersion for one of a newer release.

@@ -326,7 +326,7 @@ def _canonical(surface: str) -> str:
     return mentions[0].label if whole else words.lower()
 
 
-def observed(
+def observation_of(
     stated: Sentence, how: Importing, agent: str, at: int, session: str, source: str, renamed: dict[int, int]
 ) -> Event:
     """The event of a sentence; `renamed` gets the ids of its concepts that are others here. Raises InvalidInput."""
@@ -366,7 +366,7 @@ def concluded(stated: _Concluded, how: Importing, agent: str, at: int, session: 
     return made._replace(body={**made.body, "judge": check_score(stated.judge, "judge's score"), **more})
 
 
-def started(stated: _Called, agent: str, at: int, session: str, outcome_id: str | None) -> Start:
+def start_of(stated: _Called, agent: str, at: int, session: str, outcome_id: str | None) -> Start:
     """The START of a trace, also as its END tells of it. Raises InvalidInput."""
     (query_type,) = check_tags([stated.given("query_type", stated.tags[0] if stated.tags else "general")])
     return Start(
@@ -377,10 +377,10 @@ def started(stated: _Called, agent: str, at: int, session: str, outcome_id: str 
     )  # fmt: skip
 
 
-def ended(stated: _Ended, start: Start, at: int, each: type[_Attempt] = _HeardAttempt) -> End:
+def ended(stated: _Ended, start: Start, at: int, shape: type[_Attempt] = _HeardAttempt) -> End:
     """The END of a trace. Raises InvalidInput."""
     whole = stated.attempt(lost=stated.lost)
-    attempts = [schema.checked(each, without_nulls(item)).attempt() for item in stated.attempts]
+    attempts = [schema.checked(shape, without_nulls(item)).attempt() for item in stated.attempts]
     if "attempts" not in stated.model_fields_set and start.model and not stated.lost:
         attempts = [whole]
     silent = not (whole.success or stated.lost) and all(item.unavailable for item in attempts or [whole])
@@ -419,7 +419,7 @@ def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[
     stated, source = schema.checked(_Trace, record), {"source": how.source(record, "source", "model")}
     agent, outcome_id = stated.given("agent_id", how.agent), stated.given("outcome_id")
     outcome_id = links.get(stated.trace_id, None if outcome_id is None else _outcome_id(outcome_id))
-    start = started(stated, agent, stated.start_time, stated.session_id, outcome_id)
+    start = start_of(stated, agent, stated.start_time, stated.session_id, outcome_id)
     steps = [with_members(start.event(), source)]
     steps += [_tool(without_nulls(event), start, position, how) for position, event in enumerate(stated.events)]
     if "end_time" in record or "success" in record:

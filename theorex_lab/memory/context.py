@@ -19,7 +19,7 @@ from theorex_lab.text.fence import escape as escape
 from theorex_lab.text.fence import fence as fence
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
-FIXED_KIND = "fixed"  # of a line that tells how something was fixed
+FIXED_KIND = "fix"  # of a line that tells how something was fixed
 HEARD = "Heard, not verified"
 _HINT = '_Nothing is remembered yet. Write something: `theorex write --agent main "…"`_'
 _TITLE = "# Shared Agent Context"

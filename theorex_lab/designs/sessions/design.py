@@ -41,6 +41,6 @@ DESIGN = Design(
     flush=later(f"{_HERE}.digests:keep_digest"),
     face=later(f"{_HERE}.face:Sessions"),
     retrieve=later(f"{_HERE}.recall:retrieve"),
-    reminders=later(f"{_HERE}.recall:reminders"),
+    reminders=later(f"{_HERE}.recall:session_reminders"),
     agents=later(f"{_HERE}.digests:agents_of"),
 )

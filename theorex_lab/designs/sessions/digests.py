@@ -9,7 +9,8 @@ from typing import Any
 
 from theorex_lab.designs.sessions.checks import Fixed, checks_in, edited, fixed_in, read
 from theorex_lab.designs.sessions.files import shortest_ends
-from theorex_lab.designs.sessions.said import Said, Sentence, sentences_in
+from theorex_lab.designs.sessions.said import Said
+from theorex_lab.designs.sessions.sentences import Saying, sentences_in
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
@@ -75,7 +76,7 @@ def _least_trusted(events: Iterable[Event]) -> str:
 
 def _first(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
     """The first sentences of these events, each with the id of its event."""
-    found: list[tuple[Sentence, str]] = [(sentence, event.id) for event in events for sentence in sentences_in(event)]
+    found: list[tuple[Saying, str]] = [(sentence, event.id) for event in events for sentence in sentences_in(event)]
     return [(sentence.text, event_id) for sentence, event_id in found if sentence.own][:most]
 
 

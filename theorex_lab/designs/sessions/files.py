@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.sessions.checks import edited, read
-from theorex_lab.designs.sessions.said import Said, word_weights, words
+from theorex_lab.designs.sessions.said import Said, word_weights
+from theorex_lab.designs.sessions.sentences import words
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from theorex_lab.design import ItemKind, ItemText
-from theorex_lab.designs.sessions.said import item_id, sentences_in
+from theorex_lab.designs.sessions.sentences import item_id, sentences_in
 from theorex_lab.journal.event import Event
 
 

@@ -32,7 +32,7 @@ def retrieve(home: Home, searcher: Searcher, query: str, now: int, tokens: int) 
     return [Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)]
 
 
-def reminders(home: Home) -> Iterator[Reminder]:
+def session_reminders(home: Home) -> Iterator[Reminder]:
     """Of every project its rules, fixes, sessions in short, files with what was last done to them, and good sentences."""
     now = home.clock.now()
     view = home.views.get(Said)

@@ -12,7 +12,8 @@ from theorex_lab.design import Line, Section, Wanted
 from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words
 from theorex_lab.designs.sessions.files import NeededFile, needed_files
 from theorex_lab.designs.sessions.rules import standing_rules, taken_back
-from theorex_lab.designs.sessions.said import Said, event_of, word_weights
+from theorex_lab.designs.sessions.said import Said, word_weights
+from theorex_lab.designs.sessions.sentences import holder_of
 from theorex_lab.designs.sessions.telling import telling
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -64,7 +65,7 @@ def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         items = tuple(sentence.item for sentence in reversed(rule.said))
         text = f"{rule.last.text} ({often}{day_of(rule.last.at)})"
         why = f"a directive of the user's, standing {rule.last.standing:.2f}, given on {rule.days} days"
-        yield Line(RULE, rule.last.agent, text, None, items, tuple(map(event_of, items)), why)
+        yield Line(RULE, rule.last.agent, text, None, items, tuple(map(holder_of, items)), why)
 
 
 def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
@@ -103,7 +104,7 @@ def last_lines(home: Home, wanted: Wanted) -> list[Line]:
     return []
 
 
-def sentence_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """Earlier sentences that tell most in the least room, with a query those first that fit it."""
     gone = taken_back(home, wanted.now)
     for told in telling(home, wanted.now, wanted.query):
@@ -174,7 +175,7 @@ SECTIONS = (
     Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.08, 4_000: 0.04})),
     Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.02})),
     Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02})),
-    Section(sentence_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.46, 4_000: 0.68}), by_event=True),
+    Section(spoken_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.46, 4_000: 0.68}), by_event=True),
     Section(
         file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"},
         _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,),

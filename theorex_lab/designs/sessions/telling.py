@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.designs.sessions.said import Said, event_of, item_id, word_weights, words
+from theorex_lab.designs.sessions.said import Said, word_weights
+from theorex_lab.designs.sessions.sentences import holder_of, item_id, words
 from theorex_lab.home import Home
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ class Told(NamedTuple):
     @property
     def event(self) -> str:
         """The id of the event that holds it."""
-        return event_of(self.item)
+        return holder_of(self.item)
 
 
 class Spoken(NamedTuple):

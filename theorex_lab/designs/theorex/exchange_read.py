@@ -340,7 +340,7 @@ def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
 def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -> Event:
     stated = schema.checked(_Sentence, record)
     at, agent = stated.timestamp, stated.given("agent_id", how.agent)
-    made = records.observed(stated, how, agent, at, stated.session_id, how.source(record, "source"), {})
+    made = records.observation_of(stated, how, agent, at, stated.session_id, how.source(record, "source"), {})
     body = made.body
     if stated.refused:
         body["refused"] = stated.refused

@@ -16,30 +16,30 @@ _FORM = re.compile(r'"[^"\\\n]{1,64}"\s*:|\\(?:u[0-9a-fA-F]{4}|[nrtbf/\\"])|[{}\
 _BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
-class Said(NamedTuple):
+class SaidText(NamedTuple):
     """A text and how far it is trusted: `source` is a key of TRUST."""
 
     source: str
     text: str
 
 
-def said(body: Body) -> list[Said]:
+def said(body: Body) -> list[SaidText]:
     """What an event says, by who said it: a prompt alone; of a tool call what the agent did, then all else.
 
     >>> said({"input": '{"command":"make test","note":"x"}', "response": "ok", "source": "tool"})
-    [Said(source='agent', text='make test'), Said(source='tool', text='x\\nok')]
+    [SaidText(source='agent', text='make test'), SaidText(source='tool', text='x\\nok')]
     """
     source, given, answer = str(body["source"]), str(body.get("input", "")), str(body.get("response", ""))
     if "text" in body:
-        return [Said(source, str(body["text"]))]
+        return [SaidText(source, str(body["text"]))]
     done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)
     uses = body.get("paths")
     paths = [path for found in uses.values() for path in found] if isinstance(uses, dict) else []
     own = [*filter(shown_path, paths), without_far_paths(done)]
     heard = without_far_paths(f"{_values(rest)}\n{_values(answer)}")
     if source != "tool":  # a whole event that came from elsewhere
-        return [Said(source, "\n".join([*own, heard]).strip())]
-    parts = Said("agent", "\n".join(filter(None, own)).strip()), Said("tool", heard.strip())
+        return [SaidText(source, "\n".join([*own, heard]).strip())]
+    parts = SaidText("agent", "\n".join(filter(None, own)).strip()), SaidText("tool", heard.strip())
     return [part for part in parts if part.text]
 
 

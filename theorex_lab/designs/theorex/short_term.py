@@ -162,7 +162,7 @@ def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
 
 
 def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
-    """The first stretch of days of which each has `fewest` within so many days, as far as it goes; empty where there is none.
+    """The first stretch of days where each has `fewest` within so many days, as far as it goes; empty where there is none.
 
     >>> first_run([1, 3, 4, 30], 3, 7), first_run([1, 3, 4], 3, 3)
     ((1, 3, 4), ())

@@ -1,0 +1,81 @@
+"""The sentences of what was said in sessions, and their words."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+from theorex_lab.text.directives import directive_of
+from theorex_lab.text.spoken import Span, Speaker, sentences_of
+from theorex_lab.text.worth import worth
+
+TEXT_OF = {"prompt": "text", "turn_ended": "message", "turn_message": "text", "observation": "text"}
+_WORD = re.compile(r"[^\W\d_]\w{3,}")
+_LONGEST_WORD = 40
+
+
+class Saying(NamedTuple):
+    """A sentence: its number within its event, its text, how far it stands as a rule (0..1), its worth (0..1), and
+    whether it is surely its speaker's own word."""
+
+    number: int
+    text: str
+    standing: float
+    worth: float
+    own: bool
+
+
+def words(text: str) -> set[str]:
+    """The words of at least four characters, in lower case.
+
+    >>> sorted(words("Use the TTL cache, always."))
+    ['always', 'cache']
+    """
+    return {word.lower() for word in _WORD.findall(text) if len(word) <= _LONGEST_WORD}
+
+
+def speaker(body: Body) -> Speaker:
+    """Who speaks in what was captured: its user, or an agent."""
+    return "user" if body.get("source") == "user" else "agent"
+
+
+@lru_cache(256)  # the index and the view read the same events one after the other
+def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
+    """The sentences of a text that are its speaker's own, each once; only a user's can be rules."""
+    once: dict[str, Span] = {}
+    for span in sentences_of(text, by, doubtful=True):
+        once.setdefault(span.text, span)
+    return tuple(
+        Saying(number, span.text, _standing(span) if by == "user" else 0.0, worth(span.text, by)[1], span.own)
+        for number, span in enumerate(once.values())
+    )
+
+
+def sentences_in(event: Event) -> tuple[Saying, ...]:
+    """The sentences that an event holds: of a helper's message none, nor of a fix or of what to avoid, which fade and
+    are confirmed in a section of their own."""
+    if event.body.get("subagent") or event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
+        return ()
+    return sentences(event.body[TEXT_OF[event.kind]], speaker(event.body))
+
+
+def item_id(event_id: str, number: int) -> str:
+    """The id under which search knows a sentence of an event.
+
+    >>> item_id("01ab", 2)
+    '01ab.2'
+    """
+    return f"{event_id}.{number}"
+
+
+def holder_of(item: str) -> str:
+    """The id of the event that holds a sentence."""
+    return item.partition(".")[0]
+
+
+def _standing(span: Span) -> float:
+    found = directive_of(span)
+    return found.standing if found else 0.0
