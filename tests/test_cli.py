@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
+    assert run("config", "set", "contextDesigns", '["theorex"]').code == 0
     written = run(
         "write",
         "--agent",
@@ -69,6 +70,8 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "flash",
             "short_term",
             "shared",
+            "said",
+            "touches",
             "traces",
             "evidence",
             "recall",

@@ -61,7 +61,7 @@ def test_memories_are_named_by_mappings_classes_and_places() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["recal"], "got the memory 'recal'; allowed are theorex"),
+        (["recal"], "got the memory 'recal'; allowed are sessions, theorex"),
         ({"mine": "recal"}, "got the memory 'recal'"),
         (["bm25", "bm25"], "got bm25 twice"),
         (["compared_logs:Nobody"], "compared_logs:Nobody.*give module:Name"),
@@ -339,7 +339,7 @@ def test_the_command_gives_one_object(run: Run, tmp_path: Path) -> None:
     [
         (["--log", "nowhere", "--design", "nothing"], "allowed are coding_sessions, locomo"),
         (["--log", "simulated_team/none", "--design", "nothing"], "allowed are simulated_team"),
-        (["--log", "simulated_team", "--design", "nobody"], "allowed are theorex"),
+        (["--log", "simulated_team", "--design", "nobody"], "allowed are sessions, theorex"),
         (["--log", "simulated_team", "--design", "nothing", "--baseline", "bm25"], "one of the designs: nothing"),
         (["--log", "simulated_team", "--design", "nothing", "--budgets", "many"], "whole numbers with commas"),
     ],

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from conftest import NOW, Meanings, observation
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.made import GivenVectors
 from theorex_lab.journal.event import Event
@@ -129,7 +129,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.agent("main").write("caches go stale"), set()),
         (lambda lab: lab.theorex.scan(), {"axon"}),
         (lambda lab: lab.theorex.prune(), {"axon"}),
-        (lambda lab: lab.boot_inject(), {"axon", "outcomes"}),
+        (lambda lab: lab.boot_inject(), {"axon", "outcomes", "marks"}),
         (lambda lab: lab.status(), {"axon"}),
         (lambda lab: lab.search("caches"), {"items", "axon"}),
         (lambda lab: lab.agent("main").search("caches"), {"items", "axon"}),
@@ -137,7 +137,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.theorex.graduate(), {"short_term"}),
         (lambda lab: lab.theorex.flush("a-session"), {"flash"}),
         (lambda lab: lab.theorex.promote(), {"axon", "shared"}),
-        (lambda lab: lab.theorex.boot_aware(), {"axon", "shared"}),
+        (lambda lab: lab.theorex.boot_aware(), {"axon", "shared", "outcomes", "marks"}),
     ],
     ids=["write", "scan", "prune", "boot-inject", "status", "search", "search of an agent",
          "search of concepts", "graduate", "flush",
@@ -146,7 +146,8 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
 def test_an_act_opens_only_the_views_that_it_needs(
     tmp_path: Path, clock: FixedClock, act: Callable[[Lab], object], opened: set[str]
 ) -> None:
-    with Lab(tmp_path, clock=clock, embedder=Meanings()) as lab:
+    own = Settings(context_designs=["theorex"])
+    with Lab(tmp_path, clock=clock, embedder=Meanings(), settings=own) as lab:
         lab.journal.append(_events(3))
         act(lab)
         assert set(lab.views.opened() if "views" in vars(lab.home) else ()) == opened

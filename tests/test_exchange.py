@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_views import AGENTS, LABELS, streams
 
-from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab import FixedClock, InvalidInput, Lab, Settings, StorageError
 from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.shared import SharedWeb
@@ -43,7 +43,8 @@ WITHOUT_SOURCE = ("trust", "said", "source")
 
 @contextmanager
 def home(folder: Path) -> Iterator[Lab]:
-    with Lab(folder, clock=FixedClock(NOW), embedder=Meanings(16)) as lab:
+    own = Settings(context_designs=["theorex"])  # what other designs show comes back with a file of events
+    with Lab(folder, clock=FixedClock(NOW), embedder=Meanings(16), settings=own) as lab:
         yield lab
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 Told = tuple[str, str, Mapping[str, Any]]  # kind of an audit entry, agent, detail
 SearchFound = tuple["Event", Told]  # the event that an audit entry was read from, and what it tells
 
+FIXED_KIND = "fix"  # of a line that tells how something was fixed
+
 
 def later(place: str) -> Callable[..., Any]:
     """The function that a module holds, named as `module:name`, imported when it is first called.

@@ -193,3 +193,17 @@ def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIn
 def item_kinds(designs: Iterable[Design]) -> list[ItemKind]:
     """The kinds of items of these designs; one that several bring, as that of observations, once."""
     return list({id(kind): kind for design in designs for kind in design.items}.values())
+
+
+def check_given(clock: Clock | None, settings: Settings | None, embedder: Embedder | None) -> None:
+    """Raises InvalidInput for an object that is not what it is handed in as: later it would fail far from here."""
+    if clock is not None and (isinstance(clock, type) or not callable(getattr(clock, "now", None))):
+        raise InvalidInput(f"got {clock!r:.100} for a clock; allowed is an object whose now() tells the time in µs UTC")
+    if settings is not None and not isinstance(settings, Settings):
+        raise InvalidInput(
+            f"got {settings!r:.100} for settings; allowed is a Settings, such as Settings(half_life_days=7)"
+        )
+    if embedder is not None:
+        from theorex_lab.search.checks import check_embedder
+
+        check_embedder(embedder)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
+from theorex_lab.home import Home, check_given
 from theorex_lab.ids import SCANNER, check_agent, new_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import register_kinds
@@ -87,7 +87,7 @@ class Lab:
         in another version, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
         where its journal is damaged.
         """
-        _check_given(clock, settings, embedder)
+        check_given(clock, settings, embedder)
         for design in designs or ():  # a write, which asks for no designs, may be one of theirs
             register_kinds(design.kinds, design.upcasters)
         self.home = Home(
@@ -107,7 +107,7 @@ class Lab:
         import tempfile
 
         checked = check_settings(settings)
-        _check_given(clock, checked, embedder)
+        check_given(clock, checked, embedder)
         folder = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
         lab = cls(folder.name, clock=clock, settings=checked, embedder=embedder)
         lab._temporary = folder
@@ -532,20 +532,6 @@ def _installed() -> tuple[Design, ...]:
     from theorex_lab.designs import installed
 
     return installed()
-
-
-def _check_given(clock: Clock | None, settings: Settings | None, embedder: Embedder | None) -> None:
-    """Raises InvalidInput for an object that is not what it is handed in as: later it would fail far from here."""
-    if clock is not None and (isinstance(clock, type) or not callable(getattr(clock, "now", None))):
-        raise InvalidInput(f"got {clock!r:.100} for a clock; allowed is an object whose now() tells the time in µs UTC")
-    if settings is not None and not isinstance(settings, Settings):
-        raise InvalidInput(
-            f"got {settings!r:.100} for settings; allowed is a Settings, such as Settings(half_life_days=7)"
-        )
-    if embedder is not None:
-        from theorex_lab.search.checks import check_embedder
-
-        check_embedder(embedder)
 
 
 class Agent:

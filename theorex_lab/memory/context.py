@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from theorex_lab.clock import to_iso
-from theorex_lab.design import Line, Section, Wanted
+from theorex_lab.design import FIXED_KIND, Line, Section, Wanted
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import HEADING_TOKENS, Room, count_tokens
 from theorex_lab.memory.marks import PINNED, as_marked, pinned_lines
@@ -19,7 +19,6 @@ from theorex_lab.text.fence import escape as escape
 from theorex_lab.text.fence import fence as fence
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
-FIXED_KIND = "fix"  # of a line that tells how something was fixed
 HEARD = "Heard, not verified"
 _HINT = '_Nothing is remembered yet. Write something: `theorex write --agent main "…"`_'
 _TITLE = "# Shared Agent Context"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.designs.sessions.sentences import TEXT_OF, sentences_in, words
+from theorex_lab.designs.sessions.sentences import TEXT_OF, said_in, sentences_in, words
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
@@ -61,7 +61,7 @@ class Said(View):
             if event.kind == "tool_used":
                 self._use(session, event, words(f"{event.body.get('input', '')} {event.body.get('command', '')}"))
             elif event.kind in TEXT_OF:
-                self._use(session, event, words(event.body[TEXT_OF[event.kind]]))
+                self._use(session, event, words(said_in(event)))
                 self._keep(event, session)
 
     def _session(self, event: Event) -> int:
@@ -141,7 +141,7 @@ def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWe
     count = np.bincount(word, minlength=len(view.words))
     total = int(mine.sum())
     rare = (count > 0) & (count <= max(1.0, 0.2 * total))
-    idf = np.where(rare, np.log(max(total, 1) / np.maximum(count, 1)), 0.0)
+    idf = np.where(rare, np.log(max(total, 2) / np.maximum(count, 1)), 0.0)
     age = np.maximum(now - view.ends["last_at"], 0) / MICROSECONDS_PER_DAY
     live = np.bincount(word, (age[session] + 0.5) ** -0.5, len(view.words)).astype(np.float64)
     return WordWeights(idf, live)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
-from theorex_lab.design import Line, Section, Wanted
+from theorex_lab.design import FIXED_KIND, Line, Wanted
+from theorex_lab.designs.sessions import FILE, FOLDER, LAST, RULE, SAID, TOPIC
 from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words
 from theorex_lab.designs.sessions.files import NeededFile, needed_files
 from theorex_lab.designs.sessions.rules import standing_rules, taken_back
@@ -17,28 +17,16 @@ from theorex_lab.designs.sessions.sentences import holder_of
 from theorex_lab.designs.sessions.telling import telling
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.context import FIXED_KIND
 from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
-RULE, LAST, SENTENCE, FILE, FOLDER, TOPIC = "rule", "last", "sentence", "file", "folder", "topic"
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
 # From this budget on files stand in their folders, with what was last done to them.
 _FOLDERS_FROM = 12_000
 # Characters of a fix, and of a part of the last session in a great and in a small budget.
 _LONGEST, _SHORTEST = 400, 120
 _WHOLE_FROM = 150  # tokens; below, a line is cut to two characters a token, since a whole one may have no room
-
-
-def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
-    """The share of a budget: that of the greatest of these budgets which it reaches, 0 below them.
-
-    >>> _shares({150: 0.9, 2_000: 0.4})(600)
-    0.9
-    """
-    budgets = sorted(shares)
-    return lambda tokens: shares[budgets[place - 1]] if (place := bisect_left(budgets, tokens + 1)) else 0.0
 
 
 def day_of(at: int) -> str:
@@ -112,7 +100,7 @@ def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             continue
         why = "rare words that are still in use" + (", a directive" if told.standing else "")
         yield Line(
-            SENTENCE,
+            SAID,
             told.agent,
             _cut(told.text, wanted),
             _heard_from(told.agent, told.trust),
@@ -169,16 +157,3 @@ def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         names = [view.words[number] for number in best.tolist() if score[number] > 0]
     if names:
         yield Line(TOPIC, "", ", ".join(names), None, (), (), "rare words that are in use")
-
-
-SECTIONS = (
-    Section(rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.08, 4_000: 0.04})),
-    Section(fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.02})),
-    Section(last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02})),
-    Section(spoken_lines, {SENTENCE: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.46, 4_000: 0.68}), by_event=True),
-    Section(
-        file_lines, {FILE: "Files you will probably need", FOLDER: "Files, by folder"},
-        _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,),
-    ),
-    Section(topic_lines, {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.02})),
-)  # fmt: skip

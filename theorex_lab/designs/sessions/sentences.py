@@ -54,12 +54,17 @@ def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
     )
 
 
+def said_in(event: Event) -> str:
+    """The text that an event holds; '' where a file of events left it out."""
+    return str(event.body.get(TEXT_OF[event.kind], ""))
+
+
 def sentences_in(event: Event) -> tuple[Saying, ...]:
     """The sentences that an event holds: of a helper's message none, nor of a fix or of what to avoid, which fade and
     are confirmed in a section of their own."""
     if event.body.get("subagent") or event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
         return ()
-    return sentences(event.body[TEXT_OF[event.kind]], speaker(event.body))
+    return sentences(said_in(event), speaker(event.body))
 
 
 def item_id(event_id: str, number: int) -> str:

@@ -154,7 +154,7 @@ def flash_inject(agent: str | None, session: str) -> None:
 def boot_aware(agent: str | None, model: str) -> None:
     """A model without a budget of its own gets the default's.
 
-    JSON: {text, concepts, fixes, agents, tokens, items, model}
+    JSON: {text, concepts, fixes, agents, tokens, items, parts, model}
     """
     from theorex_lab.designs.theorex.context import BUDGETS
 
