@@ -137,7 +137,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.theorex.graduate(), {"short_term"}),
         (lambda lab: lab.theorex.flush("a-session"), {"flash"}),
         (lambda lab: lab.theorex.promote(), {"axon", "shared"}),
-        (lambda lab: lab.theorex.boot_aware(), {"axon", "shared", "outcomes", "marks"}),
+        (lambda lab: lab.theorex.boot_aware(), {"axon", "shared", "marks"}),
     ],
     ids=["write", "scan", "prune", "boot-inject", "status", "search", "search of an agent",
          "search of concepts", "graduate", "flush",

@@ -291,8 +291,8 @@ class Searcher:
         return [design.search for design in self.home.designs]
 
     def _check_kinds(self, kinds: Sequence[str]) -> None:
-        known = [kind.name for design in self.home.designs for kind in design.items]
-        known.append(CORRECTION.name)
+        items = (kind for design in self.home.designs for kind in design.items)
+        known = list(dict.fromkeys(kind.name for kind in (*items, CORRECTION)))  # designs may share a kind
         for kind in kinds:
             if kind not in known:
                 near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
