@@ -149,15 +149,24 @@ def test_fixes_stand_in_every_way_out_each_sentence_once(lab: Lab) -> None:
 
 
 def test_beside_the_sections_that_are_shown_by_default_a_fix_stands_once_and_fades(clock: FixedClock) -> None:
-    said = [("shorten the TTL when the schema changes", "trace_fix"), ("Avoid for billing: a night deploy", "avoid")]
+    sentence, heard = "shorten the TTL when the deploy changes the schema", "drop the cache before each deploy"
+    said = [
+        (sentence, "main", "agent"),
+        (sentence, "sage", "agent"),
+        (sentence, "main", "tool"),
+        (heard, "main", "tool"),
+    ]
     with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder()) as lab:
-        lab.journal.append([observation(text, observation_type=kind, source="model") for text, kind in said])
-        lab.journal.append([observation("The billing service deploys the schema on Tuesdays.")])
+        lab.journal.append(
+            [
+                observation(text, observation_type="trace_fix", agent=agent, source=source)
+                for text, agent, source in said
+            ]
+        )
         text = lab.context().text
-        assert [text.count(sentence) for sentence, _ in said] == [1, 1]
-        assert "deploys the schema on Tuesdays" in text
+        assert [text.count(sentence), text.count(heard)] == [1, 1]
         clock.advance(days=30)
-        assert not any(sentence in lab.context().text for sentence, _ in said)
+        assert sentence not in lab.context().text
 
 
 @pytest.mark.parametrize("model", ["ministral-3b", "default"])
