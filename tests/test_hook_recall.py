@@ -32,6 +32,7 @@ from theorex_lab.text.fence import NOTICE
 
 PROGRAM = "from theorex_lab.hook import main; main()"
 SENTENCE = "The ledger rounding must use banker's arithmetic in till.py"
+WRONG = "The ledger rounding in {} is wrong because it uses `float` instead of `Decimal`, so totals differ"
 PROMPT = "Why is the rounding of the ledger off by one cent?"
 
 
@@ -423,7 +424,7 @@ def test_a_start_renders_anew_what_is_old_and_not_again_within_minutes(
 def test_a_flush_renders_what_the_next_session_is_given(tmp_path: Path, shop: Path) -> None:
     home, project = tmp_path / "home", project_of(str(shop))
     with Lab(home, project=project) as lab:
-        lab.agent("main").write("The ledger rounding lives in till.py")
+        lab.agent("main").write(WRONG.format("till.py"))
         theorex = [sys.executable, "-m", "theorex_lab", "--home", str(home), "flush", "--agent", "main"]
     subprocess.run(theorex, check=True, capture_output=True)
     assert (home / "contexts" / f"{project}.md").is_file()
@@ -447,7 +448,7 @@ def test_a_night_fills_the_cache_and_theorexs_sentences_give_way(tmp_path: Path)
 
 def test_a_restored_home_recalls_what_the_backup_holds(run: Run, tmp_path: Path, shop: Path) -> None:
     home, saved = tmp_path / "home", str(tmp_path / "saved.db")
-    for text in ("The ledger rounding lives in till.py", "The ledger rounding moved to vault.py"):
+    for text in (WRONG.format("till.py"), WRONG.format("vault.py")):
         with Lab(home, project=project_of(str(shop))) as lab:
             lab.agent("main").write(text)
         assert run("flush").code == 0
