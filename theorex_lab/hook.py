@@ -288,7 +288,7 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     """Print the context of the agent's project, note in the journal that it was given, and see that it is rendered again.
 
     A project without one gets what the cache of reminders has of it; else what is of no project. The context for all is for
-    sessions of which no project is known: a project is shown nothing of another.
+    sessions without a known project: a project is shown nothing of another.
     """
     from theorex_lab.memory.captured import project as project_of
 

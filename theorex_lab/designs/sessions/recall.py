@@ -39,7 +39,7 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
     with view.lock:
         found = spoken(view, None, now)
         table, names = view.sentences, ["", *view.projects]
-        kept = (table["worth"][found.rows] >= KEPT) | (found.days > 1)
+        kept = (table["worth"][found.rows] >= KEPT) | (found.days > 1) | (table["written"][found.rows] > 0)
         pairs = zip(found.rows[kept].tolist(), found.days[kept].tolist(), strict=True)
         sentences = [
             (told(view, row, days), names[int(table["project"][row])], float(table["worth"][row]))

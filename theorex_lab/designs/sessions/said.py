@@ -23,7 +23,7 @@ class Said(View):
     """Sentences, one row each, and the words of each session.
 
     sentences: seq and number (of the sentence in its event), at (µs), text, project, session, agent (numbers of names),
-    trust, user (1 for what a user said), own (0 for what may be pasted), standing and worth (0..1).  events: of each
+    trust, user (1 for what a user said), own (0 for what may be pasted), written (1 for a note that was written to be kept), standing and worth (0..1).  events: of each
     sentence the id of its event.  first_word: of each text where its words begin in `held`.  used:
     session, project, word, each triple once.  ends: of each session project, first_at, last_at (µs), first_seq, last_seq, and the seq
     up to which it was digested.
@@ -39,7 +39,7 @@ class Said(View):
         self.texts, self.events = Names(), Strings()
         self.sentences = Table(
             seq="i8", number="i4", at="i8", text="i4", project="i4", session="i4", agent="i4", trust="i1", user="i1",
-            own="i1", standing="f4", worth="f4",
+            own="i1", written="i1", standing="f4", worth="f4",
         )  # fmt: skip
         self.first_word, self.held = Table(place="i8"), Table(word="i4")
         self.used = Table(session="i4", project="i4", word="i4")
@@ -96,7 +96,7 @@ class Said(View):
             values = {
                 "seq": event.seq, "number": found.number, "at": event.at, "text": self._text(found.text), "agent": owner,
                 "session": session, "project": project, "trust": TRUST.get(body.get("source", ""), 0), "user": body.get("source") == "user",
-                "own": found.own, "standing": found.standing, "worth": found.worth,
+                "own": found.own, "written": event.kind == "observation", "standing": found.standing, "worth": found.worth,
             }  # fmt: skip
             for column, value in values.items():
                 self.sentences[column][row] = value

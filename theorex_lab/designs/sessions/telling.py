@@ -21,8 +21,8 @@ LINE_BYTES = 3  # a list's sign and the line break
 _MOST_WEIGHED = 20_000  # sentences that are weighed against each other; the best of the others follow in their order
 ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
 
-# How much more a sentence counts that is worth keeping, and one that its user says again; how much less one of few words.
-WORTH_FACTOR, AGAIN_FACTOR = 0.1, 1.0
+# How much more a sentence counts that is worth keeping, one that its user says again, and a note; how much less one of few words.
+WORTH_FACTOR, AGAIN_FACTOR, WRITTEN_FACTOR = 0.1, 1.0, 1.0
 _FEWEST_WORDS, _SHORT_FACTOR = 5, 0.4
 
 
@@ -114,7 +114,7 @@ def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
     short = np.diff(np.append(first, len(numbers))) < _FEWEST_WORDS
     more = (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
     rates: Floats = gains / size * more * np.where(short, _SHORT_FACTOR, 1.0)
-    return rates
+    return rates * (1 + WRITTEN_FACTOR * table["written"][rows])
 
 
 def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator[int]:
