@@ -10,7 +10,7 @@ import pytest
 from conftest import NOW, THEOREX_SHOWN, Meanings, Run
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.config import Settings, check_settings
 from theorex_lab.design import Line
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import new_event
@@ -76,6 +76,7 @@ class TestMarkedLines:
 
 
 def test_what_is_pinned_is_given_also_where_no_section_shows_it_and_the_budget_is_small(lab: Lab) -> None:
+    lab.home.settings = Settings(**THEOREX_SHOWN)
     for number in range(60):
         lab.agent("main").write(f"trace_fix: fix number {number} of the harbour crane", observation_type="trace_fix")
     kept = lab.agent("main").write("The harbour opens at six.", source="tool").event_id

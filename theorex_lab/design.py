@@ -105,8 +105,8 @@ class Section:
     by its size in tokens, what the section has for itself; what it leaves goes to the sections with the greatest shares.
     A section without has what others leave.  inline: kinds of lines that are
     words of one paragraph.  always: it is shown whichever
-    designs are.  by_event: what has room is shown by the events that it rests on, the newest first, so that what was said
-    together stands together.
+    designs are.  by_event: what has room is shown by the events that it rests on, so that what was said together stands
+    together.
     """
 
     lines: Callable[[Home, Wanted], Iterable[Line]]

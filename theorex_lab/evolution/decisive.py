@@ -164,7 +164,8 @@ def _evidence(
         quoted.append((reading.answer, failure_quote(readings[reading.answer].text)))
     elif reading.answer is not None and failure_class is FailureClass.WRONG_CODE:
         quoted.append((reading.answer, readings[reading.answer].text.strip().splitlines()[-1]))
-    return tuple(Quote(steps[k].index, one_line(line, QUOTE_CHARACTERS)) for k, line in quoted if line)
+    shown = ((k, one_line(line, QUOTE_CHARACTERS)) for k, line in quoted)
+    return tuple(Quote(steps[k].index, line) for k, line in shown if line)
 
 
 def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:

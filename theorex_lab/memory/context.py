@@ -158,7 +158,8 @@ class _Share:
         kinds = [kind for kind in self.section.titles if kind in self._kinds]
         titles, inline, shown = self.section.titles, self.section.inline, self.taken
         if self.section.by_event:
-            shown = sorted(sorted(shown, key=lambda line: line.items), key=lambda line: line.events, reverse=True)
+            first = {line.events: place for place, line in reversed([*enumerate(shown)])}
+            shown = sorted(shown, key=lambda line: first[line.events])
         return [Block(titles[kind], [line for line in shown if line.kind == kind], kind in inline) for kind in kinds]
 
 

@@ -13,7 +13,7 @@ from theorex_lab.designs.sessions.sentences import TEXT_OF, said_in, sentences_i
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,8 +59,9 @@ class Said(View):
                 continue
             session = self._session(event)
             if event.kind == "tool_used":
-                self._use(session, event, words(f"{event.body.get('input', '')} {event.body.get('command', '')}"))
-            elif event.kind in TEXT_OF:
+                paths = (path for used in (event.body.get("paths") or {}).values() for path in used)
+                self._use(session, event, words(" ".join([event.body.get("command", ""), *paths])))
+            elif event.kind in TEXT_OF and event.body.get("type") not in (FIX_TYPE, AVOID_TYPE):
                 self._use(session, event, words(said_in(event)))
                 self._keep(event, session)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
@@ -16,7 +15,6 @@ from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.sentences import plain, sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
-from theorex_lab.evolution.boot import boot_context
 from theorex_lab.home import Home
 from theorex_lab.memory.context import (
     NOTICE,
@@ -96,14 +94,10 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
     """Fixes and the agent's own and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
 
     Of the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model that is not in it has the
-    default's. Where other designs lead, theirs are the sections of the boot context. Sentences may take half of the budget. Hearsay is left out first (at most a quarter of the tokens is for
+    default's. Sentences may take half of the budget. Hearsay is left out first (at most a quarter of the tokens is for
     it), then the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
-    if all(design.name != "theorex" for design in home.shown):
-        head = f"[Boot: {escape(model)} | budget: {budget}t | concepts: 0]\n"
-        given = boot_context(home, tokens=budget - count_tokens(head))
-        return replace(given, text=head + given.text, tokens=count_tokens(head + given.text))
     axon, shared, now = home.views.get(Axon), home.views.get(SharedWeb), home.clock.now()
     with axon.lock, shared.lock:
         said = sentences(axon, home.journal, now, home.settings, home.projects)

@@ -92,7 +92,8 @@ def create(path: str) -> None:
     home cannot be written.
     """
     folder = os.path.dirname(path)
-    if newest_snapshot(folder) or log_size(path):
+    # The file is looked for again: another process may have made it, and its log, since it was missed.
+    if (newest_snapshot(folder) or log_size(path)) and not os.path.exists(path):
         raise CorruptJournal(
             f"{path} is gone, yet there are snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log lies "
             f"there; {WAYS_OUT}"
