@@ -279,7 +279,7 @@ def test_the_sections_that_are_shown_by_default_say_a_canary_in_fences_alone(poi
     fix = Entry(f"trace_fix: {CANARY}\n```\n{CANARY}", "main", observation_type="trace_fix", source="tool")
     poisoned.write_all([fix])
     poisoned.boot_inject()
-    for text in (poisoned.context().text, poisoned.theorex.boot_aware().text, poisoned.context_file.read_text()):
+    for text in (poisoned.context().text, poisoned.context_file.read_text()):
         parsed = parse(text)
         assert all(_BY_DEFAULT.fullmatch(line) for line in parsed.outside), parsed.outside
         said = [(info, line) for info, lines in parsed.fences for line in lines if CANARY in line]
