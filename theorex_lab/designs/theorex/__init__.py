@@ -8,7 +8,7 @@ KINDS = {
     "prune": 1,  # concepts taken out of the axon, with what they were
     "short_term": 2,  # what was kept of one event at a flush: its concepts and their score
     "flushed": 1,  # a session's events up to a seq were flushed
-    "graduated": 2,  # a concept that was kept on seven days in a row enters the axon
+    "graduated": 2,  # a concept that was kept on enough days enters the axon
     "promoted": 1,  # what an agent gives to the shared web: ids and numbers, no text
     "imported": 1,  # one concept of an agent with its numbers, as a file stated it
     "imported_links": 1,  # links between an agent's concepts, and its graduations, as a file stated them

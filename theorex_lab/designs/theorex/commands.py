@@ -97,7 +97,7 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
 @tends_project
 @OWN_AGENT
 def graduate(agent: str | None) -> None:
-    """Seven UTC days in a row with a best score of at least graduationThreshold, within the last fourteen.
+    """graduationDays different UTC days within graduationWindowDays with a best score of at least graduationThreshold.
 
     JSON: {graduated: [label]}
     """

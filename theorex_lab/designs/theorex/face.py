@@ -64,7 +64,7 @@ class Theorex(Face):
         return lifecycle.flush(self.home, agent=check_agent(agent), session=session)
 
     def graduate(self, *, agent: str = "main") -> list[str]:
-        """Take into the axon what was kept on seven days in a row; see `lifecycle.graduate`."""
+        """Take into the axon what was kept on enough days; see `lifecycle.graduate`."""
         return lifecycle.graduate(self.home, agent=check_agent(agent))
 
     def promote(self, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:

@@ -90,7 +90,7 @@ def flush_idle(home: Home, agent: str) -> list[Flushed]:
 
 
 def graduate(home: Home, *, agent: str) -> list[str]:
-    """Concepts that were kept on seven UTC days in a row enter the agent's axon; returns their labels.
+    """Concepts that were kept on `graduation_days` UTC days within `graduation_window_days` enter the agent's axon; returns their labels.
 
     In a project those alone that were kept in no other.
     """

@@ -44,7 +44,7 @@ def scan_all(home: Home, agent: str | None) -> str:
 
 
 def graduate_all(home: Home, agent: str | None) -> str:
-    """Take into the axon what was kept on seven days in a row."""
+    """Take into the axon what was kept on enough days."""
     return f"{sum(map(len, for_each_agent(home, agent, lambda name: _graduate_one(home, name))))} concepts graduated"
 
 
