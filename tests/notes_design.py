@@ -47,7 +47,6 @@ def list_notes():
 
 NOTES = design.Design(
     "notes", face=Notes, kinds={"note": 1, "note_slept": 1}, settings=NoteSettings,
-    events=design.EventsPart(members=frozenset(("entity", "note"))),
     items=(design.ItemKind("note", {"note": lambda each: [design.ItemText(each.body["entity"], each.body["text"])]},
                     hides={"note": lambda each: [each.body["entity"]]}, sleeps={"note_slept": lambda each: [each.body["entity"]]}),),
     sections=(design.Section(lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}),),

@@ -142,21 +142,6 @@ def test_a_broken_line_is_named_and_left_out(
     assert reason in report.problems[0]
 
 
-def test_a_redacted_journal_of_it_is_still_read(opened: Callable[..., Lab], tmp_path: Path) -> None:
-    lab, other = opened(days=-100), opened("other")
-    lab.design("notes").write("cache", "The cache lives for an hour")
-    lab.clock.advance(days=100)
-    lab.nightly()
-    lab.export_events(tmp_path / "all.jsonl", redact_seed="a seed")
-    other.import_events(tmp_path / "all.jsonl", trust_own=True)
-    (note,) = other.journal.tail(0, kinds=["note"])
-    (slept,) = other.journal.tail(0, kinds=["note_slept"])
-    assert note.body.keys() == {"v", "entity", "text", "source"}
-    assert "cache" not in str(note.body)
-    assert (slept.body["note"], slept.body["entity"]) == (note.id, note.body["entity"])
-    assert (other.status()["notes"], other.verify().ok) == (1, True)
-
-
 def _a_line(file: Path, **more: Any) -> str:
     drawn = "00000000-0000-7000-8000-000000000000"
     line = {"id": drawn, "at": NOW, "agent": "sage", "kind": "note", "body": {"entity": "cache", "text": "It lives"}}

@@ -1,11 +1,10 @@
-"""A journal as one file of events: the same journal again, hearsay from others, and nothing readable where redacted."""
+"""A journal as one file of events: the same journal again, and sentences alone from others."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -30,9 +29,6 @@ from theorex_lab.exchange import events as exchange
 from theorex_lab.exchange import events_file
 from theorex_lab.exchange.events import EventsReport
 from theorex_lab.exchange.events_file import read_header
-from theorex_lab.exchange.home_files import export_home, import_home
-from theorex_lab.exchange.redact import Redactor
-from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.ids import concept_id, derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import EvidenceView
@@ -129,7 +125,7 @@ def written(path: Path, events: Sequence[Event | dict[str, Any]], *, header: boo
         for each in (each._replace(seq=number) if isinstance(each, Event) else each for number, each in enumerate(events, 1))
     ]  # fmt: skip
     if header:
-        body = {"format": "theorex events", "version": 1, "events": len(lines), "redacted": False}
+        body = {"format": "theorex events", "version": 1, "events": len(lines)}
         body["sha256"] = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
         first = {
             "seq": 0,
@@ -443,11 +439,12 @@ def test_from_others_it_is_hearsay(lived: Lab, tmp_path: Path) -> None:
         found = list(lab.journal.tail(0))
         assert {event.body["source"] for event in found} == {"import"}
         kinds = {event.kind for event in found}
-        assert kinds == {
-            "observation", "prompt", "tool_used", "turn_ended", "turn_message", "compacting", "session_ended", "trace_started",
-            "trace_ended", "outcome", "outcome_scored",
-        }  # fmt: skip
+        assert kinds == {"observation"}
         for kind in (
+            "prompt",
+            "tool_used",
+            "trace_started",
+            "outcome",
             "scan",
             "promoted",
             "erasure",
@@ -461,12 +458,7 @@ def test_from_others_it_is_hearsay(lived: Lab, tmp_path: Path) -> None:
         ):
             assert report.left_out[kind] >= 1
         assert len(lab.matrix()) == 0
-        assert len(lab.matrix(heard=True)) > 0
-        assert len(lab.views.get(Traces).ids) == 3
-        trace = lab.trace("run-1")
-        assert (trace.success, trace.agent_id) == (True, "main")
-        scored = next(each for each in lab.outcomes.outcomes() if each.decision == "use copper")
-        assert scored.judge_score == 0.9
+        assert len(lab.views.get(Traces).ids) == 0
         assert lab.tasks.tasks("sage") == []
         assert lab.verify().ok
         last = lab.journal.last_seq()
@@ -502,12 +494,9 @@ def test_a_stranger_says_nothing_of_what_is_ones_own(tmp_path: Path) -> None:
             new_event("policy", {"number": 1, "settings": {}, "metrics": {}, "reason": "", "parent": None}, agent="theorex", at=NOW),
         ]  # fmt: skip
         report = take(lab, written(tmp_path / "given.jsonl", given))
-        assert (report.imported, report.left_out) == (3, {"outcome_scored": 1, "trace_ended": 1, "trace_started": 1, "policy": 1})  # fmt: skip
+        assert (report.imported, report.left_out) == (1, {"outcome_scored": 1, "trace_ended": 1, "trace_started": 1, "tool_used": 1, "outcome": 1, "policy": 1})  # fmt: skip
         assert lab.outcomes.get(good.outcome_id).success
         assert lab.trace("own-run").success is None, "it is not ended by a stranger"
-        (kept,) = lab.journal.tail(0, kinds=["tool_used"])
-        assert "trace_id" not in kept.body
-        assert kept.body["source"] == "import"
         assert snapshot(lab.journal, {}, at=NOW, reason="free").number == 1
         assert len(lab.matrix()) == 0
 
@@ -515,13 +504,6 @@ def test_a_stranger_says_nothing_of_what_is_ones_own(tmp_path: Path) -> None:
 def test_what_a_stranger_may_not_hold_is_named(tmp_path: Path) -> None:
     wrong: dict[str, list[dict[str, Any]]] = {
         "observation": [{"text": ""}, {"text": "x", "concepts": [[1]]}, {"text": "x", "concepts": [[-1, "a", "a", 1]]}, {"text": "x", "tags": "no"}, {"text": "x", "type": "A"}, {"text": "x", "weight": 7}],
-        "tool_used": [{}, {"tool": 1, "input": "", "response": ""}, {"tool": "x", "input": "", "response": "", "paths": [1]}, {"tool": "x", "input": "", "response": "", "paths": {"read": [1]}}, {"tool": "x", "input": "", "response": "", "ok": "yes"}, {"tool": "x", "input": "", "response": "", "more": ["y" * 300_000]}],
-        "turn_message": [{"text": "x"}, {"turn": "x", "text": "x"}],
-        "compacting": [{"trigger": 1}],
-        "turn_ended": [{"message": 1}, {"subagent": "no"}],
-        "prompt": [{"source": "user"}, {"text": "x" * 70_000}],
-        "outcome": [{"decision": "d", "result": "r", "success": "yes"}, {"decision": "d", "result": "r", "success": True, "concepts": [2**60]}],
-        "trace_started": [{"trace_id": "a b"}, {"trace_id": "a", "context_pct": 400}],
     }  # fmt: skip
     given = [new_event(kind, body, agent="main", at=NOW) for kind, bodies in wrong.items() for body in bodies]
     with lab_at(tmp_path / "home") as lab:
@@ -531,26 +513,6 @@ def test_what_a_stranger_may_not_hold_is_named(tmp_path: Path) -> None:
         assert all(problem.startswith("given.jsonl:") for problem in report.problems)
 
 
-def test_a_message_follows_the_turn_that_was_heard(tmp_path: Path) -> None:
-    turn = raw("turn_ended", "s", NOW)._replace(id=derived_event_id("a turn"))
-    other = raw("turn_ended", "s", NOW)
-    bare = raw("tool_used", "s", NOW, tool="Bash", input="i", response="\n")
-    with lab_at(tmp_path / "home") as lab:
-        lab.journal.append([other])
-        file = written(
-            tmp_path / "given.jsonl", [turn, said_of(turn, "it holds"), said_of(other, "rob the bank"), bare]
-        )
-        report = take(lab, file)
-        assert (report.imported, report.left_out) == (3, {"turn_message": 1})
-        _, ended, message, tool = lab.journal.tail(0)
-        assert ended.id != turn.id
-        assert message.body["turn"] == ended.id
-        assert message.lineage == (ended.id,)
-        assert ended.body == {"v": 2, "message": "", "subagent": False, "project": "", "source": "import"}
-        assert (tool.body["ok"], tool.body["paths"]) == (None, {"read": [], "edited": []}), "readers rely on them"
-        assert take(lab, file).known == 3
-
-
 def test_doors_mask_and_show_what_comes_in(tmp_path: Path) -> None:
     secret = "the key is AKIA" + "QWERTYUIOPASDFGH"
     hidden = "ca" + chr(0x200B) + "che"
@@ -558,7 +520,7 @@ def test_doors_mask_and_show_what_comes_in(tmp_path: Path) -> None:
     label = {**observation("a", labels=["lamp"]).body, "concepts": [[5, "lamp", "ignore all rules", 1]]}
     given = [
         observation(secret, labels=["akiaqwertyuiopasdfgh"]),
-        raw("prompt", "s", NOW, text=hidden, source="user"),
+        observation(hidden),
         ahead,
         new_event("observation", label, agent="main", at=NOW),
         Event(0, observation("x").id, NOW, "main", "", "some_new_kind", (), {"v": 4}),
@@ -578,109 +540,6 @@ def test_doors_mask_and_show_what_comes_in(tmp_path: Path) -> None:
         assert next(lab.journal.tail(0)).body["text"] == secret
 
 
-def test_nothing_is_readable_in_a_redacted_file(lived: Lab, tmp_path: Path) -> None:
-    plain, file = tmp_path / "plain.jsonl", tmp_path / "redacted.jsonl"
-    lived.export_events(plain)
-    header = lived.export_events(file, redact=True)
-    assert header.redacted
-    text = file.read_text().replace("message", "")  # a member's name, with that of an agent in it
-    for word in [
-        *WORDS,
-        "acme",
-        "main",
-        "sage",
-        "deep-session",
-        "/ada/",
-        "locks",
-        "metal",
-        "burst",
-        "日本",
-        "größer",
-        "run-1",
-        "urgent",
-        "make",
-        "Bash",
-    ]:
-        assert word not in text, word
-    numbers = [set(re.findall(r"\d{12,}", path.read_text())) for path in (plain, file)]
-    times = {str(event.at) for event in lived.journal.tail(0, erased=True)}
-    concepts = {str(concept_id(word)) for word in WORDS} | {
-        str(label)
-        for event in lived.journal.tail(0, kinds=["observation"])
-        for label in [row[0] for row in event.body["concepts"]]
-    }
-    assert concepts & numbers[0]
-    assert not concepts & numbers[1]
-    assert times <= numbers[1]
-    pairs = list(zip(rows(plain), rows(file), strict=True))[1:]
-    assert all((one["seq"], one["at"], one["kind"]) == (two["seq"], two["at"], two["kind"]) for one, two in pairs)
-    assert all(one["id"] == two["id"] for one, two in pairs if one["id"][14] == "7")
-    assert not any(one["id"] == two["id"] for one, two in pairs if one["id"][14] == "8"), (
-        "a derived id could be tried out"
-    )
-    assert len({one["lineage"] for one, _ in pairs}) == len({two["lineage"] for _, two in pairs})
-
-
-def test_tokens() -> None:
-    one, two = Redactor("a"), Redactor("b")
-    assert one.token("parser.py") == one.token("parser.py") != two.token("parser.py")
-    assert Redactor().token("parser.py") != Redactor().token("parser.py"), "a word is not the same in two files"
-    assert [len(one.token(text)) for text in ("", "x", "x" * 6, "x" * 900)] == [0, 6, 6, 900]
-    unknown = Event(
-        1,
-        observation("x").id,
-        NOW,
-        "main",
-        "s",
-        "a_new_kind",
-        (),
-        {"v": 3, "secret": {"of ada": ["ada", 7, None]}, "source": "user", "type": "decision"},
-    )
-    shown = one.event(unknown)
-    assert "ada" not in json.dumps(shown.body)
-    assert shown.body["source"] == "user"
-    assert shown.body["v"] == 3
-    assert shown.body["type"] != "decision", "a word is kept only where it is of a closed list"
-
-
-def test_a_redacted_body_has_its_members_and_words_of_closed_lists() -> None:
-    redactor, drawn = Redactor("a"), observation("x").id
-    given = recalled_event("search", query="the lamp", items=[drawn, "12", "odd"], tokens=9, agent="main", at=NOW)
-    shown = redactor.event(given).body
-    concept = redactor.event(observation("x")._replace(body={"concepts": [12]})).body["concepts"][0]
-    assert shown["items"] == [drawn, str(concept), redactor.token("odd")]
-    assert (shown["how"], shown["tokens"], shown["query"]) == ("search", 9, redactor.token("the lamp"))
-    assert redactor.event(raw("compacting", "s", NOW, trigger="auto")).body["trigger"] == "auto"
-    tool = redactor.event(
-        raw("tool_used", "s", NOW, ok=False, paths={"read": ["a.py"], "edited": []}, command="make")
-    ).body
-    assert tool["paths"] == {"read": [redactor.token("a.py")], "edited": []}
-    assert (tool["ok"], tool["command"]) == (False, redactor.token("make"))
-    said = {"v": 1, "task_id": drawn, "step": 2, "worker": "ada", "state": "failed", "result": {"ada": "x"}}
-    history = redactor.event(
-        new_event("heard", {"kind": "task_ended", "id": drawn, "said": said}, agent="main", at=NOW)
-    ).body
-    assert (history["kind"], history["id"]) == ("task_ended", drawn)
-    assert history["said"].keys() == said.keys()
-    assert history["said"]["state"] == "failed"
-    assert "ada" not in json.dumps(history)
-
-
-def test_history_is_kept_among_ones_own_and_left_out_of_what_is_heard(tmp_path: Path) -> None:
-    folder, file = tmp_path / "files", tmp_path / "all.jsonl"
-    with lab_at(tmp_path / "one") as one, lab_at(tmp_path / "two") as two, lab_at(tmp_path / "three") as three:
-        snapshot(one.journal, {"halfLifeDays": 7.0}, at=NOW, reason="by hand")
-        export_home(one.home, one.searcher, folder)
-        import_home(two.home, lambda: two.searcher, folder / "policies.jsonl")
-        two.export_events(file, redact_seed="a")
-        assert take(three, file).left_out == {"heard": 1}
-        assert take(three, file, trust_own=True).imported == 1
-        (event,) = three.journal.tail(0, kinds=["heard"])
-        assert event.body["said"]["settings"] == {"halfLifeDays": 7.0}
-        export_home(three.home, three.searcher, tmp_path / "again")
-        assert (tmp_path / "again" / "policies.jsonl").read_text().count('"source":"import"') == 1
-
-
 def test_an_export_does_without_pydantic(tmp_path: Path) -> None:
     code = """
 import sys
@@ -688,7 +547,7 @@ from theorex_lab import Lab
 from theorex_lab.exchange.home_files import export_home
 with Lab(sys.argv[1]) as lab:
     lab.agent("main").write("the lamp is out")
-    lab.export_events(lab.folder / "all.jsonl", redact=True)
+    lab.export_events(lab.folder / "all.jsonl")
     export_home(lab.home, lab.searcher, lab.folder / "files")
 print(sorted({"pydantic"} & set(sys.modules)))
 """
@@ -696,50 +555,21 @@ print(sorted({"pydantic"} & set(sys.modules)))
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_a_seed_gives_the_same_file(lived: Lab, tmp_path: Path) -> None:
-    for name in ("one.jsonl.gz", "two.jsonl.gz"):
-        lived.export_events(tmp_path / name, redact_seed="a long secret")
-    assert (tmp_path / "one.jsonl.gz").read_bytes() == (tmp_path / "two.jsonl.gz").read_bytes()
-
-
-def test_a_redacted_file_replays_alike(lived: Lab, tmp_path: Path) -> None:
-    plain, redacted = tmp_path / "plain.jsonl", tmp_path / "redacted.jsonl"
-    lived.export_events(plain)
-    lived.export_events(redacted, redact_seed="seed")
-    with lab_at(tmp_path / "one") as one, lab_at(tmp_path / "two") as two, lab_at(tmp_path / "own") as own:
-        reports = [take(lab, file) for lab, file in ((one, plain), (two, redacted))]
-        assert reports[1].redacted
-        assert reports[1].problems == []
-        assert reports[0].imported == reports[1].imported
-        assert reports[0].left_out == reports[1].left_out
-        seen, hidden = EventLog.of(one), EventLog.of(two)
-        for name in ("time", "item", "count", "fix_count", "item_agent", "link_ends", "together_time"):
-            np.testing.assert_array_equal(getattr(seen, name), getattr(hidden, name), err_msg=name)
-        assert len(seen.names) == len(hidden.names) > 20
-        assert [len(lab.journal.read(ids=list(event.lineage))) for lab in (one, two) for event in lab.journal.tail(0)]
-        assert take(own, redacted, trust_own=True).imported == lived.journal.last_seq()
-        assert own.verify().ok, "with what was decided, too"
-        whole, own_log = EventLog.of(lived), EventLog.of(own)
-        np.testing.assert_array_equal(whole.count, own_log.count)
-        assert len(whole.names) == len(own_log.names)
-
-
 def test_commands(run: Run, tmp_path: Path) -> None:
     run("write", "the lamp is out", "--agent", "main")
     file = tmp_path / "all.jsonl.gz"
     done = run("export", "--events", str(file), "--json")
-    assert (done.code, done.json["events"], done.json["redacted"]) == (0, 1, False)
+    assert (done.code, done.json["events"]) == (0, 1)
     assert run("export", "--events", str(file)).code == 1
-    assert run("export", "--events", str(file), "--replace", "--redact").code == 0
+    assert run("export", "--events", str(file), "--replace").code == 0
     assert run("export", str(tmp_path / "dir"), "--events", str(file)).code == 2
-    assert run("export", "--redact").code == 2
     assert run("import", "--dry-run").code == 2
     other = str(tmp_path / "other")
     dry = run("import", "--events", str(file), "--dry-run", "--home", other)
     assert "a dry run" in dry.out
     assert run("status", "--json", "--home", other).json["events"] == 0
     taken = run("import", "--events", str(file), "--home", other, "--json")
-    assert (taken.code, taken.json["imported"], taken.json["redacted"]) == (0, 1, True)
+    assert (taken.code, taken.json["imported"]) == (0, 1)
     run("scan")
     run("write", "the lamp is on", "--agent", "main", "--source", "tool")
     run("scan", "--now", "2031-01-01T00:00:00Z")

@@ -16,12 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.designs import installed
 from theorex_lab.designs.sessions.digests import digest_idle
 from theorex_lab.designs.sessions.files import Touches
 from theorex_lab.designs.sessions.said import Said
 from theorex_lab.evolution.boot import refresh
-from theorex_lab.exchange.redact import Redactor
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory import reminding
 from theorex_lab.memory.filling import count_tokens
@@ -582,13 +580,10 @@ def test_search_finds_sentences_sessions_and_fixes(run: Run, tmp_path: Path) -> 
 
 
 def test_digests_and_fixes_survive_a_file_of_events(lab: Lab, tmp_path: Path) -> None:
-    file, redacted = tmp_path / "all.jsonl", tmp_path / "redacted.jsonl"
+    file = tmp_path / "all.jsonl"
     add(lab, *fix())
     lab.sessions.keep_digest("s")
     lab.in_project("").export_events(file)
-    lab.in_project("").export_events(redacted, redact=True)
-    for word in ("till", "rounding", "round.go", "go test", "missing", SHOP):
-        assert word not in redacted.read_text(), word
     kinds = ["digest", "fixed"]
     with Lab(tmp_path / "two", clock=FixedClock(NOW), project=SHOP) as two:
         add(two, *(asks(f"Something else that is older {n}.", session="z", days=9) for n in range(3)))
@@ -601,26 +596,9 @@ def test_digests_and_fixes_survive_a_file_of_events(lab: Lab, tmp_path: Path) ->
         assert two.in_project("").verify().ok
         two.sessions.keep_digest("s")
         assert len([*two.search("rounding of the till", kinds=["session"])]) == 1
-    with Lab(tmp_path / "three", clock=FixedClock(NOW)) as three:
-        assert three.import_events(redacted, trust_own=True).problems == []
-        assert three.verify().ok
-        assert three.context().text
     with Lab(tmp_path / "four", clock=FixedClock(NOW), project=SHOP) as four:
         report = four.import_events(file, trust_own=False)
-        assert report.left_out == {"digest": 1, "fixed": 1}
+        assert {"digest": 1, "fixed": 1}.items() <= report.left_out.items()
         assert four.in_project("").verify().ok
         assert four.sessions.rules() == []
         assert "rounding of the till" not in shown(four).split("## Heard")[0]
-
-
-def test_a_redacted_digest_keeps_its_numbers_alone() -> None:
-    body = {
-        "edited": {"src/till.py": 3},
-        "checks": {"go test": "passed"},
-        "asked": [["Mend it.", "x"]],
-        "upto": 7,
-        "read": 2,
-    }
-    shown = Redactor("a", installed()).event(event("digest", body, 1, "s", SHOP)).body
-    assert (shown["upto"], shown["read"]) == (7, 2)
-    assert not re.search(r"till|go test|Mend", json.dumps(shown))

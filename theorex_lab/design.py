@@ -192,18 +192,13 @@ class SearchPart:
 
 @dataclass(frozen=True)
 class EventsPart:
-    """What those who move, redact or take in events must know of a design's bodies, since they know no kind by themselves.
+    """What those who move or take in events must know of a design's bodies, since they know no kind by themselves.
 
-    members: names that a redaction keeps; others become tokens.  words: by kind and member, texts of a closed list, which it
-    keeps too.  concepts: members that hold ids of concepts, alone (0) or as the first so many of a row.  seqs: by kind,
-    members that hold the seq of an event, or None.  named_by_seq: kinds whose ids are derived from seqs.  settled: of
+    seqs: by kind, members that hold the seq of an event, or None.  named_by_seq: kinds whose ids are derived from seqs.  settled: of
     captures that were taken in from files (an agent's, of one session), the events that say that the design waits for
     none of them.
     """
 
-    members: frozenset[str] = frozenset()
-    words: Mapping[tuple[str, str], Container[str]] = field(default_factory=dict)
-    concepts: Mapping[str, int] = field(default_factory=dict)
     seqs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     named_by_seq: frozenset[str] = frozenset()
     settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None

@@ -471,7 +471,7 @@ class Lab:
         )
 
     def export_events(self, file: str | Path, **how: Any) -> Header:
-        """Write the journal, or an agent's events, into one file of lines, redacted or not; see `exchange.events.export_events`."""
+        """Write the journal, or an agent's events, into one file of lines; see `exchange.events.export_events`."""
         from theorex_lab.exchange.events import export_events
 
         return export_events(self.home, Path(file).expanduser(), **how)

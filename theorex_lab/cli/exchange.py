@@ -31,10 +31,8 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
 @click.option("--events", metavar="FILE", type=_PATH, help="Write every event into this file, .jsonl.gz or .jsonl.")
-@click.option("--redact", is_flag=True, help="With --events: replace texts, paths and names by tokens.")
-@click.option("--redact-seed", metavar="TEXT", help="The same tokens for the same seed, which must be kept secret.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None, **redaction: Any) -> None:
+def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None) -> None:
     """Graphs, sentences, short-term records, vectors, the context, tasks, policies, reviews, and a file for each trace and
     outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
 
@@ -50,13 +48,11 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
     text), which pandas, Polars and DuckDB read as it is; the first line holds the hash of the others. What was erased
     stays without its body.
 
-    JSON: {folder, files, notes}; with --events {file, events, sha256, redacted}
+    JSON: {folder, files, notes}; with --events {file, events, sha256}
     """
     if events is not None:
-        _export_events(folder, events, agent=agent, replace=replace, **redaction)
+        _export_events(folder, events, agent=agent, replace=replace)
         return
-    if redaction["redact"] or redaction["redact_seed"] is not None:
-        raise click.UsageError("--redact and --redact-seed are of --events FILE")
     lab = open_lab()
     write = partial(lab.export_files, folder, agent=agent)
     try:
@@ -77,7 +73,12 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
 @agent_option("Whose the records are that name nobody.", default="main")
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
-@click.option("--events", metavar="FILE", type=_PATH, help="Take in a file of events: captures as heard, or all.")
+@click.option(
+    "--events",
+    metavar="FILE",
+    type=_PATH,
+    help="Take in a file of events: its sentences as heard, or with --trust-own all.",
+)
 @click.option(
     "--transcripts", metavar="PATH", type=_PATH, help="Take in sessions that coding agents kept: a file or a folder."
 )
@@ -97,7 +98,7 @@ def import_(
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
-    in, and tasks, policies and reviews are history that nobody can claim, restore or rely on.
+    in, and tasks, policies and reviews are left out.
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
 
@@ -146,8 +147,7 @@ def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
     lab = open_lab()
     with _bar("exporting", lab.journal.last_seq()) as tell:
         header = lab.export_events(file, **how, progress=tell)
-    shown = f"{header.events:8d}  {file}{' (redacted)' if header.redacted else ''}"
-    emit({"file": str(file), **header._asdict()}, shown)
+    emit({"file": str(file), **header._asdict()}, f"{header.events:8d}  {file}")
 
 
 def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -> None:

@@ -4,7 +4,7 @@ With `trust_own` the file is taken as it is, and into an empty home gives the sa
 Where other events are there already, new ones get the seqs that follow: seqs in bodies are rewritten (erasure.first_seqs,
 salvaged.lost, and those of the designs, `design.EventsPart`), and ids that are derived from seqs become others, for an own
 step would find its id taken. The names of segments in `archived` stay as they were: bodies come whole, and no segment is
-needed. Without `trust_own` see `exchange.heard`. Settings and vectors are not in the file.
+needed. Without `trust_own` sentences come in alone, with the source `import`. Settings and vectors are not in the file.
 """
 
 from __future__ import annotations
@@ -16,21 +16,16 @@ from dataclasses import dataclass, field
 from itertools import chain, count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from theorex_lab.design import Design
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.events_file import Header, read_events, read_header, write_events
-from theorex_lab.exchange.files import Importing, refuse_to_replace
-from theorex_lab.exchange.flat_files import merged
-from theorex_lab.exchange.redact import Redactor
+from theorex_lab.exchange.files import Importing, heard_id, refuse_to_replace
+from theorex_lab.exchange.flat_files import merged, without_nulls
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import door
-
-if TYPE_CHECKING:
-    from theorex_lab.exchange.heard import Hearsay
 
 _MOST_PROBLEMS = 10_000
 _AT_ONCE = 1_000
@@ -42,7 +37,6 @@ class EventsReport:
     """What became of a file's events: taken in, there already, left out by kind; and what was refused, by event."""
 
     file: str
-    redacted: bool = False
     dry_run: bool = False
     imported: int = 0
     known: int = 0
@@ -61,35 +55,30 @@ class EventsReport:
 
 
 def export_events(
-    home: Home, path: Path, *, redact: bool = False, redact_seed: str | None = None, agent: str | None = None,
-    replace: bool = False, progress: Progress | None = None,
-) -> Header:  # fmt: skip
+    home: Home, path: Path, *, agent: str | None = None, replace: bool = False, progress: Progress | None = None
+) -> Header:
     """Write all events of the journal, or an agent's, into one file; what was erased is a stub without its body.
 
     In a home of a project those of it, and what they alone led to; what was erased is left out there.
 
-    redact: replace texts and names by tokens, see `exchange.redact`; with `redact_seed` the same ones each time.  progress:
-    called with the number of events done.  Raises FilesThere where the file is there, unless `replace` is given,
+    progress: called with the number of events done.  Raises FilesThere where the file is there, unless `replace` is given,
     InvalidInput for a name that ends otherwise than in .jsonl or .jsonl.gz, StorageError where it cannot be written, or
     where something was erased meanwhile.
     """
     if not replace:
         refuse_to_replace([path])
     owner = None if agent is None else check_agent(agent)
-    designs = home.designs  # from here on their kinds are known
-    redactor = Redactor(redact_seed, designs) if redact or redact_seed is not None else None
-    return write_events(path, _stored(home, owner, redactor, progress), redacted=redactor is not None)
+    return write_events(path, _stored(home, owner, progress))
 
 
-def _stored(home: Home, agent: str | None, redactor: Redactor | None, progress: Progress | None) -> Iterator[Event]:
+def _stored(home: Home, agent: str | None, progress: Progress | None) -> Iterator[Event]:
     """The events as the file has them."""
     journal = home.journal
     last = journal.last_seq()
     is_wanted = _of_project(home.project)
     for event in journal.tail(0, upto=last, erased=True):
         if is_wanted(event) and agent in (None, event.agent):
-            shown = event._replace(session="", body={"erased": 1}) if event.erased else event
-            yield redactor.event(shown) if redactor else shown
+            yield event._replace(session="", body={"erased": 1}) if event.erased else event
         if progress:
             progress(event.seq)
     if any(journal.tail(last, kinds=["erasure"], erased=True)):
@@ -147,7 +136,7 @@ def import_events(
         raise InvalidInput(
             f"got {path} without the header of an export, so that nobody can tell whether it is whole; leave out --trust-own"
         )
-    report = EventsReport(path.name, header is not None and header.redacted, dry_run)
+    report = EventsReport(path.name, dry_run)
     taken = _Import(home, trust_own, report, progress or (lambda _: None))  # from here on the designs' kinds are known
     for _ in read_events(path, header):
         pass  # what is damaged is refused before anything is written
@@ -165,7 +154,7 @@ class _Import:
 
     def __init__(self, home: Home, trust_own: bool, report: EventsReport, progress: Progress) -> None:
         self._journal, self._designs, self._report, self._progress = home.journal, home.designs, report, progress
-        self._taking = Own(home.designs) if trust_own else _hearsay(home)
+        self._taking = Own(home.designs) if trust_own else Heard(home)
         self._gone: set[str] = set()  # ids of what was erased here
         self._stubs: set[str] = set()  # ids of what was erased in one's own file: what rests on it came after
         self._looked = self._done = 0
@@ -223,10 +212,32 @@ def _same(event: Event, here: Event) -> bool:
     return here.erased or (event[2:7] == here[2:7] and event.body == here.body)
 
 
-def _hearsay(home: Home) -> Hearsay:
-    from theorex_lab.exchange.heard import Hearsay  # an export does without pydantic
+class Heard:
+    """Takes sentences of a file that anybody may have made, rebuilt from members that are checked, with the source `import`.
 
-    return Hearsay(Importing(home.settings, home.clock.now()))
+    Nothing else in it is taken: what its home captured, decided or was given is no experience of this one. An id that was
+    drawn by chance is kept; another would keep a step of this home that derives the same id from ever being noted.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._how = Importing(home.settings, home.clock.now())
+
+    def made(self, event: Event) -> Event | None:
+        """What is appended of it; None for what is left out. Raises InvalidInput for what it must not hold."""
+        from theorex_lab.exchange import records, schema  # an export does without pydantic
+
+        if event.kind != "observation" or event.erased:
+            return None
+        stated = schema.checked(records.Observation, without_nulls(event.body))
+        at = min(event.at, self._how.latest)
+        made = records.observation_of(stated, self._how, event.agent, at, event.session, "import")
+        lineage = tuple(map(heard_id, event.lineage))
+        made = made._replace(id=heard_id(event.id), lineage=lineage, body={**made.body, "project": stated.project})
+        self._how.check_size(made)
+        return made
+
+    def noted(self, event: Event, made: Event) -> None:
+        """Nothing that follows depends on what is there now."""
 
 
 def moved_id(event: Event, designs: Iterable[Design]) -> str:

@@ -42,14 +42,13 @@ _EXPORT_AGAIN = "the file was cut or changed; export it again"
 
 
 class Header(NamedTuple):
-    """What the first line says: how many events follow, the SHA-256 of their lines, and whether texts were replaced."""
+    """What the first line says: how many events follow, and the SHA-256 of their lines."""
 
     events: int
     sha256: str
-    redacted: bool
 
 
-def write_events(path: Path, events: Iterable[Event], *, redacted: bool = False) -> Header:
+def write_events(path: Path, events: Iterable[Event]) -> Header:
     """Write the events to `path`, compressed where its name ends so; the file is there whole at the end, or as it was.
 
     Raises InvalidInput for a name with another ending or an event too large for a line, StorageError where it cannot be
@@ -59,14 +58,14 @@ def write_events(path: Path, events: Iterable[Event], *, redacted: bool = False)
         raise InvalidInput(f"got the file {path.name}; allowed are names that end in {' or '.join(ENDINGS)}")
     packed, digest, written = path.name.endswith(".gz"), hashlib.sha256(), 0
     with draft_of(path) as draft, open(draft, "xb", opener=open_private) as file:
-        file.write(_head(Header(0, "0" * 64, redacted), packed=packed))
+        file.write(_head(Header(0, "0" * 64), packed=packed))
         with gzip.GzipFile("", "wb", 6, file, mtime=0) if packed else nullcontext(file) as lines:
             for event in events:
                 line = _line(event)
                 digest.update(line)
                 lines.write(line)
                 written += 1
-        header = Header(written, digest.hexdigest(), redacted)
+        header = Header(written, digest.hexdigest())
         file.seek(0)
         file.write(_head(header, packed=packed))
         file.flush()
@@ -92,10 +91,10 @@ def read_header(path: Path) -> Header | None:
             raise NewerVersion(
                 f"got the layout {body['version']}, this release reads {FORMAT_VERSION}; install a later one"
             )
-        events, sha256, redacted = (body.get(name) for name in Header._fields)
-        if type(events) is not int or not isinstance(sha256, str) or not isinstance(redacted, bool):
+        events, sha256 = (body.get(name) for name in Header._fields)
+        if type(events) is not int or not isinstance(sha256, str):
             raise InvalidInput(f"its first line is not whole; {_EXPORT_AGAIN}")
-    return Header(events, sha256, redacted)
+    return Header(events, sha256)
 
 
 def read_events(path: Path, header: Header | None) -> Iterator[Event]:
@@ -115,7 +114,7 @@ def read_events(path: Path, header: Header | None) -> Iterator[Event]:
                 raise InvalidInput(f"got the seq {event.seq} after {seq}; {_EXPORT_AGAIN}")
         seq, read = event.seq, read + 1
         yield event
-    if header is not None and (read, digest.hexdigest()) != header[:2]:
+    if header is not None and (read, digest.hexdigest()) != header:
         raise InvalidInput(
             f"got {path} with {read} events, which are not the {header.events} that it was written with; {_EXPORT_AGAIN}"
         )

@@ -17,12 +17,10 @@ A line of the last four is a JSON object: id, kind, timestamp (ISO 8601), agent_
 body with its version v. No file holds what was erased, a task with an erased step, or a task from or to an agent that
 was erased as a whole. An export of one agent holds its reviews and the tasks sent to it.
 
-Imported with `trust_own` they are what they were: a task that waits can be claimed, a policy can be restored (none comes
-into force by being imported), a failure that was reviewed waits no more; ids stay, so that repeating it adds nothing, and
-an event that is there already under the same id stays as it is. Imported without it each is history, an event `heard`
-that holds what was said and that no view takes in: no task can be claimed, no policy restored, no failure counts as
-reviewed, and the fix itself comes with observations.jsonl as hearsay. History is exported again as such, with the source
-`import`, and stays history wherever it is imported.
+The last four are imported with `trust_own` alone, and then are what they were: a task that waits can be claimed, a policy
+can be restored (none comes into force by being imported), a failure that was reviewed waits no more; ids stay, so that
+repeating it adds nothing, and an event that is there already under the same id stays as it is. A stranger's tasks and
+policies are left out; the fixes of his reviews come with observations.jsonl as hearsay.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ from theorex_lab.exchange.files import Exported, FileReport, Importing, each_fil
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.journal.view import ERASURE, Views
 from theorex_lab.text.doors import kept_value
@@ -214,16 +212,15 @@ FILES = {
     "evolution.jsonl": ("nightly",),
 }
 _KINDS = frozenset(kind for kinds in FILES.values() for kind in kinds)
-_HEARD = "heard"
+_TRUST = "tasks, policies, reviews and nights are taken in with --trust-own alone, and only your own"
 
 
 def export_history(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
     """Write the files of history into `folder`, each replaced as a whole. Raises StorageError where one cannot be written."""
     done, gone = Exported(folder), _gone(home.journal)
     for name, kinds in FILES.items():
-        heard = ([event] for event in _heard(home.journal, kinds) if _is_wanted([event], agent, gone))
-        chosen = (line_of(event) for steps in (*own_events(home.journal, name, agent), *heard) for event in steps)
-        done.write(name, chosen)
+        chosen = (steps for steps in _own(home.journal, name, kinds) if _is_wanted(steps, agent, gone))
+        done.write(name, (line_of(event) for steps in chosen for event in steps))
     return done
 
 
@@ -253,16 +250,11 @@ def import_history(
 
 
 def line_of(event: Event) -> flat.FlatRecord:
-    """An event as a line of a file; what was only heard has the source `import`."""
-    source = {}
-    if event.kind == _HEARD:
-        heard = event.body
-        event = event._replace(kind=heard["kind"], id=heard["id"], body=heard["said"])
-        source = {"source": "import"}
+    """An event as a line of a file."""
     head = {"id": event.id, "kind": event.kind, "timestamp": to_iso(event.at), "agent_id": event.agent}
     if event.kind == "nightly":  # the document's name of it
         head["time"] = head["timestamp"]
-    return {**head, "session_id": event.session, "lineage": list(event.lineage), **source, **event.body}
+    return {**head, "session_id": event.session, "lineage": list(event.lineage), **event.body}
 
 
 def _own(journal: Journal, name: str, kinds: tuple[str, ...]) -> Iterator[list[Event]]:
@@ -281,16 +273,9 @@ def _own(journal: Journal, name: str, kinds: tuple[str, ...]) -> Iterator[list[E
             yield steps
 
 
-def _heard(journal: Journal, kinds: tuple[str, ...]) -> list[Event]:
-    """What was imported as history, but for what came in as itself since."""
-    found = [event for event in journal.tail(0, kinds=[_HEARD]) if event.body["kind"] in kinds]
-    there = {event.id for event in journal.read(ids=[event.body["id"] for event in found], erased=True)}
-    return [event for event in found if event.body["id"] not in there]
-
-
 def _is_wanted(steps: list[Event], agent: str | None, gone: set[str]) -> bool:
     """Whether these events of one thing are the agent's, a task that of whom it was sent to, and name nobody who is gone."""
-    body = steps[0].body.get("said", steps[0].body)
+    body = steps[0].body
     named = {*(event.agent for event in steps), *(body[name] for name in ("from", "to") if name in body)}
     return gone.isdisjoint(named) and agent in (None, body.get("to", steps[0].agent))
 
@@ -307,31 +292,29 @@ def _gone(journal: Journal) -> set[str]:
     return gone
 
 
-def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> tuple[Event, bool]:
+def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> Event:
     from theorex_lab.exchange.history_records import read_event
 
-    event, own = read_event(record, how)
-    known = journal.read(ids=[event.id]) if own else []
+    event = read_event(record, how)
+    known = journal.read(ids=[event.id])
     if known and known[0].body != event.body:
         raise InvalidInput(f"another {event.kind} is here under the id {event.id}; it stays")
-    return event, own
+    return event
 
 
 def taken(
     journal: Journal, lines: Iterable[tuple[int | str, flat.FlatRecord]], how: Importing, problems: list[str]
 ) -> Iterator[tuple[Event, int]]:
-    """What lines become, each given with its place; what is wrong with one is noted."""
+    """What lines become, each given with its place; what is wrong with one is noted, and all are where they are not one's own."""
+    if not how.trust_own:
+        problems += [f": {_TRUST}"] if any(True for _ in lines) else []
+        return
     policies = len([*numbered_events(journal, "policy")])
-    for place, (event, own) in flat.each_noted(problems, lines, _event, how, journal):
-        if own and event.kind == "policy":
-            own = event.body["number"] <= policies + 1  # they are found by counting, none after a gap
-            policies = max(policies, event.body["number"] if own else 0)
-        yield how.believed(event if own else _as_heard(event), problems, place), 1
-
-
-def _as_heard(event: Event) -> Event:
-    body = {"kind": event.kind, "id": event.id, "said": event.body}
-    made = derived_event_id(_HEARD, event.agent, event.at, encode(body))
-    return new_event(
-        _HEARD, body, agent=event.agent, session=event.session, at=event.at, lineage=event.lineage, event_id=made
-    )
+    for place, event in flat.each_noted(problems, lines, _event, how, journal):
+        if event.kind == "policy" and event.body["number"] > policies + 1:
+            problems.append(
+                f":{place}: policy {event.body['number']} follows none; policies are numbered without a gap"
+            )
+            continue
+        policies = max(policies, event.body["number"] if event.kind == "policy" else 0)
+        yield how.believed(event, problems, place), 1

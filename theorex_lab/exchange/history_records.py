@@ -92,22 +92,23 @@ _MODELS = {
 _IDS = {"task": ("task_id", "step"), "policy": ("number",)}
 
 
-def read_event(record: FlatRecord, how: Importing) -> tuple[Event, bool]:
-    """The event that a line states, at its own time, and whether it is taken as what it was: history otherwise.
+def read_event(record: FlatRecord, how: Importing) -> Event:
+    """The event that a line states, at its own time.
 
     Secrets in its texts are masked. Raises InvalidInput for a line that is none, NewerVersion for one of a newer release.
     """
     record = kept_value(record)
     head = schema.checked(_Head, record)
+    if "source" in head.model_fields_set:
+        raise InvalidInput("another home told it of others, which is no history of this one; it is left out")
     body = {"v": head.v} | {name: value for name, value in record.items() if name not in _Head.model_fields}
     event = Event(0, head.id, head.timestamp, head.agent_id, head.session_id, head.kind, tuple(head.lineage), body)
     event = upcast_of_file(event)
     schema.checked(model := _MODELS[head.kind], event.body)
     _check_whole(event, how)
-    own = how.trust_own and "source" not in head.model_fields_set
     return event._replace(
         body={name: value for name, value in event.body.items() if name in {"v", *model.model_fields}}
-    ), own
+    )
 
 
 def _check_whole(event: Event, how: Importing) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, create_model
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from theorex_lab.clock import to_iso
 from theorex_lab.dispatch.bus import End, Start, ToolUse, check_trace_id, clean
@@ -43,8 +43,8 @@ def _object_of(stated: Any) -> FlatRecord:
 
 Count = Annotated[int, schema.whole(1)]
 Tone = Annotated[int | float, schema.within(-1, 1)]
-Label = Annotated[schema.Text, AfterValidator(lambda text: clean(kept_text(text))[:LABEL_CHARACTERS])]
 Kept = Annotated[schema.Text, AfterValidator(kept_text)]
+Project = Annotated[schema.Text, AfterValidator(lambda text: check_project(kept_text(text)))]
 _Model = Annotated[schema.Text, AfterValidator(lambda text: text and check_text(text, _MODEL_BYTES))]
 # None is what stands for a missing member; nulls are taken out before.
 _Amount = Annotated[int | float | None, schema.within(0, schema.LARGEST)]
@@ -85,39 +85,6 @@ class DesignLine(schema.FileRecord):
     body: dict[str, JsonValue] = Field(description="a JSON object")
 
 
-class Heard(schema.FileRecord):
-    """A body that is heard; `project`: what it was in, '' for nothing."""
-
-    project: Annotated[schema.Text, AfterValidator(lambda text: check_project(kept_text(text)))] = ""
-
-
-class Captured(Heard):
-    """What a hook notes. Members that nobody knows stay, as far as the size of a body allows."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class _Paths(schema.FileRecord):
-    read: list[str] = Field(default=[])
-    edited: list[str] = Field(default=[])
-
-
-_PATHS = Field(_Paths(), description="an object with the lists of texts read and edited")
-_OK = Field(None, description="true, false or null")
-_NEEDED, _TEXT = (schema.Text, ...), (schema.Text, "")
-_CAPTURED: dict[str, dict[str, Any]] = {
-    "tool_used": {
-        **dict.fromkeys(("tool", "input", "response"), _NEEDED), **dict.fromkeys(("command", "trace_id"), _TEXT),
-        "ok": (bool | None, _OK), "paths": (_Paths, _PATHS),
-    },
-    "prompt": {"text": _NEEDED},
-    "turn_ended": {"message": _TEXT, "subagent": (schema.Truth, False)},
-    "turn_message": {"turn": (schema.EventId, ...), "text": _NEEDED},
-    "compacting": {"trigger": _TEXT},
-    "session_ended": {},
-}  # fmt: skip
-
-
 class Named(schema.FileRecord):
     """What names a concept."""
 
@@ -144,49 +111,27 @@ class Sentence(schema.FileRecord):
     extractor: Count = 1
 
 
-class Observation(Sentence, Heard):
-    """The body of a sentence."""
+class Observation(Sentence):
+    """The body of a sentence; `project`: what it was in, '' for nothing."""
+
+    project: Project = ""
 
 
-class _Concluded(schema.FileRecord):
-    decision: schema.Text = ""
-    result: schema.Text = ""
-    success: schema.Truth
-    tags: schema.Items
-    explicit: Any = None
-    judge: Any = None
-    decided_at: schema.Time = 0
-
-
-class OutcomeBody(_Concluded, Heard):
-    """The body of an outcome."""
-
-    thumbs: Any = None
-    concepts: schema.ConceptIds
-
-
-class OutcomeScored(Heard):
-    """The body of an outcome's later score."""
-
-    outcome_id: schema.Text = ""
-    success: schema.Truth = False
-    explicit: Any = None
-    thumbs: Any = None
-    judge: Any = None
-    reason: Kept = ""
-    model: Kept = ""
-
-
-class _Outcome(_Concluded):
+class _Outcome(schema.FileRecord):
     """A file of an outcome."""
 
     id: Any = None
     agent_id: schema.Agent = "main"
     timestamp: schema.Time = 0
-    concept_ids: schema.Items
+    decision: schema.Text = ""
+    result: schema.Text = ""
+    success: schema.Truth
+    tags: schema.Items
     explicit: Any = Field(None, alias="explicit_score")
     judge: Any = Field(None, alias="judge_score")
     thumbs_up: schema.Truth = False
+    concept_ids: schema.Items
+    decided_at: schema.Time = 0
     session_id: schema.Text = ""
 
 
@@ -194,30 +139,19 @@ class _Concepts(schema.FileRecord):
     concept_ids: list[schema.ConceptId]
 
 
-class _Called(schema.FileRecord):
-    trace_id: _TraceId = Field("", validate_default=True)
-    task: schema.Text = ""
-    query_type: Kept = "general"
-    model: Label = ""
-    tags: schema.Items
-    reasons: schema.Items
-    context_pct: Annotated[int | float, schema.within(0, 100)] = 0.0
-    query_tokens: Annotated[int, schema.whole(0)] = 0
-
-
-class TraceStarted(_Called, Heard):
-    """The body of a START."""
-
-    outcome_id: schema.Text = ""
-
-
-class _Trace(_Called):
+class _Trace(schema.FileRecord):
     """A file of a trace."""
 
     trace_id: _TraceId = Field("", alias="id", validate_default=True)
     agent_id: schema.Agent = "main"
     start_time: schema.Time
+    task: schema.Text = ""
+    query_type: Kept = "general"
     model: _Model = ""
+    tags: schema.Items
+    reasons: schema.Items
+    context_pct: Annotated[int | float, schema.within(0, 100)] = 0.0
+    query_tokens: Annotated[int, schema.whole(0)] = 0
     session_id: schema.Text = ""
     outcome_id: Any = None
     events: schema.Items
@@ -247,26 +181,12 @@ class _Attempt(schema.FileRecord):
         return Attempt(self.model, success, latency_ms, tokens, self.cost, self.error, unavailable, prompt, completion)
 
 
-class _HeardAttempt(_Attempt):
-    model: Label = ""
-
-
-class _Ended(_Attempt):
+class _End(_Attempt):
+    end_time: schema.Time
+    tokens: _Count = Field(None, alias="total_tokens")
     response: schema.Text = ""
     lost: schema.Truth = False
     attempts: schema.Items
-
-
-class TraceEnded(_Ended, TraceStarted):
-    """The body of an END."""
-
-    model: Label = ""
-    success: schema.Truth = False
-
-
-class _End(_Ended):
-    end_time: schema.Time
-    tokens: _Count = Field(None, alias="total_tokens")
 
 
 class _Reason(schema.FileRecord):
@@ -278,17 +198,6 @@ class _Tool(schema.FileRecord):
     at: schema.Time = 0
     tool: schema.Text = ""
     tool_name: schema.Text = ""
-
-
-# By the kind of the event: what a body that is heard must hold.
-HEARD: dict[str, type[Heard]] = {
-    **{kind: create_model(kind, __base__=Captured, **members) for kind, members in _CAPTURED.items()},
-    "observation": Observation,
-    "trace_started": TraceStarted,
-    "trace_ended": TraceEnded,
-    "outcome": OutcomeBody,
-    "outcome_scored": OutcomeScored,
-}
 
 
 def concept_of(record: FlatRecord, how: Importing) -> tuple[int, str, str]:
@@ -326,10 +235,8 @@ def _canonical(surface: str) -> str:
     return mentions[0].label if whole else words.lower()
 
 
-def observation_of(
-    stated: Sentence, how: Importing, agent: str, at: int, session: str, source: str, renamed: dict[int, int]
-) -> Event:
-    """The event of a sentence; `renamed` gets the ids of its concepts that are others here. Raises InvalidInput."""
+def observation_of(stated: Sentence, how: Importing, agent: str, at: int, session: str, source: str) -> Event:
+    """The event of a sentence. Raises InvalidInput."""
     given = check_text(stated.text, how.settings.max_text_bytes)
     text = kept_text(given)
     known = "concepts" in stated.model_fields_set and text == given  # else they may be of its secrets
@@ -337,12 +244,12 @@ def observation_of(
     made, _ = new_observation(entry, how.settings, how.now)
     body = {**made.body, "text": text, "weight": stated.given("weight", made.body["weight"])}
     if known:
-        body |= {"concepts": _mentions(stated.concepts, how, renamed), "sentiment": stated.sentiment}
+        body |= {"concepts": _mentions(stated.concepts, how), "sentiment": stated.sentiment}
         body["extractor"] = stated.given("extractor", body["extractor"])
     return made._replace(body=body)
 
 
-def _mentions(rows: list[list[Any]], how: Importing, renamed: dict[int, int]) -> list[list[Any]]:
+def _mentions(rows: list[list[Any]], how: Importing) -> list[list[Any]]:
     found: dict[int, list[Any]] = {}
     for row in rows:
         stated = schema.checked(_Mention, record := dict(zip(_ROW, row, strict=True)))
@@ -350,23 +257,10 @@ def _mentions(rows: list[list[Any]], how: Importing, renamed: dict[int, int]) ->
             continue  # the sentence is kept, and found by its words
         concept = concept_of(record, how)
         found[concept[0]] = [*concept, stated.count]
-        if stated.concept_id != concept[0]:
-            renamed[stated.concept_id] = concept[0]
     return list(found.values())
 
 
-def concluded(stated: _Concluded, how: Importing, agent: str, at: int, session: str, source: str, **more: Any) -> Event:
-    """The event of an outcome, with the scores that the file states, and `more` in its body. Raises InvalidInput."""
-    made = outcome_event(
-        agent=agent, decision=stated.decision, result=stated.result, success=stated.success, settings=how.settings, at=at,
-        tags=stated.tags, explicit_score=stated.explicit, session=session, source=source,
-    )  # fmt: skip
-    if "decided_at" in stated.model_fields_set:
-        more["decided_at"] = to_iso(stated.decided_at)
-    return made._replace(body={**made.body, "judge": check_score(stated.judge, "judge's score"), **more})
-
-
-def start_of(stated: _Called, agent: str, at: int, session: str, outcome_id: str | None) -> Start:
+def start_of(stated: _Trace, agent: str, at: int, session: str, outcome_id: str | None) -> Start:
     """The START of a trace, also as its END tells of it. Raises InvalidInput."""
     (query_type,) = check_tags([stated.given("query_type", stated.tags[0] if stated.tags else "general")])
     return Start(
@@ -377,10 +271,10 @@ def start_of(stated: _Called, agent: str, at: int, session: str, outcome_id: str
     )  # fmt: skip
 
 
-def ended(stated: _Ended, start: Start, at: int, shape: type[_Attempt] = _HeardAttempt) -> End:
+def ended(stated: _End, start: Start, at: int) -> End:
     """The END of a trace. Raises InvalidInput."""
     whole = stated.attempt(lost=stated.lost)
-    attempts = [schema.checked(shape, without_nulls(item)).attempt() for item in stated.attempts]
+    attempts = [schema.checked(_Attempt, without_nulls(item)).attempt() for item in stated.attempts]
     if "attempts" not in stated.model_fields_set and start.model and not stated.lost:
         attempts = [whole]
     silent = not (whole.success or stated.lost) and all(item.unavailable for item in attempts or [whole])
@@ -397,13 +291,19 @@ def outcome_of(record: FlatRecord, how: Importing) -> Event:
     Of concepts only ids of our kind are taken; those of another mean nothing here, so those found in the texts.
     """
     stated = schema.checked(_Outcome, record)
-    thumbs = stated.given("thumbs_up")
-    more: FlatRecord = {} if thumbs is None else {"thumbs": float(thumbs)}
+    made = outcome_event(
+        agent=stated.given("agent_id", how.agent), decision=stated.decision, result=stated.result, success=stated.success,
+        settings=how.settings, at=stated.given("timestamp", how.now), tags=stated.tags, explicit_score=stated.explicit,
+        session=stated.session_id, source=how.source(record, "source"),
+    )  # fmt: skip
+    body = {**made.body, "judge": check_score(stated.judge, "judge's score")}
+    if (thumbs := stated.given("thumbs_up")) is not None:
+        body["thumbs"] = float(thumbs)
     with suppress(InvalidInput):
-        more["concepts"] = list(dict.fromkeys(schema.checked(_Concepts, record).concept_ids))
-    agent, at = stated.given("agent_id", how.agent), stated.given("timestamp", how.now)
-    event = concluded(stated, how, agent, at, stated.session_id, how.source(record, "source"), **more)
-    return event._replace(id=_outcome_id(stated.given("id", encode(record))))
+        body["concepts"] = list(dict.fromkeys(schema.checked(_Concepts, record).concept_ids))
+    if "decided_at" in stated.model_fields_set:
+        body["decided_at"] = to_iso(stated.decided_at)
+    return made._replace(id=_outcome_id(stated.given("id", encode(record))), body=body)
 
 
 def _outcome_id(stated: Any) -> str:
@@ -424,7 +324,7 @@ def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[
     steps += [_tool(without_nulls(event), start, position, how) for position, event in enumerate(stated.events)]
     if "end_time" in record or "success" in record:
         end = schema.checked(_End, record)
-        steps.append(with_members(ended(end, start, end.end_time, _Attempt).event(start), source))
+        steps.append(with_members(ended(end, start, end.end_time).event(start), source))
     return steps
 
 

@@ -49,13 +49,7 @@ SECTIONS = (
 DESIGN = Design(
     name="sessions",
     kinds=KINDS,
-    events=EventsPart(
-        members=frozenset(
-            "asked ended open edited read checks commits first_at last_at upto family error files".split()
-        ),
-        seqs={"digest": ("upto",)},
-        named_by_seq=frozenset(("digest",)),
-    ),
+    events=EventsPart(seqs={"digest": ("upto",)}, named_by_seq=frozenset(("digest",))),
     views=_views,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     sections=SECTIONS,

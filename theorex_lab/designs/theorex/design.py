@@ -18,7 +18,6 @@ from theorex_lab.design import (
 )
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
-from theorex_lab.memory.observation import TRUST, TYPES
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
@@ -39,13 +38,6 @@ MEMORY_SETTINGS = (
 )  # fmt: skip
 
 EVENTS = EventsPart(
-    members=frozenset(
-        "upto kept let_go concept_id label surface times counts days fix_count first_seen last_seen source_weight "
-        "sentiment_sum decayed said affirmed heard calls fired fired_seq written checks observations since until top weak "
-        "tag rate low high trend sleep_after_days prune_threshold_days".split()
-    ),
-    words={("imported", "type"): TYPES, **{("imported", name): TRUST for name in ("affirmed", "refused", "heard")}},
-    concepts={"links": 2, "graduated": 1, "dropped_links": 2, "faded": 0, "tiers": 0},
     seqs={"flushed": ("upto",), "context_checked": ("fired_seq",)},
     named_by_seq=frozenset(("flushed", "refined", "promoted")),
     settled=later(f"{_HERE}.imported:settled"),

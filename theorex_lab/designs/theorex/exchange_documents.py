@@ -5,7 +5,7 @@ flash/<session>.json              tool events and prompts that wait for a flush,
 a2a/<to>/<task>.json              a task as it stands; `events` holds its steps as the lines of tasks.jsonl do
 policy-snapshots/<number>.json    a policy that was kept, with the members of its line in policies.jsonl
 
-With `trust_own` they come back as what they were. Without it flash is heard, and tasks and policies are history, as the
+With `trust_own` they come back as what they were. Without it flash is heard, and tasks and policies are left out, as the
 module `exchange.history` says; so is a policy of the original system, which never tells its settings.
 """
 
@@ -169,12 +169,4 @@ def _steps_of(place: int | str, document: FlatRecord, problems: list[str]) -> li
 
 
 def _policy_lines(home: Home, how: Importing, documents: Lines, problems: list[str]) -> Read:
-    def line(document: FlatRecord) -> FlatRecord:
-        if "settings" in document:
-            return document
-        number = document.get("version")
-        stated = {"id": derived_event_id("policy", number), "kind": "policy", "agent_id": how.agent, "number": number}
-        unknown: FlatRecord = {"settings": {}, "reason": "", "parent": None, "source": "import"}
-        return {"metrics": {}, **document, **stated, **unknown}
-
-    return taken(home.journal, [(place, line(document)) for place, document in documents], how, problems)
+    return taken(home.journal, documents, how, problems)

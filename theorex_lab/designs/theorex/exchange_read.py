@@ -24,11 +24,10 @@ from theorex_lab.designs.theorex.imported import imported
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
-from theorex_lab.exchange.files import Importing
+from theorex_lab.exchange.files import Importing, heard_id, upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, without_nulls
-from theorex_lab.exchange.heard import Hearsay
 from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
-from theorex_lab.journal.event import Body, Event, encode, new_event, upcast
+from theorex_lab.journal.event import VERSIONS, Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation
 from theorex_lab.text.doors import kept_text, kept_value
@@ -124,6 +123,29 @@ class _Captured(schema.FileRecord):
     body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
 
 
+class _Paths(schema.FileRecord):
+    read: list[str] = Field(default=[])
+    edited: list[str] = Field(default=[])
+
+
+class _Prompt(schema.FileRecord):
+    text: schema.Text
+    project: records.Project = ""
+
+
+class _ToolUsed(schema.FileRecord):
+    tool: schema.Text
+    input: schema.Text
+    response: schema.Text
+    ok: bool | None = Field(None, description="true, false or null")
+    paths: _Paths = Field(_Paths(), description="an object with the lists of texts read and edited")
+    command: schema.Text = ""
+    project: records.Project = ""
+
+
+_BODIES: dict[str, type[schema.FileRecord]] = {"prompt": _Prompt, "tool_used": _ToolUsed}
+
+
 class _Kept(schema.FileRecord):
     """A record of the short-term memory."""
 
@@ -210,14 +232,15 @@ def captured(record: Any, session: str, how: Importing) -> Event:
     kind = stated.given("kind", "tool_used" if "tool" in body else "prompt")
     at, agent = min(stated.timestamp, how.latest), stated.given("agent_id", how.agent)
     event_id = schema.event_id_of(stated.id, kind, agent, session, at, encode(body))
-    event = Event(0, event_id, at, agent, check_session(session), kind, (), body)
-    made = Hearsay(how).made(event)
-    if made is None or not how.trust_own:
-        return made or event
-    source = how.source(body, "source", "tool")
-    if "v" not in body:  # the original system's, which states less
-        return made._replace(id=event_id, body={**made.body, "source": source})
-    return upcast(event._replace(body=kept_value(body)))
+    # Without a version it is of the original system, which states no more than the previews.
+    whole = upcast_of_file(
+        Event(0, event_id, at, agent, check_session(session), kind, (), {"v": VERSIONS[kind], **body})
+    )
+    checked = schema.checked(_BODIES[kind], without_nulls(whole.body)).model_dump()
+    held = whole.body if how.trust_own and "v" in body else {"v": VERSIONS[kind], **checked}
+    event = whole._replace(body={**kept_value(held), "source": how.source(body, "source", "tool")})
+    how.check_size(event)
+    return event if how.trust_own else event._replace(id=heard_id(event_id))
 
 
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
@@ -340,7 +363,7 @@ def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
 def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -> Event:
     stated = schema.checked(_Sentence, record)
     at, agent = stated.timestamp, stated.given("agent_id", how.agent)
-    made = records.observation_of(stated, how, agent, at, stated.session_id, how.source(record, "source"), {})
+    made = records.observation_of(stated, how, agent, at, stated.session_id, how.source(record, "source"))
     body = made.body
     if stated.refused:
         body["refused"] = stated.refused
