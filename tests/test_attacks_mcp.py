@@ -17,7 +17,7 @@ import pytest
 from conftest import observation
 from faults import opened
 from test_invalid_mcp import PARAMS, error_of
-from test_mcp import PLAIN, PROGRAM, TOKEN, call, environment, headers, post, request, served, started
+from test_mcp import PLAIN, PROGRAM, call, environment, headers, post, request, served, started
 
 from theorex_lab import Lab
 from theorex_lab.errors import InvalidInput
@@ -122,21 +122,6 @@ def test_each_agent_has_a_token_of_its_own(tmp_path: Path) -> None:
     assert tokens["alice"] != tokens["bob"]
 
 
-def test_the_token_of_a_former_release_opens_nothing_and_that_is_said(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    (home / "mcp-token").write_text(TOKEN + "\n")
-    (home / "mcp-token").chmod(0o600)
-    with started(home) as (process, info):
-        assert info["token_file"] == str(home / "mcp-token-main")
-        assert post(info["url"], request("ping")).status_code == 401
-        process.send_signal(signal.SIGTERM)
-        errors = process.communicate(timeout=60)[1]
-    assert errors.count("\n") == 1
-    assert "opens nothing any more: remove it" in errors
-    assert TOKEN not in errors
-
-
 @pytest.mark.parametrize("name", ["mcp-token", "mcp-token-alice"])
 def test_a_server_is_not_given_another_agents_token(tmp_path: Path, name: str) -> None:
     home = tmp_path / "home"
@@ -156,14 +141,20 @@ def test_over_standard_input_another_agent_is_refused_too(tmp_path: Path) -> Non
         )
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         asked = call("search", 2, query="harbour alarm", agent_id="alice")
-        done = subprocess.run(
-            [*PROGRAM, "--home", str(home), "mcp-start", "--stdio", "--agent", "bob", *more],
-            input="\n".join(map(json.dumps, (start, ready, asked))) + "\n",
-            capture_output=True, text=True, env=environment(), timeout=120, check=True,
-        )  # fmt: skip
-        answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+        command = [*PROGRAM, "--home", str(home), "mcp-start", "--stdio", "--agent", "bob", *more]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+        ) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            server.stdin.write("\n".join(map(json.dumps, (start, ready, asked))) + "\n")
+            server.stdin.flush()
+            lines = [server.stdout.readline() for _ in range(2)]
+            server.stdin.close()
+            assert server.wait(60) == 0
+        answers = {answer["id"]: answer for answer in map(json.loads, lines)}
         assert answers[2]["result"]["isError"] is not is_open
-        assert (SECRET in done.stdout) is is_open
+        assert (SECRET in lines[1]) is is_open
 
 
 def test_refused_connections_leave_no_line(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -156,48 +155,3 @@ def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
     assert {"axon.json", "traces", "SHARED_CONTEXT.md"} & {path.name for path in made}
     others = {str(path): oct(path.stat().st_mode) for path in made if stat.S_IMODE(path.stat().st_mode) & 0o077}
     assert others == {}
-
-
-SLOW = """
-import signal, sys, threading
-import theorex_lab.lab
-write = theorex_lab.lab.write_all
-def slow(*given, **more):
-    print("under way", file=sys.stderr, flush=True)
-    told.wait(60)
-    return write(*given, **more)
-theorex_lab.lab.write_all, told = slow, threading.Event()
-import theorex_lab.serve.mcp as mcp
-end = mcp._Input.end
-def ended(given):
-    end(given)
-    told.set()
-mcp._Input.end = ended
-from theorex_lab.cli import main
-main()
-"""
-
-
-@posix
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_server_told_to_end_answers_what_is_under_way(tmp_path: Path, name: str) -> None:
-    def message(number: int, method: str, **parameters: Any) -> str:
-        return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}) + "\n"
-
-    command = [sys.executable, "-c", SLOW, "mcp-start", "--stdio", "--home", str(tmp_path)]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, **pipes) as server:  # type: ignore[call-overload]
-        client = {"name": "x", "version": "1"}
-        server.stdin.write(
-            message(0, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
-            + '{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
-            + message(1, "tools/call", name="write", arguments={"text": "the cache went stale"})
-        )
-        server.stdin.flush()
-        assert server.stderr.readline() == "under way\n"
-        sign = getattr(signal, name)
-        server.send_signal(sign)
-        assert server.wait(60) == 128 + sign, "though its input is still open"
-        answers = [json.loads(line) for line in server.stdout]
-        assert [(answer["id"], "result" in answer) for answer in answers] == [(0, True), (1, True)]
-        assert server.stderr.read() == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import signal
 import socket
@@ -14,19 +13,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-import anyio
 import httpx
 import pytest
 from faults import opened
 from test_mcp import PLAIN, PROGRAM, call, connected, environment, headers, post, request, served, started, told
 
 from theorex_lab import Lab
-from theorex_lab.serve import connections
-from theorex_lab.serve.connections import TimedConnection, server_settings
-from theorex_lab.serve.mcp import _Input, _Output
 
 SLOW_SECONDS = 0.3
 HEAD_SECONDS = 1.0  # long enough for a whole request on a busy machine
@@ -88,65 +81,6 @@ def closed(connection: socket.socket) -> bool:
         return connection.recv(4_096) == b""
     except ConnectionError:
         return True
-
-
-@pytest.mark.parametrize("before", ["nothing", "a request", "an answer that came early"])
-def test_a_head_that_trickles_in_is_given_up(memory: Lab, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With whole requests before it, or with a body that nobody reads because its head was refused."""
-    monkeypatch.setattr(TimedConnection, "head_seconds", HEAD_SECONDS)
-    content = json.dumps(request("ping")).encode()
-    refused = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
-    first = {"nothing": b"", "a request": head(len(content)) + content, "an answer that came early": refused}[before]
-    with served(memory) as url, connection_to(url) as slow:
-        begin = time.monotonic()
-        if first:
-            slow.sendall(first)
-            assert slow.recv(4_096).startswith(b"HTTP/1.1 200 " if before == "a request" else b"HTTP/1.1 401 ")
-        slow.settimeout(0.02)
-        rest = b"?"
-        while rest and time.monotonic() < begin + 60:
-            try:
-                slow.sendall(b"G")
-                rest = slow.recv(4_096)
-            except TimeoutError:
-                continue
-            except ConnectionError:
-                rest = b""
-        assert rest == b""
-        assert time.monotonic() - begin >= HEAD_SECONDS
-        monkeypatch.undo()
-        assert post(url, request("ping")).status_code == 200
-
-
-def test_connections_that_ask_nothing_lock_out_nobody(memory: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TimedConnection, "most_waiting", 8)
-    monkeypatch.setattr(connections, "_MOST_CONNECTIONS", 16)
-    with served(memory) as url, ExitStack() as opened_here:
-        slow = [opened_here.enter_context(connection_to(url)) for _ in range(40)]
-        for _ in range(20):
-            assert post(url, request("ping")).status_code == 200
-        assert all(closed(each) for each in slow[:30])
-
-
-def test_fewer_connections_may_wait_than_may_be_open() -> None:
-    most = server_settings(None).limit_concurrency
-    assert most is not None
-    assert most >= 2 * TimedConnection.most_waiting
-
-
-def test_a_request_that_takes_long_is_not_given_up(memory: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    time_is_up = threading.Event()
-    status, give_up = memory.status, TimedConnection._give_up
-
-    def slow_status(**more: Any) -> Any:
-        assert time_is_up.wait(60)
-        return status(**more)
-
-    monkeypatch.setattr(TimedConnection, "head_seconds", HEAD_SECONDS)
-    monkeypatch.setattr(TimedConnection, "_give_up", lambda connection: (give_up(connection), time_is_up.set()))
-    monkeypatch.setattr(memory, "status", slow_status)
-    with served(memory) as url:
-        assert post(url, call("status")).json()["result"]["isError"] is False
 
 
 def test_clients_that_vanish(memory: Lab) -> None:
@@ -256,36 +190,6 @@ def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(tmp_path: Pa
         report = lab.verify()
         assert report.ok, report.problems
         assert lab.search("writer counts", agents=["main"]).hits
-
-
-def test_what_was_asked_before_the_end_of_the_input_is_answered(tmp_path: Path) -> None:
-    known = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    messages = [request("initialize", "i", **known), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
-    messages += [call("write", number, text=f"ferry {number} leaves at noon") for number in range(20)]
-    command = [*PROGRAM, "--home", str(tmp_path / "home"), "mcp-start", "--stdio"]
-    lines = "".join(json.dumps(each) + "\n" for each in messages)
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, env=environment(), check=True)
-    answers = {answer["id"]: answer["result"] for answer in map(json.loads, done.stdout.splitlines())}
-    assert set(answers) == {"i", *range(20)}
-    with opened(tmp_path / "home") as lab:
-        assert {answers[number]["structuredContent"]["event_id"] for number in range(20)} == {
-            event.id for event in lab.journal.tail(0)
-        }
-
-
-def test_nobody_waits_for_what_was_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    messages = [request("ping", "a"), *(
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": identity}} for identity in ([1], "a")
-    )]  # fmt: skip
-    content = "".join(json.dumps(each) + "\n" for each in messages).encode()
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
-    output = _Output(io.BytesIO())
-
-    async def read() -> list[str]:
-        return [line async for line in _Input(output, 1_000)]
-
-    assert len(anyio.run(read)) == 3
-    assert output.unanswered == set()
 
 
 def test_interrupting_the_server_of_a_terminal_ends_it(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from faults import opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_mcp import PLAIN, PROGRAM, TOKEN, call, environment, headers, post, request, served
+from test_mcp import PLAIN, TOKEN, call, headers, post, request, served
 
 from theorex_lab import Lab
 from theorex_lab.config import ConfigError
@@ -251,18 +250,6 @@ def test_the_largest_text_passes(url: str, memory: Lab) -> None:
     assert "NUL" in post(url, content).json()["result"]["content"][0]["text"]
 
 
-def test_too_many_requests(memory: Lab) -> None:
-    with served(memory, per_second=0.001, burst=20.0) as address:
-        statuses = [post(address, request("ping")).status_code for _ in range(21)]
-        strangers = [post(address, request("ping"), Authorization="Bearer x").status_code for _ in range(3)]
-        late = post(address, request("ping"))
-        assert httpx.get(address.removesuffix("mcp") + "health", verify=PLAIN).status_code == 200
-    assert statuses == [200] * 20 + [429]
-    # Guesses have a count of their own: two of them a burst of twenty, and none of them at the owner's cost.
-    assert strangers == [401, 401, 429]
-    assert (error_of(late)["code"], int(late.headers["Retry-After"]) > 1) == (INVALID, True)
-
-
 SECRET = "/srv/private/theorex.db"
 ERRORS = [StorageError(SECRET), NewerVersion(SECRET), ModelUnavailable(SECRET), ConfigError(SECRET), RuntimeError(SECRET), OSError(5, SECRET),
           RecursionError(SECRET), MemoryError(SECRET)]  # fmt: skip
@@ -370,40 +357,3 @@ LINES: list[tuple[bytes, object]] = [
     (b'{"jsonrpc":"2.0","id":"p","method":"ping","params":[1]}', ("p", PARAMS)), (b'{"jsonrpc":"2.0","method":"ping","params":[1]}', None),
     (b'{"jsonrpc":"2.0","method":"nope"}', None), (b'{"jsonrpc":"2.0","id":"last","method":"ping"}', ("last", 0)),
 ]  # fmt: skip
-
-
-def test_malformed_lines_are_answered_and_the_session_goes_on(tmp_path: Path) -> None:
-    """Over standard input and output; of what else prints, nothing comes among the answers."""
-    program = (
-        "import os, sys; from theorex_lab import Lab; from theorex_lab.serve import mcp\n"
-        "real = Lab.status\n"
-        "def status(lab, **more):\n"
-        "    print('printed'); os.write(1, b'written'); return real(lab, **more)\n"
-        "Lab.status = status\n"
-        "mcp.serve_stdio(Lab(sys.argv[1]), agent='bob')\n"
-        "print('over')"
-    )
-    command = [PROGRAM[0], "-c", program, str(tmp_path / "home")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment(), cwd=tmp_path, **pipes) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        known = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        opening = [request("initialize", "i", **known), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
-        process.stdin.write("".join(json.dumps(each) + "\n" for each in [*opening, call("status", "s")]).encode())
-        process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
-        assert [answer["id"] for answer in answers] == ["i", "s"]
-        assert answers[1]["result"]["structuredContent"]["agent"] == "bob"
-        process.stdin.write(b"".join(line + b"\n" for line, _ in LINES))
-        process.stdin.flush()
-        expected = [each for _, each in LINES if each is not None]
-        found = [json.loads(process.stdout.readline()) for _ in expected]
-        output, errors = process.communicate(timeout=60)
-    seen = [(answer["id"], answer.get("error", {"code": 0})["code"]) for answer in found]
-    assert sorted(seen, key=repr) == sorted(expected, key=repr)
-    assert (output.split(), process.returncode) == ([b"over"], 0)
-    assert b"printed" in errors
-    assert b"written" in errors
-    assert [path.name for path in tmp_path.iterdir()] == ["home"]

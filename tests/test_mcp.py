@@ -36,8 +36,8 @@ from theorex_lab.cli.serve import mcp_start
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
 from theorex_lab.serve import auth, idle, mcp
-from theorex_lab.serve.auth import Bucket, Guard, read_token
-from theorex_lab.serve.connections import server_settings
+from theorex_lab.serve.auth import Guard, read_token
+from theorex_lab.serve.mcp import server_settings
 
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]
@@ -280,16 +280,6 @@ def test_the_token_is_compared_in_constant_time(url: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(auth.hmac, "compare_digest", lambda *both: compared.append(both) or real(*both))
     assert post(url, request("ping"), Authorization="Bearer wrong").status_code == 401
     assert compared == [(b"wrong", TOKEN.encode())]
-
-
-def test_a_bucket_fills_again() -> None:
-    now = 0.0
-    bucket = Bucket(2.0, 3.0, lambda: now)
-    assert [bucket.wait_seconds() for _ in range(4)] == [0, 0, 0, 0.5]
-    now = 0.5
-    assert [bucket.wait_seconds() for _ in range(2)] == [0, 0.5]
-    now = 100.0
-    assert [bucket.wait_seconds() for _ in range(4)] == [0, 0, 0, 0.5]
 
 
 def test_a_token_file_of_the_users_own(tmp_path: Path) -> None:

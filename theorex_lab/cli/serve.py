@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
@@ -34,8 +33,7 @@ def mcp_start(
     What an agent writes counts as an agent's word at most, and what it only passes on as less (source: model, tool or import).
 
     Each agent has a server and a token of its own. The file of the token is read at the start: for another token, remove it
-    and start the server again. The server listens on this machine alone, takes 100 requests a second in the long run, refuses
-    pages of other origins, and GET /health says whether it runs. From a container it is reached with --host 0.0.0.0
+    and start the server again. The server listens on this machine alone, refuses pages of other origins, and GET /health says whether it runs. From a container it is reached with --host 0.0.0.0
     --allow-remote --allowed-host host.docker.internal. The resources theorex://context and
     theorex://context/{agent}/{model} hold what a session starts with, below theorex://project/{project}/ that of one project.
 
@@ -56,19 +54,14 @@ def mcp_start(
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         from theorex_lab.serve.mcp import serve_stdio
 
-        sign = serve_stdio(lab, agent=name, any_agent=any_agent)
-        if sign is not None:
-            lab.close()
-            os._exit(128 + sign)
+        serve_stdio(lab, agent=name, any_agent=any_agent)
         return
-    from theorex_lab.serve.auth import check_token_file, notice_of_old_token, read_token
+    from theorex_lab.serve.auth import check_token_file, read_token
     from theorex_lab.serve.auth import token_file as file_of
     from theorex_lab.serve.mcp import serve_http
 
     file = Path(token_file).expanduser() if token_file else file_of(lab.folder, name)
     token = read_token(check_token_file(file, lab.folder, name))
-    if notice := notice_of_old_token(lab.folder):
-        click.echo(f"theorex: warning: {notice}", err=True)
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(
             f"theorex: warning: whoever reaches {host} and has the token reads and writes this memory, and the "

@@ -9,7 +9,6 @@ import hmac
 import os
 import secrets
 import stat
-import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -53,14 +52,6 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
             f"got the token file {file}, which is not of agent {agent!r}; allowed are {own.name}, and files elsewhere"
         )
     return file
-
-
-def notice_of_old_token(home: Path) -> str:
-    """The warning about a former release's token, which opened every memory; '' without such a token."""
-    old = home / _TOKEN_FILE
-    if not old.exists():
-        return ""
-    return f"{old} is of a former release, where one token opened every agent's memory; it opens nothing any more: remove it"
 
 
 def read_token(file: Path) -> str:
@@ -118,38 +109,18 @@ def _make_token(file: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-class Bucket:
-    """A token bucket: `per_second` requests in the long run, up to `burst` at once."""
-
-    def __init__(self, per_second: float, burst: float, now: Callable[[], float] = time.monotonic) -> None:
-        self._rate, self._burst, self._now = per_second, burst, now
-        self._level, self._at = burst, now()
-
-    def wait_seconds(self) -> float:
-        """0 where a request may pass, which is then counted; else the seconds until the next one may."""
-        now = self._now()
-        self._level = min(self._burst, self._level + (now - self._at) * self._rate)
-        self._at = now
-        if self._level >= 1:
-            self._level -= 1
-            return 0.0
-        return (1 - self._level) / self._rate
-
-
 @dataclass(frozen=True)
 class Rules:
     """What the guard lets through.
 
     `hosts`: values of the Host header, a port of `*` standing for any. `max_body_bytes` and `body_seconds` bound one
-    request's body; `per_second` and `burst` its rate, over all clients.
+    request's body.
     """
 
     token: str
     hosts: Sequence[str]
     max_body_bytes: int = 1 << 20
     body_seconds: float = 10.0
-    per_second: float = 100.0
-    burst: float = 1_000.0
 
 
 class RequestRefused(Exception):
@@ -168,15 +139,10 @@ class RequestRefused(Exception):
 
 
 class Guard:
-    """An ASGI application in front of another: host, origin, token, rate, size and form of each request."""
+    """An ASGI application in front of another: host, origin, token, size and form of each request."""
 
-    def __init__(
-        self, application: Application, rules: Rules, *, path: str = "/mcp", now: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, application: Application, rules: Rules, *, path: str = "/mcp") -> None:
         self.application, self.rules, self.path = application, rules, path
-        self._admitted = Bucket(rules.per_second, rules.burst, now)
-        # Failed attempts have a bucket of their own, so that a stranger cannot use up the owner's.
-        self._rejected = Bucket(rules.per_second / 10, rules.burst / 10, now)
 
     async def __call__(self, scope: RpcMessage, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
@@ -216,9 +182,6 @@ class Guard:
     def _check_token(self, headers: Headers) -> None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode(), self.rules.token.encode()) and scheme.lower() == "bearer"
-        wait = (self._admitted if known else self._rejected).wait_seconds()
-        if wait:
-            raise RequestRefused(429, "too many requests", Retry_After=str(int(wait) + 1))
         if not known:
             raise RequestRefused(
                 401,

@@ -6,26 +6,21 @@ The protocol itself is the official SDK's; here are the tools that every home ha
 
 # No `from __future__ import annotations`: the SDK reads the tools' annotations when they are declared.
 import inspect
-import json
-import os
 import re
-import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Annotated, Any, BinaryIO, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, cast
 
 import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
-from pydantic_core import from_json
 
 from theorex_lab import __version__
 from theorex_lab.design import AgentTool
@@ -35,15 +30,17 @@ from theorex_lab.lab import Lab
 from theorex_lab.memory.giving import given
 from theorex_lab.serve import idle
 from theorex_lab.serve.answers import BootContext, Found, FoundItems, Status, WrittenText
-from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, RequestRefused, Rules, check_message
+from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Rules
 from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, naming, noted, scoped
-from theorex_lab.serve.signals import ending
+
+if TYPE_CHECKING:
+    import uvicorn
 
 PATH = "/mcp"
 DEFAULT_PORT = 18_800
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
-_LAST_ANSWERS_SECONDS = 10.0
+_MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 _HEAD_BYTES = 65_536  # what a request holds beside the text
 _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
 
@@ -66,7 +63,6 @@ class _Server(MCPServer[Any]):
     """The SDK's server, which answers wrong arguments with -32602 rather than with a failed result."""
 
     max_request_bytes = 1 << 20
-    ended_by: signal.Signals | None = None
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         idle.called.set()
@@ -87,30 +83,6 @@ class _Server(MCPServer[Any]):
 
     async def get_prompt(self, *_: Any, **__: Any) -> NoReturn:
         raise MCPError(INVALID_PARAMS, "there are no prompts")
-
-    async def run_stdio_async(self) -> None:
-        """As the SDK's, but what is no message is answered as JSON-RPC asks, where the SDK is silent.
-
-        A signal to end is taken for the end of the input, so that what is under way is answered; `ended_by` holds it.
-        """
-        with _protocol_output() as stream:
-            output = _Output(stream)
-            given = _Input(output, self.max_request_bytes)
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._end_at_signal, given)
-                # The SDK only iterates over the one and writes to the other.
-                async with stdio_server(cast(Any, given), cast(Any, output)) as (incoming, outgoing):
-                    lowlevel = self._lowlevel_server
-                    await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
-                group.cancel_scope.cancel()
-
-    async def _end_at_signal(self, given: "_Input") -> None:
-        if not (wanted := ending()):
-            return
-        with anyio.open_signal_receiver(*wanted) as signals:
-            async for sign in signals:
-                self.ended_by = self.ended_by or sign
-                given.end()
 
 
 def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _Server:
@@ -319,8 +291,6 @@ def serve_http(
     """
     import uvicorn
 
-    from theorex_lab.serve.connections import server_settings
-
     if not host or (host not in _LOOPBACK and not allow_remote):
         raise InvalidInput(
             f"got the host {host!r}; allowed are {', '.join(_LOOPBACK)}: to be reached from other machines, say --allow-remote"
@@ -346,105 +316,23 @@ def serve_http(
         Announcing(server_settings(application)).run(sockets=[listener])
 
 
-def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> signal.Signals | None:
-    """Serve one client over standard input and output, until it closes the input or a signal asks to end, which is returned.
+def server_settings(application: Application) -> "uvicorn.Config":
+    """How an ASGI application is served over HTTP."""
+    import uvicorn
 
-    After a signal a thread still waits for input, so that only `os._exit` ends the process.
-    """
+    return uvicorn.Config(
+        cast(Any, application),
+        log_level="error",  # a stranger's broken request is a warning: the log would be theirs to fill
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        ws="none",
+    )
+
+
+def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> None:
+    """Serve one client over standard input and output, until it closes the input."""
     server = build_server(lab, agent=agent, any_agent=any_agent)
     with idle.embedding(lab):
         anyio.run(server.run_stdio_async)
-    return server.ended_by
-
-
-@contextmanager
-def _protocol_output() -> Iterator[BinaryIO]:
-    """Standard output for the protocol alone: what anything else prints goes to standard error meanwhile."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with open(kept, "wb", closefd=False) as stream:
-            yield stream
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-class _Output:
-    """The output for answers, one whole line at a time."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._lock = stream, anyio.Lock()
-        self.unanswered: set[str | int] = set()
-
-    async def write(self, text: str) -> None:
-        async with self._lock:
-            await anyio.to_thread.run_sync(self._write_line, text.encode())
-        self.forget(from_json(text).get("id"))
-
-    def forget(self, identity: object) -> None:
-        """A request is answered, or its client waits for it no more."""
-        if isinstance(identity, str | int):
-            self.unanswered.discard(identity)
-
-    async def flush(self) -> None:
-        """Each line is flushed when it is written."""
-
-    def _write_line(self, line: bytes) -> None:
-        self._stream.write(line)
-        self._stream.flush()
-
-
-class _Input:
-    """Lines of standard input that are JSON-RPC requests; the others are answered here, since the SDK is silent then."""
-
-    def __init__(self, output: _Output, max_line_bytes: int) -> None:
-        self._output, self._max_line_bytes = output, max_line_bytes
-        self._waiting = anyio.CancelScope()
-
-    def end(self) -> None:
-        """Take nothing more in."""
-        self._waiting.cancel()
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for line in self._requests():
-            yield line
-        # The end of the input ends the session, and with it whatever still runs: a write would be made and not told.
-        with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
-            while self._output.unanswered:
-                await anyio.sleep(0.01)
-
-    async def _requests(self) -> AsyncIterator[str]:
-        while line := await self._next_line():
-            if not line.strip():
-                continue
-            try:
-                if len(line) > self._max_line_bytes:
-                    raise RequestRefused(413, f"a request may hold up to {self._max_line_bytes} bytes")
-                message = check_message(line)
-            except RequestRefused as refusal:
-                # A notification gets no answer, whatever its parameters are.
-                if refusal.code != INVALID_PARAMS or refusal.identity is not None:
-                    await self._output.write(json.dumps(refusal.answer()) + "\n")
-                continue
-            if "id" in message:
-                self._output.unanswered.add(message["id"])
-            elif message["method"] == "notifications/cancelled":
-                self._output.forget(message.get("params", {}).get("requestId"))
-            yield line.decode()
-
-    async def _next_line(self) -> bytes:
-        if self._waiting.cancel_called:
-            return b""
-        with anyio.CancelScope() as self._waiting:
-            return await anyio.to_thread.run_sync(self._read_line, abandon_on_cancel=True)
-        return b""
-
-    def _read_line(self) -> bytes:
-        """The next line, b'' at the end; of an overlong one only its start."""
-        start = part = sys.stdin.buffer.readline(self._max_line_bytes + 1)
-        while len(part) > self._max_line_bytes and not part.endswith(b"\n"):
-            part = sys.stdin.buffer.readline(self._max_line_bytes + 1)
-        return start
