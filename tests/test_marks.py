@@ -199,19 +199,6 @@ def test_an_erased_correction_gives_the_text_back(lab: Lab, fix: str) -> None:
     assert FIX in lab.context().text
 
 
-def test_a_file_of_events_keeps_them_and_a_strangers_does_not_steer(lab: Lab, fix: str, tmp_path: Path) -> None:
-    lab.pin(fix)
-    lab.correct(fix, NEW)
-    lab.export_events(tmp_path / "events.jsonl")
-    with Lab(tmp_path / "own", clock=FixedClock(NOW), embedder=Meanings()) as own:
-        own.import_events(tmp_path / "events.jsonl", trust_own=True)
-        assert own.context().text == lab.context().text
-        assert found(own) == [("correction", NEW)]
-    with Lab(tmp_path / "strange", clock=FixedClock(NOW), embedder=Meanings()) as strange:
-        report = strange.import_events(tmp_path / "events.jsonl")
-        assert report.left_out == {"pinned": 1, "corrected": 1}
-
-
 def test_contexts_that_lie_there_are_rendered_again(lab: Lab, fix: str) -> None:
     there = lab.in_project("shop-11111111")
     there.boot_inject()

@@ -577,28 +577,3 @@ def test_search_finds_sentences_sessions_and_fixes(run: Run, tmp_path: Path) -> 
         ended = run("search", "missing rounding step", "--kind", kind, "--all-projects", "--json")
         assert ended.code == 0, ended.err
         assert texts[0] in ended.out
-
-
-def test_digests_and_fixes_survive_a_file_of_events(lab: Lab, tmp_path: Path) -> None:
-    file = tmp_path / "all.jsonl"
-    add(lab, *fix())
-    lab.sessions.keep_digest("s")
-    lab.in_project("").export_events(file)
-    kinds = ["digest", "fixed"]
-    with Lab(tmp_path / "two", clock=FixedClock(NOW), project=SHOP) as two:
-        add(two, *(asks(f"Something else that is older {n}.", session="z", days=9) for n in range(3)))
-        assert two.import_events(file, trust_own=True).problems == []
-        digest, _ = two.journal.tail(0, kinds=kinds)
-        assert [each.body["text"] for each in two.journal.tail(0, kinds=kinds)] == [
-            each.body["text"] for each in lab.journal.tail(0, kinds=kinds)
-        ]
-        assert two.journal.event_id(digest.body["upto"]) == list(lab.journal.tail(0))[6].id
-        assert two.in_project("").verify().ok
-        two.sessions.keep_digest("s")
-        assert len([*two.search("rounding of the till", kinds=["session"])]) == 1
-    with Lab(tmp_path / "four", clock=FixedClock(NOW), project=SHOP) as four:
-        report = four.import_events(file, trust_own=False)
-        assert {"digest": 1, "fixed": 1}.items() <= report.left_out.items()
-        assert four.in_project("").verify().ok
-        assert four.sessions.rules() == []
-        assert "rounding of the till" not in shown(four).split("## Heard")[0]

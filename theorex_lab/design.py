@@ -192,15 +192,12 @@ class SearchPart:
 
 @dataclass(frozen=True)
 class EventsPart:
-    """What those who move or take in events must know of a design's bodies, since they know no kind by themselves.
+    """What those who take in events must know of a design, since they know no kind by themselves.
 
-    seqs: by kind, members that hold the seq of an event, or None.  named_by_seq: kinds whose ids are derived from seqs.  settled: of
-    captures that were taken in from files (an agent's, of one session), the events that say that the design waits for
+    settled: of captures that were taken in from files (an agent's, of one session), the events that say that the design waits for
     none of them.
     """
 
-    seqs: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    named_by_seq: frozenset[str] = frozenset()
     settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None
 
 

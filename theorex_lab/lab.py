@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
     from theorex_lab.evolution.nightly import NightlyReport
     from theorex_lab.evolution.outcomes import OutcomeLog
-    from theorex_lab.exchange.events import EventsReport
-    from theorex_lab.exchange.events_file import Header
     from theorex_lab.exchange.files import Exported, FileReport
     from theorex_lab.ingest.importing import Imported
     from theorex_lab.journal.sqlite.archive import Archiving
@@ -470,17 +468,11 @@ class Lab:
             self.home, lambda: self.searcher, _path(path), agent=agent, trust_own=trust_own, keep_secrets=keep_secrets
         )
 
-    def export_events(self, file: str | Path, **how: Any) -> Header:
+    def export_events(self, file: str | Path, **how: Any) -> int:
         """Write the journal, or an agent's events, into one file of lines; see `exchange.events.export_events`."""
         from theorex_lab.exchange.events import export_events
 
         return export_events(self.home, Path(file).expanduser(), **how)
-
-    def import_events(self, file: str | Path, **how: Any) -> EventsReport:
-        """Take in a file of events, all or nothing; see `exchange.events.import_events`."""
-        from theorex_lab.exchange.events import import_events
-
-        return import_events(self.home, Path(file).expanduser(), **how)
 
     def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
         """Take in what coding agents kept of their sessions; see `ingest.importing.import_transcripts`."""

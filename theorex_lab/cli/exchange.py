@@ -45,10 +45,9 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
     outcomesDir in config.json say.
 
     With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
-    text), which pandas, Polars and DuckDB read as it is; the first line holds the hash of the others. What was erased
-    stays without its body.
+    text), which pandas, Polars and DuckDB read as it is. What was erased stays without its body.
 
-    JSON: {folder, files, notes}; with --events {file, events, sha256}
+    JSON: {folder, files, notes}; with --events {file, events}
     """
     if events is not None:
         _export_events(folder, events, agent=agent, replace=replace)
@@ -74,25 +73,17 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
 @click.option(
-    "--events",
-    metavar="FILE",
-    type=_PATH,
-    help="Take in a file of events: its sentences as heard, or with --trust-own all.",
-)
-@click.option(
     "--transcripts", metavar="PATH", type=_PATH, help="Take in sessions that coding agents kept: a file or a folder."
 )
 @click.option(
     "--project", metavar="P", default="", help="With --transcripts: of sessions that name no absolute folder."
 )
 @click.option("--since", metavar="ISO", help="With --transcripts: leave out what is earlier.")
-@click.option(
-    "--dry-run", is_flag=True, help="With --events or --transcripts: say what would come in; nothing is kept."
-)
+@click.option("--dry-run", is_flag=True, help="With --transcripts: say what would come in; nothing is kept.")
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(
-    path: Path | None, agent: str, trust_own: bool, strict: bool, events: Path | None, transcripts: Path | None,
+    path: Path | None, agent: str, trust_own: bool, strict: bool, transcripts: Path | None,
     project: str, since: str | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
@@ -105,22 +96,17 @@ def import_(
     Transcripts are those of Claude Code, Codex and SpecStory, and lines in a hook's form; --trust-own takes the prompts in
     them for your own word. Secrets in them are masked always.
 
-    JSON: {files, imported, skipped}; with --events {file, imported, known, left_out, problems, …}; with --transcripts
+    JSON: {files, imported, skipped}; with --transcripts
     {files, sessions, events, already, skipped, projects, problems, trusted, …}
     """
     if transcripts is not None:
-        if path is not None or events is not None or current().keeps_secrets:
-            raise click.UsageError("--transcripts PATH goes without another PATH, --events and --keep-secrets")
+        if path is not None or current().keeps_secrets:
+            raise click.UsageError("--transcripts PATH goes without another PATH and --keep-secrets")
         how = {"project": project, "since": since, "trust_own": trust_own, "dry_run": dry_run, "agent": agent}
         _import_transcripts(transcripts, strict=strict, **how)
         return
-    if project or since is not None:
-        raise click.UsageError("--project and --since are of --transcripts PATH")
-    if events is None and dry_run:
-        raise click.UsageError("--dry-run is of --events FILE or --transcripts PATH")
-    if events is not None:
-        _import_events(path, events, trust_own=trust_own, dry_run=dry_run, strict=strict)
-        return
+    if project or since is not None or dry_run:
+        raise click.UsageError("--project, --since and --dry-run are of --transcripts PATH")
     lab = open_lab()
     reports = lab.import_files(path, agent=agent, trust_own=trust_own)
     imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
@@ -146,22 +132,8 @@ def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
         raise click.UsageError("got a DIR and --events FILE; give one of them")
     lab = open_lab()
     with _bar("exporting", lab.journal.last_seq()) as tell:
-        header = lab.export_events(file, **how, progress=tell)
-    emit({"file": str(file), **header._asdict()}, f"{header.events:8d}  {file}")
-
-
-def _import_events(path: Path | None, file: Path, *, strict: bool, **how: Any) -> None:
-    if path is not None:
-        raise click.UsageError("got a PATH and --events FILE; give one of them")
-    from theorex_lab.exchange.events_file import read_header
-
-    lab, header = open_lab(), read_header(file.expanduser())
-    with _bar("importing", header.events if header else 0) as tell:
-        report = lab.import_events(file, **how, progress=tell)
-    left = ", ".join(f"{count} {kind}" for kind, count in sorted(report.left_out.items()))
-    lines = [f"{report.imported:8d} new, {report.known} there already  {file}"] + [f"left out: {left}"] * bool(left)
-    failed = strict or not report.imported + report.known
-    _tell(asdict(report), lines, report.problems, failed=failed, dry_run=report.dry_run)
+        count = lab.export_events(file, **how, progress=tell)
+    emit({"file": str(file), "events": count}, f"{count:8d}  {file}")
 
 
 def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:

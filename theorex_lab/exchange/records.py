@@ -14,7 +14,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.files import Importing
-from theorex_lab.exchange.flat_files import FlatRecord, parse_object, without_nulls
+from theorex_lab.exchange.flat_files import FlatRecord, without_nulls
 from theorex_lab.exchange.history import TOOL_SESSION
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, encode, tells_no_answer
@@ -28,19 +28,6 @@ _MODEL_BYTES = 1_024
 _ROW = ("concept_id", "canonical_form", "surface_form", "count")
 
 
-def _ids_of(stated: Any) -> list[str]:
-    if not isinstance(stated, str):
-        raise ValueError
-    return stated.split()
-
-
-def _object_of(stated: Any) -> FlatRecord:
-    """The object that a text holds as JSON. Raises ValueError."""
-    if not isinstance(stated, str):
-        raise ValueError
-    return parse_object(stated.encode("utf-8", "surrogatepass"))
-
-
 Count = Annotated[int, schema.whole(1)]
 Tone = Annotated[int | float, schema.within(-1, 1)]
 Kept = Annotated[schema.Text, AfterValidator(kept_text)]
@@ -51,26 +38,6 @@ _Amount = Annotated[int | float | None, schema.within(0, schema.LARGEST)]
 _Count = Annotated[int | None, schema.whole(0)]
 _Error = Annotated[str | None, Field(description="text")]
 _TraceId = Annotated[str, BeforeValidator(check_trace_id)]
-
-
-class Bodied(schema.FileRecord):
-    """A line of a file of events; only its body is read."""
-
-    body: Annotated[dict[str, Any], BeforeValidator(_object_of), Field(description="a JSON object as text")]
-
-
-class EventRow(Bodied):
-    """A line of a file of events: one event, its lineage and its body as texts."""
-
-    seq: Annotated[int, schema.whole(1)]
-    id: schema.EventId
-    at: schema.Moment
-    agent: schema.Agent
-    session: schema.Session = ""
-    kind: Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,63}$", description="1 to 64 of a-z 0-9 _")]
-    lineage: Annotated[list[schema.EventId], BeforeValidator(_ids_of)] = Field(
-        [], description="UUIDs in lower case with a space between them"
-    )
 
 
 class DesignLine(schema.FileRecord):
@@ -109,12 +76,6 @@ class Sentence(schema.FileRecord):
     )
     sentiment: Tone = 0.0
     extractor: Count = 1
-
-
-class Observation(Sentence):
-    """The body of a sentence; `project`: what it was in, '' for nothing."""
-
-    project: Project = ""
 
 
 class _Outcome(schema.FileRecord):

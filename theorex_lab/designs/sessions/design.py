@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import FIXED_KIND, Design, EventsPart, NightStep, Section, later
+from theorex_lab.design import FIXED_KIND, Design, NightStep, Section, later
 from theorex_lab.designs.sessions import FILE, FOLDER, KINDS, LAST, RULE, SAID, TOPIC
 from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE
 from theorex_lab.search.items import OBSERVATION
@@ -49,7 +49,6 @@ SECTIONS = (
 DESIGN = Design(
     name="sessions",
     kinds=KINDS,
-    events=EventsPart(seqs={"digest": ("upto",)}, named_by_seq=frozenset(("digest",))),
     views=_views,
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     sections=SECTIONS,

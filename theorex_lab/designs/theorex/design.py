@@ -37,12 +37,6 @@ MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
 )  # fmt: skip
 
-EVENTS = EventsPart(
-    seqs={"flushed": ("upto",), "context_checked": ("fired_seq",)},
-    named_by_seq=frozenset(("flushed", "refined", "promoted")),
-    settled=later(f"{_HERE}.imported:settled"),
-)
-
 
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.theorex.axon import Axon
@@ -59,7 +53,7 @@ DESIGN = Design(
     tools=later(f"{_HERE}.tools:tools"),
     kinds=KINDS,
     upcasters=UPCASTERS,
-    events=EVENTS,
+    events=EventsPart(settled=later(f"{_HERE}.imported:settled")),
     views=_views,
     items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(

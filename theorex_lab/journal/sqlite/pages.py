@@ -36,14 +36,14 @@ class StoredRow(NamedTuple):
     crc: int
 
 
-class Found(NamedTuple):
+class SoundRows(NamedTuple):
     """The sound rows of a journal, by seq, and the last seq that anything in its file names."""
 
     rows: list[StoredRow]
     last_seq: int
 
 
-def sound_rows(path: Path, drafts: Path) -> Found:
+def sound_rows(path: Path, drafts: Path) -> SoundRows:
     """What can be read of the journal at `path` and of its log, from a copy in the folder `drafts`. Raises OSError."""
     copy = _copied(path, drafts / "damaged.db")
     most = sum(file.stat().st_size for file in copy.parent.glob("damaged.db*")) // _LEAST_ROW_BYTES
@@ -55,11 +55,11 @@ def sound_rows(path: Path, drafts: Path) -> Found:
                 # Then a file that was cut is read as far as it goes.
                 connection.execute("PRAGMA writable_schema = ON")
                 if rows := [row for row in _rows(connection, most) if 0 < row.seq <= most]:
-                    return Found(rows, max(rows[-1].seq, min(_last_in_index(connection), most)))
+                    return SoundRows(rows, max(rows[-1].seq, min(_last_in_index(connection), most)))
     finally:
         for file in drafts.glob("damaged.db*"):
             file.unlink(missing_ok=True)
-    return Found([], 0)
+    return SoundRows([], 0)
 
 
 def _copied(path: Path, copy: Path) -> Path:
