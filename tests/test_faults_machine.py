@@ -73,17 +73,6 @@ main()
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit of address space that holds")
-@pytest.mark.parametrize("mebibytes", [60, 100, 150, 180])
-@pytest.mark.parametrize("command", ["status", "search cache", "verify"])
-def test_too_little_memory_is_told_in_one_line(tmp_path: Path, command: str, mebibytes: int) -> None:
-    call = [sys.executable, "-c", LIMITED, str(mebibytes), *command.split(), "--json", "--home", str(tmp_path)]
-    done = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "too little memory" in json.loads(done.stdout)["error"]
-    assert (done.stderr.startswith("theorex: there is too little memory"), done.stderr.count("\n")) == (True, 1)
-
-
 @pytest.mark.parametrize(
     ("error", "said"),
     [

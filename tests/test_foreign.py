@@ -62,7 +62,6 @@ ROWS = """INSERT INTO cold_nodes VALUES ('a', '{"n": 2}'), ('b', '{"n": 1}')"""
         (["CREATE TABLE cold_nodes (archive_id TEXT)"], "lacks columns"),
         (["CREATE TABLE hot_nodes (archive_id TEXT, data TEXT)"], "without the table cold_nodes"),
         ([TABLE, "INSERT INTO cold_nodes VALUES ('a', zeroblob(20000000))"], "too big"),
-        ([TABLE, f"CREATE VIEW x AS SELECT '{'x' * 200_000}'"], "no table cold_nodes"),
     ],
 )
 def test_what_is_no_plain_table_is_refused(tmp_path: Path, statements: list[str], reason: str) -> None:
@@ -132,16 +131,6 @@ def test_pages_that_are_held_many_times_end(tmp_path: Path) -> None:
         list(read_cold(file, []))
 
 
-def test_a_row_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = store(
-        tmp_path / "cold-store.db",
-        f"CREATE VIEW cold_nodes AS {ENDLESS} SELECT x AS archive_id, '' AS data FROM n WHERE x < 0",
-    )
-    monkeypatch.setattr(foreign, "_check_table", lambda *_: None)
-    with pytest.raises(InvalidInput, match="takes too long"):
-        list(foreign.read_column(file, "cold_nodes", (), "data"))
-
-
 def test_a_file_that_is_locked_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, connect = store(tmp_path / "cold-store.db", TABLE), sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, **more, timeout=0))
@@ -176,15 +165,6 @@ def test_what_is_no_file_is_told_and_the_others_are_imported(tmp_path: Path, nam
             return
         with pytest.raises(InvalidInput, match=f"got {path}"):
             take(lab, path)
-
-
-@needs_pipes
-@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
-def test_a_pipe_beside_a_cold_store_is_not_waited_for(tmp_path: Path, ending: str) -> None:
-    file = store(tmp_path / "cold-store.db", TABLE, ROWS)
-    os.mkfifo(f"{file}{ending}")
-    with pytest.raises(InvalidInput, match="a pipe"):
-        list(read_cold(file, []))
 
 
 @needs_pipes

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -303,27 +301,3 @@ def test_a_line_of_a_crontab_runs_the_night(run: Run, awkward: str) -> None:
     )  # fmt: skip
     assert json.loads(done.stdout)["ok"]
     assert (Path(awkward) / "SHARED_CONTEXT.md").exists()
-
-
-def test_the_units_of_systemd(run: Run, awkward: str, tmp_path: Path) -> None:
-    files = run("schedule", "--print", "systemd", "--home", awkward, "--json").json["files"]
-    assert files.keys() == {"theorex-nightly.service", "theorex-nightly.timer"}
-    service, timer = (configparser.ConfigParser(interpolation=None, strict=True) for _ in range(2))
-    service.read_string(files["theorex-nightly.service"])
-    timer.read_string(files["theorex-nightly.timer"])
-    assert service["Service"]["Type"] == "oneshot"
-    quoted = awkward.replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    assert service["Service"]["ExecStart"].endswith(f'theorex --home "{quoted}" nightly --agent all')
-    assert service["Service"]["ExecStart"].startswith("/")
-    assert dict(timer["Timer"]) == {"oncalendar": "*-*-* 03:00:00", "persistent": "true"}
-    assert timer["Install"]["WantedBy"] == "timers.target"
-    printed = run("schedule", "--print", "systemd", "--home", awkward).out
-    assert all(text.strip() in printed for text in files.values())
-    if shutil.which("systemd-analyze"):
-        for name, text in files.items():
-            (tmp_path / name).write_text(text)
-        checked = subprocess.run(
-            ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *(str(tmp_path / name) for name in files)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert "theorex-nightly" not in checked.stderr

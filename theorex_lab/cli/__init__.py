@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from theorex_lab import console
-from theorex_lab.cli.address_space import mind_limit
 from theorex_lab.cli.groups import Root
 from theorex_lab.errors import InvalidInput, TheorexError
 
@@ -77,7 +76,6 @@ def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 wrong usage."""
     # click's own parser has not run yet when a usage error is reported, so the flag is looked for by hand.
     as_json = "--json" in sys.argv[1:]
-    mind_limit()
     try:
         theorex.main(standalone_mode=False, obj={}, prog_name="theorex")
     except click.UsageError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import sys
@@ -18,7 +17,6 @@ from theorex_lab.console.options import REVIEWER
 from theorex_lab.errors import InvalidInput
 
 ALL = "all"
-UNIT = "theorex-nightly"
 _TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 
 
@@ -111,7 +109,7 @@ def nightly(agent: str, reviewer: str) -> None:
 
 
 @command("schedule")
-@click.option("--print", "kind", type=click.Choice(["cron", "systemd"]), required=True, help="For which scheduler.")
+@click.option("--print", "kind", type=click.Choice(["cron"]), required=True, help="For which scheduler.")
 @click.option("--at", default="03:00", metavar="HH:MM", help="When, in the machine's own time.")
 def schedule(kind: str, at: str) -> None:
     """Prints what runs `nightly` every day, with this environment's command and home; installs nothing.
@@ -125,10 +123,8 @@ def schedule(kind: str, at: str) -> None:
     words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]
     if any(character in word for word in words for character in "\r\n"):
         raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
-    files = {"crontab": _cron(words, *found.groups())} if kind == "cron" else _systemd(words, at)
-    head = f"# in ~/.config/systemd/user, then: systemctl --user enable --now {UNIT}.timer"
-    lines = [head, *(f"# {name}\n{text}" for name, text in files.items())] if kind == "systemd" else files.values()
-    emit({"kind": kind, "files": files}, "\n".join(lines).rstrip("\n"))
+    text = _cron(words, *found.groups())
+    emit({"kind": kind, "files": {"crontab": text}}, text.rstrip("\n"))
 
 
 def _theorex() -> list[str]:
@@ -140,26 +136,6 @@ def _theorex() -> list[str]:
 def _cron(words: list[str], hour: str, minute: str) -> str:
     """A line of a crontab, where a bare % would end the command."""
     return f"{int(minute)} {int(hour)} * * * {shlex.join(words)}".replace("%", r"\%") + "\n"
-
-
-def _systemd(words: list[str], at: str) -> dict[str, str]:
-    """A service that runs once, and the timer that starts it; a night slept through is made good."""
-    # systemd expands only specifiers in the first word, the program.
-    line = " ".join([_unit_word(words[0]), *(_unit_word(word).replace("$", "$$") for word in words[1:])])
-    service = (
-        f"[Unit]\nDescription=Theorex: one night of an agent memory\n\n[Service]\nType=oneshot\nExecStart={line}\n"
-    )
-    timer = (
-        f"[Unit]\nDescription=Theorex: every night at {at}\n\n[Timer]\nOnCalendar=*-*-* {at}:00\nPersistent=true\n\n"
-        "[Install]\nWantedBy=timers.target\n"
-    )
-    return {f"{UNIT}.service": service, f"{UNIT}.timer": timer}
-
-
-def _unit_word(word: str) -> str:
-    """One word as systemd reads it: quoted where it must be, with what is special in it doubled or escaped."""
-    escaped = word.replace("%", "%%")
-    return escaped if re.fullmatch(r"[\w./%:=@+,-]+", escaped) else json.dumps(escaped, ensure_ascii=False)
 
 
 def _metrics(metrics: dict[str, Any]) -> str:

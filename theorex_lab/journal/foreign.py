@@ -1,6 +1,6 @@
 """Files that others made: read to their end and no further, whatever they are. Standard library only.
 
-A name may stand for a pipe, which is waited for, or for a device without end; a SQLite file may hold views that never end.
+A name may stand for a pipe, which is waited for, or for a device without end.
 """
 
 from __future__ import annotations
@@ -16,18 +16,8 @@ from typing import BinaryIO
 from theorex_lab.errors import InvalidInput, StorageError
 
 LARGEST_ROW_BYTES = 16 << 20
-_MOST_STEPS = 100_000  # of SQLite's machine for one row; reading one off a table takes about ten
 _SMALLEST_ROW_BYTES = 4
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-_LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: LARGEST_ROW_BYTES,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
-    sqlite3.SQLITE_LIMIT_COLUMN: 100,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 2,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
-}
 _OUT_OF_REACH = tuple(f"SQLITE_{name}" for name in ("CANTOPEN", "BUSY", "LOCKED", "IOERR", "READONLY", "PERM", "AUTH"))
 _PRAGMAS = ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON", "mmap_size = 0")
 
@@ -65,16 +55,17 @@ def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -
     Nothing is written, beside the file neither. Raises InvalidInput for a file that is something else or that holds more
     than one of its size can, StorageError for one that cannot be read.
     """
-    size = _checked_size(path)
+    beside = path.with_name(f"{path.name}-wal")
+    size = sum(file.stat().st_size for file in (path, beside) if file.is_file())
     try:
         with closing(sqlite3.connect(_address(path), uri=True)) as connection:
-            _restrict(connection)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW_BYTES)
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}").fetchall()
             _check_table(path, connection, table, columns)
-            steps = _Steps(connection)
             held = 0
             # NOT INDEXED, for an index may be one of anything; in the order of the rows all the same.
             for (data,) in connection.execute(f"SELECT CAST({wanted} AS BLOB) FROM main.{table} NOT INDEXED"):
-                steps.begin()
                 held += _SMALLEST_ROW_BYTES + len(data or b"")
                 if held > 4 * size:  # a number is longer written out than it is stored
                     raise InvalidInput(
@@ -83,10 +74,6 @@ def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -
                 yield data or b""
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", "")
-        if name == "SQLITE_INTERRUPT":
-            raise InvalidInput(
-                f"got {path}, in which one row takes too long to read; allowed is a plain table"
-            ) from error
         if name.startswith(_OUT_OF_REACH):
             raise StorageError(f"cannot read {path}: {error}; check the path and its permissions") from error
         raise InvalidInput(
@@ -101,31 +88,12 @@ def _refuse_other(path: Path, mode: int) -> None:
         raise InvalidInput(f"got {path}, which is {kind}; allowed is a file")
 
 
-def _checked_size(path: Path) -> int:
-    """Bytes of a SQLite file and its log. What SQLite would open beside it must be files too."""
-    with open_file(path) as file:
-        size = os.fstat(file.fileno()).st_size
-    for ending in ("-journal", "-wal", "-shm"):
-        beside = path.with_name(path.name + ending)
-        if os.path.lexists(beside):
-            with open_file(beside) as file:
-                size += os.fstat(file.fileno()).st_size if ending == "-wal" else 0
-    return size
-
-
 def _address(path: Path) -> str:
     """The file's URI. One with a log's mark and no log beside it is open nowhere: read as it is, no log is made for it."""
     with open_file(path) as file:
         logged = file.read(20)[18:] == b"\2\2"
     alone = logged and not path.with_name(f"{path.name}-wal").exists()
     return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
-
-
-def _restrict(connection: sqlite3.Connection) -> None:
-    for limit, most in _LIMITS.items():
-        connection.setlimit(limit, most)
-    for pragma in _PRAGMAS:
-        connection.execute(f"PRAGMA {pragma}").fetchall()
 
 
 def _check_table(path: Path, connection: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> None:
@@ -142,19 +110,3 @@ def _check_table(path: Path, connection: sqlite3.Connection, table: str, columns
     stored = {str(row[1]).lower() for row in rows if row[6] == 0}
     if len(stored) < len(rows) or not stored.issuperset(columns):
         raise InvalidInput(f"got {path}, in which {table} lacks columns or computes some; allowed is {wanted}")
-
-
-class _Steps:
-    """Interrupts a statement that takes more steps for one row than any table asks for."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._passed = 0
-        connection.set_progress_handler(self._step, _MOST_STEPS // 10)
-
-    def begin(self) -> None:
-        """The next row."""
-        self._passed = 0
-
-    def _step(self) -> bool:
-        self._passed += 1
-        return self._passed > 10
