@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -38,40 +37,6 @@ def head(length: int) -> bytes:
 
 def connection_to(url: str) -> socket.socket:
     return socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0), timeout=60)
-
-
-def test_a_body_that_trickles_in_is_given_up(memory: Lab) -> None:
-    with served(memory, body_seconds=SLOW_SECONDS) as url, connection_to(url) as slow:
-        begin = time.monotonic()
-        slow.sendall(head(10_000))
-        slow.settimeout(0.02)
-        answer = b""
-        while not answer and time.monotonic() < begin + 60:
-            slow.sendall(b" ")
-            try:
-                answer = slow.recv(4_096)
-            except TimeoutError:
-                # Others are served meanwhile.
-                assert post(url, request("ping")).status_code == 200
-        assert answer.startswith(b"HTTP/1.1 408 ")
-        assert b"connection: close" in answer.lower()
-        assert time.monotonic() - begin >= SLOW_SECONDS
-
-
-def test_a_body_without_end_is_given_up(memory: Lab) -> None:
-    """One that is too large is read on and let go, but not for longer than any other."""
-    with served(memory, body_seconds=SLOW_SECONDS, max_body_bytes=1_000) as url, connection_to(url) as endless:
-        begin = time.monotonic()
-        endless.sendall(head(10**15))
-        endless.settimeout(0.02)
-        answer = b""
-        while not answer and time.monotonic() < begin + 60:
-            endless.sendall(b" " * 1_000)
-            try:
-                answer = endless.recv(4_096)
-            except TimeoutError:
-                continue
-        assert answer.startswith(b"HTTP/1.1 408 ")
 
 
 def closed(connection: socket.socket) -> bool:

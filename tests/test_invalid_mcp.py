@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -216,18 +215,6 @@ def test_other_methods(url: str, method: str) -> None:
 @pytest.mark.parametrize("path", ["/", "/mcp/", "/MCP", "/mcp/x", "//mcp", "/health"])
 def test_other_paths(url: str, path: str) -> None:
     assert post(url.removesuffix("/mcp") + path, call("status")).status_code == 404
-
-
-@pytest.mark.parametrize("name", ["Authorization", "Content-Type", "Host", "Origin"])
-def test_a_header_that_stands_there_twice(url: str, name: str) -> None:
-    lines = [
-        f"{key}: {value}" for key, value in (headers() | {"Host": "localhost", "Origin": "http://localhost"}).items()
-    ]
-    doubled = next(line for line in lines if line.startswith(name))
-    head = "\r\n".join(["POST /mcp HTTP/1.1", *lines, doubled, "Content-Length: 2", "Connection: close", "", "{}"])
-    with socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0), timeout=60) as connection:
-        connection.sendall(head.encode())
-        assert connection.recv(4_096).startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize("chunked", [False, True])

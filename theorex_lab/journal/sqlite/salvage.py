@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from theorex_lab.errors import CorruptJournal, InvalidInput
 from theorex_lab.journal.event import RAW_KINDS, Event, new_event, segment_of
 from theorex_lab.journal.private import FOLDER_MODE
-from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, write_segment
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, read_segment, write_segment
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, log_size
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
@@ -21,7 +20,6 @@ from theorex_lab.journal.sqlite.pages import StoredRow, sound_rows
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
-_CHUNK_BYTES = 1 << 16
 _KEEPER = "theorex"  # the agent of the events that a salvage writes
 
 
@@ -75,7 +73,7 @@ def _problems(home: Path) -> tuple[list[str], int]:
 
 
 class _SoundSegments:
-    """The archived bodies that can still be read, also from a segment that breaks off in the middle."""
+    """The archived bodies that can still be read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -102,20 +100,12 @@ class _SoundSegments:
         return event is not None and body_hash(event.body) == stub["sha256"]
 
 
-def _readable(path: Path) -> Iterator[Event]:
-    """The events of a segment up to where it is damaged; none of one that is gone."""
-    unpacker, text = zlib.decompressobj(wbits=31), b""
+def _readable(path: Path) -> list[Event]:
+    """The events of a segment; none of one that is damaged or gone."""
     try:
-        data = path.read_bytes()
-        for start in range(0, len(data), _CHUNK_BYTES):
-            text += unpacker.decompress(data[start : start + _CHUNK_BYTES])
-    except (OSError, zlib.error):
-        pass  # what came before counts
-    for line in text.splitlines():
-        try:
-            yield Event(**json.loads(line))
-        except (ValueError, TypeError):
-            continue
+        return list(read_segment(path))
+    except CorruptJournal:
+        return []
 
 
 def _note_losses(
