@@ -211,7 +211,10 @@ def test_what_was_exported_comes_back_the_same(
         export(lab, root / "again")
         assert lab.verify().ok
     if own:
-        assert contents(root / "again") == contents(root / "out")
+        again, out = contents(root / "again"), contents(root / "out")
+        for files in (again, out):  # each home makes its own vectors
+            files.pop("embeddings.jsonl", None)
+        assert again == out
         assert after == before
     else:
         assert without_sources(root / "again") == without_sources(root / "out")
@@ -406,15 +409,8 @@ def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> No
         assert take(lab, file)[0].imported == 0
 
 
-def test_vectors_of_another_embedder_are_passed_over(team: Path, tmp_path: Path) -> None:
-    with Lab(tmp_path / "other", clock=FixedClock(NOW), embedder=Meanings(32)) as lab:
-        report = take(lab, team / "embeddings.jsonl")[0]
-        assert report.imported == 0
-        assert "not of meanings-32" in report.problems[0]
-
-
 def test_a_file_under_another_name_is_known_by_what_is_in_it(team: Path, tmp_path: Path) -> None:
-    for name, imported in (("observations", 3), ("stm", 6), ("embeddings", len(records(team / "embeddings.jsonl")))):
+    for name, imported in (("observations", 3), ("stm", 6)):
         moved = (team / f"{name}.jsonl").rename(tmp_path / f"backup-{name}.jsonl")
         with home(tmp_path / f"home-{name}") as lab:
             assert take(lab, moved)[0].imported == imported
@@ -456,6 +452,7 @@ def test_an_import_that_is_killed_is_completed_by_repeating_it(
         take(lab, team, trust_own=True)
         assert state(lab) == expected
         assert lab.verify().ok
+        lab.searcher.vectors.embed_pending()
         export(lab, tmp_path / "again")
     assert contents(tmp_path / "again") == contents(team)
     assert parts.items() <= whole.items(), "a file is there as a whole or not at all"

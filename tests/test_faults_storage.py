@@ -26,7 +26,6 @@ from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.private import tighten
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.backup import backup, restore
 from theorex_lab.journal.sqlite.check import check_rows
@@ -590,40 +589,11 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
             lab.searcher.vectors.embed_pending()
             lab.nightly()
             lab.archive(NOW + 1)
-            assert lab.journal.notice == ""
             modes = _modes(home)
     finally:
         os.umask(mask)
     assert {name.split("/")[1] for name in modes if "/" in name} >= {"theorex.db", "theorex.db-wal", "views", "vectors"}
     assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
-
-
-def test_an_older_home_is_tightened_once_and_says_so(tmp_path: Path, run: Run) -> None:
-    home = tmp_path / "home"
-    with documented(home) as lab:
-        fill(lab)
-    (home / "tool").touch()
-    for path in (home, *home.rglob("*")):
-        path.chmod(0o755)
-    with closing(_journal(home)) as journal:
-        assert "could be read by other users" in journal.notice
-        assert set(_modes(home).values()) == {0o700}
-    with closing(_journal(home)) as journal:
-        assert journal.notice == ""
-
-
-def test_folders_that_serve_others_are_left_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o1777)
-    assert tighten(str(shared)) == ""
-    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
-    own = tmp_path / "me"
-    own.mkdir(mode=0o755)
-    monkeypatch.setenv("HOME", str(own))
-    assert tighten(str(own)) == ""
-    with closing(_journal(own)):
-        assert stat.S_IMODE((own / "theorex.db").stat().st_mode) == 0o600
 
 
 def _read_only(home: Path) -> None:

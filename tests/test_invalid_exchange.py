@@ -193,23 +193,6 @@ def test_contributions_are_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"text_hash": "zz"}, {"text_hash": "00"}, {"text_hash": 1}, {"vector": [1.0]}, {"vector": ["a"] * 16},
-        {"vector": [2.0] + [0.0] * 15}, {"vector": None}, {"vector": [[1.0] * 4] * 4},
-    ],
-)  # fmt: skip
-def test_a_damaged_vector_is_named(tmp_path: Path, change: dict[str, Any]) -> None:
-    good = {"id": "1", "text_hash": "00" * 16, "embedder": "meanings-16", "vector": [1.0] + [0.0] * 15}
-    file = tmp_path / "embeddings.jsonl"
-    file.write_bytes(lines({**good, **change}, b"{", good))
-    with home(tmp_path / "home") as lab:
-        (report,) = take(lab, file)
-        assert (report.imported, len(report.problems)) == (1, 2)
-        assert {problem.split(": ")[0] for problem in report.problems} == {"embeddings.jsonl:1", "embeddings.jsonl:2"}
-
-
-@pytest.mark.parametrize(
     ("change", "reason"),
     [
         (b"{", "not JSON"), (b"\xff", "not JSON"), (b"[1]", "got a list"), (b'{"latency_ms": NaN}', "NaN"),

@@ -269,13 +269,10 @@ def _read(stream: BinaryIO) -> bytes | None:
 
 
 def _open(home: str) -> SqliteJournal:
-    """The home's journal, to be closed; what opening it changed is logged."""
+    """The home's journal, to be closed."""
     from theorex_lab.journal.sqlite.store import open_journal
 
-    journal = open_journal(home)
-    if journal.notice:
-        _log(home, journal.notice)
-    return journal
+    return open_journal(home)
 
 
 def _print(text: bytes) -> None:

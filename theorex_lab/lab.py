@@ -94,10 +94,6 @@ class Lab:
         )  # fmt: skip
         self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        if self.journal.notice:
-            import logging
-
-            logging.getLogger("theorex_lab").warning(self.journal.notice)
 
     @classmethod
     def temporary(cls, *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> Self:

@@ -77,7 +77,7 @@ def _hooks(settings: str) -> Iterator[Found]:
 
 
 def _files(folder: Path) -> Iterator[Found]:
-    """Of a home that nobody has opened yet, since opening it closes it to others."""
+    """Who may read the home, and how much room there is."""
     paths = [folder, *(path for path in folder.rglob("*") if not path.is_symlink())] if folder.is_dir() else []
     shown = [path for path in paths if path.stat().st_mode & _OTHERS and os.name != "nt"]
     said = f"open to others: {', '.join(map(str, shown[:3]))}" if shown else "the owner's alone"

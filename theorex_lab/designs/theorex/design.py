@@ -83,7 +83,7 @@ DESIGN = Design(
         ),
         FileLayout(
             names="axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
-            "stm.jsonl, embeddings.jsonl, cold-store.db",
+            "stm.jsonl, cold-store.db",
             export=later(f"{_HERE}.exchange:export_files"),
             files_of=later(f"{_HERE}.exchange:files_of"),
             take=later(f"{_HERE}.exchange:import_files"),

@@ -5,7 +5,7 @@ shared-axon.json              the shared web in the same shape, with what each a
 observations.jsonl            every sentence as it was written
 moments/<id>.json             those of them that are moments, with the places they tell of
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
-embeddings.jsonl              vectors of the embedder in use
+embeddings.jsonl              vectors of the embedder in use; they are not read back, each home makes its own
 SHARED_CONTEXT.md             the context as it is now; it is not read back
 cold-store.db                 of the original system, which keeps there what sleeps; our axon.json holds that too
 
@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +42,6 @@ from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.items import MOMENT_TYPE
-from theorex_lab.search.vectors import KEY_BYTES
 
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
 OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
@@ -142,18 +140,18 @@ def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> No
 
 
 def import_files(
-    home: Home, searcher: Callable[[], Searcher], path: Path, *, agent: str = "main", trust_own: bool = False
+    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
 ) -> list[FileReport]:
     """Import a folder as `export_files` writes it, or the original system's, or one file of either.
 
-    `agent` has the records that name nobody; `searcher` is asked for where there are vectors. Each file is one transaction:
+    `agent` has the records that name nobody. Each file is one transaction:
     after a crash there are whole files, and repeating does the rest. What is damaged is reported by line, the good
     lines are imported; a damaged JSON document is reported, and the other files are imported. Raises StorageError on a
     full disk.
     """
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     stated: set[str] = set()  # agents whose axon came along
-    return each_file(path, files_of(path), partial(_import_file, home, searcher, how, stated))
+    return each_file(path, files_of(path), partial(_import_file, home, how, stated))
 
 
 def files_of(path: Path) -> list[Path]:
@@ -166,19 +164,15 @@ def files_of(path: Path) -> list[Path]:
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
     moments = [] if (path / OBSERVATIONS).exists() else sorted(path.glob(f"{MOMENTS}/*.json"))
-    first, last = ([path / name for name in names] for names in ((OBSERVATIONS, SHARED, COLD), (STM, EMBEDDINGS)))
+    first, last = ([path / name for name in names] for names in ((OBSERVATIONS, SHARED, COLD), (STM,)))
     return [file for file in [*axons, *first, *moments, *days, *last] if file.exists()]
 
 
-def _import_file(
-    home: Home, searcher: Callable[[], Searcher], how: Importing, stated: set[str], file: Path, problems: list[str]
-) -> tuple[int, int]:
+def _import_file(home: Home, how: Importing, stated: set[str], file: Path, problems: list[str]) -> tuple[int, int]:
     """Import one file; what cannot be read is noted."""
     from theorex_lab.designs.theorex import exchange_read as reading
 
     kind = _kind(file)
-    if kind == EMBEDDINGS:
-        return _import_vectors(file, searcher(), problems)
     if kind == AXON:
         graph = flat.read_graph(file)
         owner = check_agent(_folder_agent(file) or graph["attributes"].get("agent_id", how.agent))
@@ -208,19 +202,19 @@ def _kind(file: Path) -> str:
         return STM
     if file.parent.name == MOMENTS and file.suffix == ".json":
         return MOMENTS
-    if file.name in (AXON, SHARED, OBSERVATIONS, STM, EMBEDDINGS):
+    if file.name in (AXON, SHARED, OBSERVATIONS, STM):
         return file.name
     if file.suffix == ".db":
         return COLD
     if file.suffix == ".json":
         return SHARED if "shared" in file.name else AXON
-    kinds = {"vector": EMBEDDINGS, "text": OBSERVATIONS, "composite_score": STM}
+    kinds = {"text": OBSERVATIONS, "composite_score": STM}
     found = (kind for _, record in flat.read_lines(file, []) for key, kind in kinds.items() if key in record)
     if kind := next(found, None):
         return kind
     raise InvalidInput(
         f"got the file {file.name}, in which nothing is known; allowed are {AXON}, {SHARED}, {OBSERVATIONS}, {STM}, "
-        f"{EMBEDDINGS}, or a file with such lines"
+        f"or a file with such lines"
     )
 
 
@@ -241,39 +235,3 @@ def _held(home: Home) -> Callable[[str, int], bool]:
             return axon.row(agent, concept) is not None
 
     return held
-
-
-def _import_vectors(file: Path, searcher: Searcher, problems: list[str]) -> tuple[int, int]:
-    """Vectors of the embedder in use enter the cache; those of another are passed over, they cannot be compared."""
-    new = known = foreign = 0
-    embedder, cache = searcher.vectors.embedder.id, searcher.vectors.cache
-    lines = flat.each_noted(problems, flat.read_lines(file, problems), _vector, embedder, cache.dimensions)
-    while batch := [found for _, found in islice(lines, _VECTORS_AT_ONCE)]:
-        own = [pair for pairs in batch for pair in pairs]
-        sound = dict(own)
-        foreign += len(batch) - len(own)
-        if sound:
-            held = int(cache.get(list(sound))[0].sum())
-            cache.add(list(sound), np.stack(list(sound.values())))
-            known, new = known + held + len(own) - len(sound), new + len(sound) - held
-    if foreign:
-        problems.append(f": {foreign} vectors are not of {embedder}, the embedder in use; passed over")
-    return new, known
-
-
-def _vector(record: flat.FlatRecord, embedder: str, dimensions: int) -> list[tuple[bytes, Vector]]:
-    """The key and the vector of a line; nothing of another embedder's. Raises InvalidInput."""
-    if record.get("embedder") != embedder:
-        return []
-    try:
-        key = bytes.fromhex(record["text_hash"])
-        vector = np.array(record["vector"], np.float32)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidInput(f"got no text_hash of hexadecimal digits with a vector of numbers ({error})") from error
-    length = float(np.linalg.norm(vector))
-    if len(key) != KEY_BYTES or vector.shape != (dimensions,) or not (abs(length - 1) < 1e-3 or length == 0):
-        raise InvalidInput(
-            f"got a hash of {len(key)} bytes and a vector {vector.shape} of length {length:.3g}; allowed are {KEY_BYTES} "
-            f"bytes, {dimensions} numbers, length 1 or 0"
-        )
-    return [(key, vector)]

@@ -18,7 +18,6 @@ from theorex_lab.clock import LATEST, Clock, SystemClock
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
-from theorex_lab.journal.private import tighten
 from theorex_lab.journal.sqlite.connection import (
     WAYS_OUT,
     connect_as_allowed,
@@ -70,7 +69,6 @@ class SqliteJournal(Journal):
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
         """Open the journal at `path`, or create it; one that may only be read is opened for reading.
 
-        A home that other users could read becomes its owner's alone; `notice` says so.
         Raises StorageError where the folder cannot be written or lies on a network drive, CorruptJournal where
         the file is damaged or cut, is not a journal, is gone although snapshots of it are there, or ends before them.
         """
@@ -87,7 +85,6 @@ class SqliteJournal(Journal):
         refuse_unfinished(self._folder)
         if not os.path.exists(self._file):
             create(self._file)
-        self.notice = tighten(self._folder)
         self._identity = _identity(self._file)
         try:
             self._check()
