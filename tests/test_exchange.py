@@ -230,7 +230,11 @@ def without_sources(folder: Path) -> dict[str, Any]:
         return [strip(each) for each in value] if isinstance(value, list) else value
 
     # What is heard of a flash is made anew, with a score that follows from who said it.
-    files = {name: text for name, text in contents(folder).items() if name != CONTEXT and "flash" not in name}
+    files = {
+        name: text
+        for name, text in contents(folder).items()
+        if name not in (CONTEXT, "embeddings.jsonl") and "flash" not in name
+    }
     return {
         name: strip(json.loads(text))
         if name.endswith(".json")
