@@ -93,7 +93,7 @@ def import_(
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
 
-    Transcripts are those of Claude Code and Codex, and lines in a hook's form; --trust-own takes the prompts in
+    Transcripts are those of Claude Code, Codex and SpecStory, and lines in a hook's form; --trust-own takes the prompts in
     them for your own word. Secrets in them are masked always.
 
     JSON: {files, imported, skipped}; with --transcripts

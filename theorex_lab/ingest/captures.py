@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id, session_of
-from theorex_lab.ingest.files import Transcript, row_of
+from theorex_lab.ingest.files import Transcript, row_of, text_of
 from theorex_lab.ingest.said import Utterance, time_of
+from theorex_lab.ingest.specstory import SpecStory
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES, Place, folder_of
 from theorex_lab.text.masking import mask
@@ -95,7 +96,7 @@ def told(
     be read, and why.
     """
     last = _Last(written)
-    yield from _timed(_said(found, problem), last)
+    yield from _timed(_said(found, problem, lambda: is_over(last.at)), last)
     if is_over(last.at):
         yield from _timed(((said, 0) for said in found.reader.end()), last)
 
@@ -108,10 +109,14 @@ class _Last:
     stated: bool = False
 
 
-def _said(found: Transcript, problem: Callable[[int, str], None]) -> Iterator[tuple[Utterance, int]]:
+def _said(
+    found: Transcript, problem: Callable[[int, str], None], is_over: Callable[[], bool]
+) -> Iterator[tuple[Utterance, int]]:
+    is_text = isinstance(found.reader, SpecStory)
     for line in found.lines:
         try:
-            if (row := row_of(line)) is not None:
+            row: Any = text_of(line) if is_text else row_of(line)
+            if row is not None and (line.whole or not is_text or is_over()):
                 size = len(line.content or b"")
                 yield from ((said, size) for said in found.reader.feed(row, line.number, size))
         except InvalidInput as error:

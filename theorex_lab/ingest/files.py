@@ -20,6 +20,7 @@ from theorex_lab.ingest.claude import Claude
 from theorex_lab.ingest.codex import Codex
 from theorex_lab.ingest.hook_form import HookForm
 from theorex_lab.ingest.said import Reader, Row
+from theorex_lab.ingest.specstory import SpecStory
 
 LONGEST_LINE_BYTES = 64 << 20
 _LOOKED_AT_LINES, _LOOKED_AT_BYTES = 200, 8 << 20  # until the form is known
@@ -126,11 +127,19 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | None:
     stem = stem_of(file)
     try:
         text = text_of(line)
+        if SpecStory.reads(text):
+            return SpecStory(stem, _project_above(file))
         row = row_of(line) if text.lstrip().startswith("{") else None
     except InvalidInput:
         return None
     found = next((form for form in (HookForm, Codex, Claude) if row is not None and form.reads(row)), None)
     return None if found is None else found(stem)
+
+
+def _project_above(file: Path) -> str:
+    """The folder whose `.specstory` holds the file, '' where none does."""
+    above = next((folder for folder in file.absolute().parents if folder.name == ".specstory"), None)
+    return str(above.parent) if above else ""
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:

@@ -27,7 +27,7 @@ from theorex_lab.progress import bar
 from theorex_lab.project import check_project, project_of
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
-FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, or lines in a hook's form, plain or .gz"
+FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, or lines in a hook's form, plain or .gz"
 _AT_ONCE, _BYTES_AT_ONCE = 500, 64 << 20
 _LINES_A_STEP = 256  # of the progress bar
 _MOST_PROBLEMS = 10_000
