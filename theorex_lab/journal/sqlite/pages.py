@@ -54,10 +54,8 @@ def sound_rows(path: Path, drafts: Path) -> SoundRows:
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection, suppress(*_FAILURES):
                 # Then a file that was cut is read as far as it goes.
                 connection.execute("PRAGMA writable_schema = ON")
-                rows = [row for row in _rows(connection, most) if 0 < row.seq <= most]
-                last = min(_last_in_index(connection), most)
-                if rows or last:
-                    return SoundRows(rows, max([last, *(row.seq for row in rows[-1:])]))
+                if rows := [row for row in _rows(connection, most) if 0 < row.seq <= most]:
+                    return SoundRows(rows, max(rows[-1].seq, min(_last_in_index(connection), most)))
     finally:
         for file in drafts.glob("damaged.db*"):
             file.unlink(missing_ok=True)
