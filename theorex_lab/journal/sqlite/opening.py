@@ -33,16 +33,21 @@ def refuse_unfinished(folder: str) -> None:
 
 
 def check_file(path: str) -> None:
-    """Refuse a file that was cut, before SQLite opens it. Of one with a write-ahead log SQLite itself finds what is amiss.
+    """Refuse a file that was cut, or whose write-ahead log lost a commit, before SQLite opens it.
 
     Not to be called in a process that has the file open: to close a file gives back the locks that it holds there.
     Raises CorruptJournal, and nothing was written.
     """
-    problem = _cut(path)
-    # Between two looks of ours, another process may shrink the file.
-    for _ in range(_LOOKS):
-        if problem and (log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))):
-            return
+    if log_size(path) > LOG_HEADER_BYTES:
+        from theorex_lab.journal.sqlite.wal import lost_commits  # a home at rest has no log
+
+        problem = lost_commits(path)
+    else:
+        problem = _cut(path)
+        # Between two looks of ours, another process may shrink the file.
+        for _ in range(_LOOKS):
+            if problem and (log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))):
+                return
     if problem:
         raise damaged(path, problem)
 

@@ -16,7 +16,7 @@ from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, read_segment
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, log_size
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
-from theorex_lab.journal.sqlite.pages import StoredRow, sound_rows
+from theorex_lab.journal.sqlite.pages import Pages, StoredRow
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
@@ -51,10 +51,10 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
         archive, database = drafts / ARCHIVE_FOLDER, drafts / DATABASE_FILE
         archive.mkdir(mode=FOLDER_MODE)
         segments = _SoundSegments(home / ARCHIVE_FOLDER)
-        found = sound_rows(home / DATABASE_FILE, drafts)
-        make_database(database, segments.without_lost(found.rows))
+        pages = Pages(home / DATABASE_FILE)
+        make_database(database, segments.without_lost(pages.rows()))
         segments.write(archive)
-        last = max(found.last_seq, newest_snapshot(str(home)))
+        last = max(pages.last_seq, newest_snapshot(str(home)))
         kept, lost = _note_losses(database, last, at, {"set_aside": aside, "problems": problems})
         return Salvaged(kept, lost, str(put_in_place(home, drafts, aside)), problems)
 
