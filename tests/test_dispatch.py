@@ -20,6 +20,7 @@ from theorex_lab.dispatch.bus import End, Start, ToolUse, check_trace_id, previe
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.process import this_process
 from theorex_lab.dispatch.worker import LARGEST_TASK_BYTES, Dispatcher, DispatchTask
+from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -161,7 +162,7 @@ def test_an_answer_is_traced_and_remembered_in_one_transaction(dispatcher: Dispa
     assert (ended.kind, ended.id) == ("trace_ended", derived_event_id("trace ended", result.trace_id))
     assert {(event.agent, event.session, event.at) for event in (started, ended, kept)} == {("main", "s1", NOW)}
     owner = started.body.pop("owner")
-    assert owner == this_process()._asdict()
+    assert owner == {**this_process()._asdict(), "lock": owner["lock"]}
     assert tuple(started.body.pop("reasons")) == result.reasons
     assert started.body == {
         "v": 3, "project": "", "lost_after_seconds": 3_600.0, "trace_id": result.trace_id, "task": CODE, "query_type": "code", "tags": ["code", "billing"],
@@ -369,6 +370,31 @@ def test_an_answer_is_erased_with_its_trace(dispatcher: Dispatcher, lab: Lab) ->
 
 
 # Calls that overlap
+
+
+def test_the_lock_is_held_while_there_are_calls_and_no_longer(lab: Lab) -> None:
+    held: list[list[str]] = []
+
+    def ask(names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
+        held.append([path.name for path in (lab.folder / "calls").iterdir()])
+        return answering()(names, prompt, settings)
+
+    dispatcher = with_ask(lab, ask)
+    for _ in range(2):
+        dispatcher.dispatch(TASK)
+        assert list((lab.folder / "calls").iterdir()) == []
+    owners = [event.body["owner"] for event in events(lab, "trace_started")]
+    assert held == [[f"{owner['lock']}.lock"] for owner in owners]
+    dispatcher.close()
+
+
+def test_where_no_lock_can_be_made_nothing_is_called(dispatcher: Dispatcher, lab: Lab) -> None:
+    (lab.folder / "calls").write_text("not a folder")
+    with pytest.raises(StorageError, match="cannot lock"):
+        dispatcher.dispatch(TASK)
+    assert events(lab) == []
+    (lab.folder / "calls").unlink()
+    assert dispatcher.dispatch(TASK).success
 
 
 def test_two_calls_of_one_agent_that_overlap_are_two_traces(lab: Lab) -> None:

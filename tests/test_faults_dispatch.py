@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -26,7 +27,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch import owner as owners
 from theorex_lab.dispatch.bus import Start
-from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, close_lost
+from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, Owner, close_lost
 from theorex_lab.dispatch.process import this_process
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
@@ -181,18 +182,26 @@ def test_a_killed_call_is_closed_as_lost_once_and_a_living_one_is_left_alone(hom
             assert body == {
                 "trace_id": "dying", "success": False, "lost": True, "latency_ms": None, "error": LOST, "attempts": [],
             }  # fmt: skip
+            assert [path.stem for path in (home / "calls").glob("*.lock")] == [
+                event.body["owner"]["lock"]
+                for event in events(lab, "trace_started")
+                if event.body["trace_id"] == "living"
+            ]
             assert lab.trace("dying").lost
             assert len(lab.views.get(EvidenceView).table) == 0, "a lost call says nothing of the model"
             answer.set()
             assert living.communicate()[0] == "True\n"
             assert lab.trace("living").success
+            assert list((home / "calls").iterdir()) == []
             check(lab)
 
 
 def lost_trace(lab: Lab, trace_id: str) -> None:
-    """A trace as a process leaves it that dies in the call."""
-    owner = {**this_process()._asdict(), "pid": 2**22 + 1}
-    lab.journal.append([Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()])
+    """A trace as a process leaves it that dies in the call, with its lock file."""
+    folder = lab.folder / "calls"
+    with Owner(folder).alive(NOW) as owner:
+        lab.journal.append([Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()])
+    (folder / f"{owner['lock']}.lock").touch()  # what is left once the system has given back the lock of the dead
 
 
 @needs_flock
@@ -202,13 +211,15 @@ def test_two_that_close_a_lost_trace_at_once_write_one_end(home: Path, monkeypat
         inner, results = owners._close, []
 
         def late(*given: Any) -> bool:
-            """The other one comes after this one has decided."""
+            """The other one comes after this one has decided, and does not see the lock, its file being gone."""
             monkeypatch.setattr(owners, "_close", inner)
-            results.append(close_lost(other.views, NOW))
+            for path in (home / "calls").glob("*.lock"):
+                path.unlink()
+            results.append(close_lost(other.views, home / "calls", NOW))
             return inner(*given)
 
         monkeypatch.setattr(owners, "_close", late)
-        results.append(close_lost(lab.views, NOW))
+        results.append(close_lost(lab.views, home / "calls", NOW))
         assert results == [["t"], []]
         assert len(events(lab, "trace_ended")) == 1
 
@@ -228,9 +239,21 @@ def test_a_trace_of_a_living_dispatcher_of_this_process_is_left_alone(home: Path
         check(lab)
 
 
+@needs_flock
+@pytest.mark.parametrize("lock", [None, "", 7, "../../etc/passwd", "a" * 53, "/tmp/x"])
+def test_an_owner_that_names_no_lock_is_dead_and_names_no_file(home: Path, lock: object) -> None:
+    with opened(home) as lab:
+        owner = None if lock is None else {**this_process()._asdict(), "lock": lock}
+        before = sorted(home.parent.rglob("*"))
+        lab.journal.append([Start("t", "main", NOW, "a task", "general", owner=owner).event()])
+        assert close_lost(lab.views, home / "calls", NOW) == ["t"]
+        assert {path for path in {*home.parent.rglob("*")} - {*before} if "calls" not in path.parts} == set()
+        assert [path for path in (home / "calls").rglob("*") if path.is_file()] == []
+
+
 def call_of(lab: Lab, trace_id: str, **changed: object) -> None:
-    """A START whose owner differs from this process in what is given."""
-    owner = {**this_process()._asdict(), **changed}
+    """A START whose owner differs from this process in what is given, and whose lock nobody holds."""
+    owner = {**this_process()._asdict(), "lock": f"{'0' * 16}-{trace_id:0>36}", **changed}
     start = Start(trace_id, "main", NOW, "a task", "general", owner=owner, lost_after_seconds=3_600.0)
     lab.journal.append([start.event()])
 
@@ -239,6 +262,7 @@ def call_of(lab: Lab, trace_id: str, **changed: object) -> None:
 @pytest.mark.parametrize(
     ("changed", "lost"),
     [
+        ({}, True),
         ({"machine": "another", "pid": 2**22 + 1}, False),
         ({"machine": "another", "boot": "of another"}, False),
         ({"container": "another", "pid": 2**22 + 1}, False),
@@ -265,6 +289,44 @@ def test_only_a_call_whose_process_can_be_seen_is_closed_before_its_time(
         check(lab)
 
 
+@needs_flock
+def test_a_process_that_is_gone_has_lost_its_call_though_a_child_holds_its_lock(home: Path) -> None:
+    with opened(home) as lab, Owner(home / "calls").alive(NOW) as owner:
+        call_of(lab, "mine", **owner)
+        call_of(lab, "gone", **{**owner, "pid": 2**22 + 1})
+        assert close_lost(lab.views, home / "calls", NOW) == ["gone"]
+
+
+def test_a_lock_file_of_another_place_is_left_alone(home: Path) -> None:
+    theirs, mine = (f"{place}-{0:0>36}.lock" for place in ("0" * 16, this_process().place))
+    (home / "calls").mkdir(parents=True)
+    for name in (theirs, mine):
+        (home / "calls" / name).touch()
+    with opened(home) as lab:
+        assert lab.dispatcher.close_lost() == []
+    assert [path.name for path in (home / "calls").iterdir()] == [theirs]
+
+
+@needs_flock
+def test_a_lock_file_that_cannot_be_removed_costs_no_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlink = Path.unlink
+
+    def failing(path: Path, *, missing_ok: bool = False) -> None:
+        if path.suffix == ".lock":
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", failing)
+    with HostileServer(completion("raise earlier")) as server, at_server(home, server.url) as lab:
+        assert lab.agent("main").dispatch(CODE).success
+        assert lab.dispatcher.close_lost() == []
+        assert len(list((home / "calls").iterdir())) == 1
+        monkeypatch.undo()
+        assert lab.dispatcher.close_lost() == []
+        assert list((home / "calls").iterdir()) == []
+        check(lab)
+
+
 def test_a_start_of_version_1_is_waited_for_a_day(home: Path) -> None:
     """It named a lock file alone, and not on which machine that was."""
     with opened(home) as lab:
@@ -272,11 +334,11 @@ def test_a_start_of_version_1_is_waited_for_a_day(home: Path) -> None:
             event = Start(trace_id, "main", NOW, "a task", "general").event()
             del event.body["lost_after_seconds"]
             lab.journal.append([event._replace(body={**event.body, "v": 1, "owner": owner})])
-        assert close_lost(lab.views, NOW) == ["imported"]
+        assert close_lost(lab.views, home / "calls", NOW) == ["imported"]
         lab.clock.advance(days=1)  # type: ignore[attr-defined]
-        assert close_lost(lab.views, lab.clock.now()) == []
+        assert close_lost(lab.views, home / "calls", lab.clock.now()) == []
         lab.clock.advance(seconds=0.000001)  # type: ignore[attr-defined]
-        assert close_lost(lab.views, lab.clock.now()) == ["t"]
+        assert close_lost(lab.views, home / "calls", lab.clock.now()) == ["t"]
         check(lab)
 
 
@@ -285,7 +347,7 @@ def test_an_erased_start_is_not_closed(home: Path) -> None:
     with opened(home) as lab:
         lost_trace(lab, "t")
         lab.erase(ids=[derived_event_id("trace started", "t")])
-        assert close_lost(lab.views, NOW) == []
+        assert close_lost(lab.views, home / "calls", NOW) == []
         assert events(lab, "trace_ended") == []
 
 
@@ -318,6 +380,7 @@ def test_killed_at_any_boundary_a_call_has_no_trace_or_one_with_one_end(home: Pa
             outcomes["lost" if ends and ends[0].body["lost"] else "answered" if ends else "not started"] += 1
             assert len(events(lab, "trace_started")) == len(ends)
             assert len(events(lab, "observation")) == 1 + sum(end.body["success"] for end in ends)
+            assert not list((copy / "calls").glob("*.lock"))
             report = verify(lab.views, VIEWS)
             assert report.ok, report.problems
         shutil.rmtree(copy)
@@ -409,6 +472,7 @@ def test_a_forked_process_has_a_thread_and_an_owner_of_its_own(home: Path) -> No
         assert forked(child) == 0
         pids = {event.body["owner"]["pid"] for event in events(lab, "trace_started")}
         assert len(pids) == 2
+        assert list((home / "calls").iterdir()) == []
         check(lab)
 
 
@@ -444,7 +508,6 @@ def test_where_the_end_cannot_be_written_the_next_start_closes_the_trace(
             monkeypatch.setattr(lab.journal, "append", full_at_the_end)
             with pytest.raises(StorageError):
                 lab.agent("main").dispatch(CODE, trace_id="mine")
-        monkeypatch.setattr(owners, "lives", lambda _: False)  # the process has ended since
         with opened(home) as lab:
             assert lab.dispatcher.close_lost() == []
             assert lab.trace("mine").lost
@@ -452,16 +515,15 @@ def test_where_the_end_cannot_be_written_the_next_start_closes_the_trace(
 
 
 @needs_flock
-def test_an_answer_to_a_trace_that_was_closed_meanwhile_is_given_and_not_kept(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process cannot see this one, and takes it for dead."""
+def test_an_answer_to_a_trace_that_was_closed_meanwhile_is_given_and_not_kept(home: Path) -> None:
+    """Somebody has removed the lock file of a living process."""
     answer = threading.Event()
     replies = after(answer, completion("late"))
     with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab:
         pending = lab.dispatcher.submit(_task("mine"))
         until(lambda: server.requests)
-        monkeypatch.setattr(owners, "lives", lambda _: False)
+        for path in (home / "calls").iterdir():
+            path.unlink()
         with opened(home) as other:
             other.dispatcher.close()
         answer.set()

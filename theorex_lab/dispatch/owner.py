@@ -1,9 +1,9 @@
-"""When a call that has no END is given up as lost.
+"""Whose a running call is, and when a call that has no END is given up as lost.
 
-A START names its owner: machine, container, boot and process.
+A START names its owner: machine, container, boot, process, and a lock file that is held while the process has calls.
 
 - The owner is of this machine and an earlier boot, or of this container and its process is gone, or another has its
-  number now: the call is lost.
+  number now, or nobody holds its lock: the call is lost.
 - The owner is of another machine or container, whose processes nobody can see from here: the call is lost once
   `lost_after_seconds` have passed since its START. The START states them: ten times what the call may take at most,
   and an hour at least, since clocks differ and machines sleep.
@@ -12,19 +12,27 @@ A START names its owner: machine, container, boot and process.
 
 from __future__ import annotations
 
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.dispatch.bus import End, Start
-from theorex_lab.dispatch.process import lives
-from theorex_lab.ids import derived_event_id
+from theorex_lab.dispatch.process import lives, this_process
+from theorex_lab.errors import StorageError
+from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal, append_once
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.files import exclusive
 
 if TYPE_CHECKING:
     from theorex_lab.journal.view import Views
 
 LOST = "the process ended during the call"
 OUT_OF_SIGHT = "no end came, and nobody here can see the process that made the call"
+_LOCK = re.compile(r"[0-9a-f]{16}-[0-9a-f-]{36}")
 _LONGEST_TIMES, _SHORTEST_SECONDS = 10.0, 3_600.0
 
 
@@ -37,24 +45,115 @@ def lost_after_seconds(longest_seconds: float) -> float:
     return max(_SHORTEST_SECONDS, _LONGEST_TIMES * longest_seconds)
 
 
-def close_lost(views: Views, at: int) -> list[str]:
-    """Close the open traces that are lost by the rule above; returns their ids, in the order of their STARTs. `at`: µs UTC."""
+class Owner:
+    """A process's sign of life while it has open traces: a lock that the system gives back when the process dies.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Owner(Path(folder)).alive(0) as owner:
+    ...         held = [path.stem == owner["lock"] for path in Path(folder).iterdir()]
+    ...     left = list(Path(folder).iterdir())
+    >>> held, left
+    ([True], [])
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._guard = threading.Lock()
+        self._lock, self._calls, self._held = "", 0, ExitStack()
+
+    @contextmanager
+    def alive(self, at: int) -> Iterator[Body]:
+        """Hold the lock inside; calls that overlap share it. Yields what a START says of its owner; `at`: µs UTC.
+
+        Raises StorageError where the lock file cannot be made.
+        """
+        with self._guard:
+            if self._calls == 0:
+                self._take(at)
+            self._calls += 1
+            owner = {**this_process()._asdict(), "lock": self._lock}
+        try:
+            yield owner
+        finally:
+            with self._guard:
+                self._calls -= 1
+                if self._calls == 0:
+                    self._give_back()
+
+    def _take(self, at: int) -> None:
+        self._lock = f"{this_process().place}-{new_event_id(at)}"
+        draft = self._folder / f".{self._lock}"
+        try:
+            self._held.enter_context(exclusive(draft, wait=True))
+            # Named once it is locked, so that nobody ever finds the file of a living process without its lock.
+            if draft.exists():  # it does not where the system has no flock
+                draft.rename(_lock_file(self._folder, self._lock))
+        except OSError as error:
+            self._held.close()
+            raise StorageError(
+                f"cannot lock {draft}: {error.strerror}; make the folder one that can be written"
+            ) from error
+
+    def _give_back(self) -> None:
+        with suppress(OSError):  # without its lock a file that stays says nothing, and the next who opens removes it
+            _lock_file(self._folder, self._lock).unlink(missing_ok=True)
+        self._held.close()
+
+
+def close_lost(views: Views, folder: Path, at: int) -> list[str]:
+    """Close the open traces that are lost by the rule above; returns their ids, in the order of their STARTs.
+
+    `folder`: where the owners' lock files are; those of this container that nobody holds are removed. `at`: µs UTC.
+    """
     from theorex_lab.dispatch.traces import Traces, open_traces
 
     with views.reading(Traces) as view:
         trace_ids = open_traces(view)
     starts = views.journal.read(ids=[derived_event_id("trace started", trace_id) for trace_id in trace_ids])
-    given_up = [(start, problem) for start in starts if (problem := _given_up(start, at))]
-    return [start.body["trace_id"] for start, problem in given_up if _close(views.journal, start, at, problem)]
+    closed = []
+    for start in starts:
+        with _given_up(start, folder, at) as problem:
+            if problem and _close(views.journal, start, at, problem):
+                closed.append(start.body["trace_id"])
+    for path in folder.glob(f"{this_process().place}-*.lock"):
+        with _is_free(folder, path.stem):
+            pass
+    return closed
 
 
-def _given_up(start: Event, at: int) -> str:
-    """Why the call is lost, '' where it is not."""
+@contextmanager
+def _given_up(start: Event, folder: Path, at: int) -> Iterator[str]:
+    """Why the call is lost, '' where it is not; its lock is held meanwhile."""
     owner = start.body.get("owner")
-    alive = lives(owner) if isinstance(owner, dict) else False
+    if not isinstance(owner, dict):
+        yield LOST
+        return
+    alive = lives(owner)
     if alive is None:
-        return OUT_OF_SIGHT if (at - start.at) / 1e6 > start.body["lost_after_seconds"] else ""
-    return "" if alive else LOST
+        waited_seconds = (at - start.at) / 1e6
+        yield OUT_OF_SIGHT if waited_seconds > start.body["lost_after_seconds"] else ""
+        return
+    with _is_free(folder, owner.get("lock")) as free:
+        yield LOST if free or not alive else ""
+
+
+@contextmanager
+def _is_free(folder: Path, lock: object) -> Iterator[bool]:
+    """Whether nobody holds the lock; it is held meanwhile, and its file is removed."""
+    if not isinstance(lock, str) or not _LOCK.fullmatch(lock):  # it names no file, so that nobody can hold it
+        yield True
+        return
+    path = _lock_file(folder, lock)
+    with ExitStack() as held:
+        try:
+            free = held.enter_context(exclusive(path, wait=False))
+        except OSError:  # another user's, for instance
+            free = False
+        yield free
+        if free:
+            with suppress(OSError):  # it is tried again when a home is opened
+                path.unlink(missing_ok=True)
 
 
 def _close(journal: Journal, started: Event, at: int, problem: str) -> bool:
@@ -63,3 +162,7 @@ def _close(journal: Journal, started: Event, at: int, problem: str) -> bool:
     start = Start(body["trace_id"], started.agent, started.at, "", body["query_type"], session=started.session)
     end = End(start.trace_id, at, success=False, model=body["model"] or "", error=problem, lost=True)
     return append_once(journal, [end.event(start)])
+
+
+def _lock_file(folder: Path, lock: str) -> Path:
+    return folder / f"{lock}.lock"

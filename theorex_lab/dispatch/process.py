@@ -26,6 +26,11 @@ class Process(NamedTuple):
     pid: int
     started: str
 
+    @property
+    def place(self) -> str:
+        """A hash of machine and container: where processes see each other by number."""
+        return _hashed(self.machine, self.container)
+
 
 def this_process() -> Process:
     """The process that asks; after a fork the child.

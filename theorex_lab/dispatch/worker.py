@@ -7,16 +7,16 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, Start, check_trace_id, clean
-from theorex_lab.dispatch.owner import close_lost, lost_after_seconds
-from theorex_lab.dispatch.process import this_process
+from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Body, Event
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.heuristic import estimated_tokens
 from theorex_lab.text.doors import door, kept_text
@@ -132,7 +132,7 @@ class Dispatcher:
 
     def close_lost(self) -> list[str]:
         """Close the open traces whose process has died; returns their ids. See `theorex_lab.dispatch.owner`."""
-        return close_lost(self.home.views, self.home.clock.now())
+        return close_lost(self.home.views, self._calls, self.home.clock.now())
 
     def close(self) -> None:
         """Wait for what was submitted, then close the connections; a later call opens new ones."""
@@ -147,11 +147,16 @@ class Dispatcher:
                 client.close()
             self._clients.clear()
 
+    @property
+    def _calls(self) -> Path:
+        return self.home.folder / "calls"
+
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._pool = None
         self._clients: dict[str, ModelClient] = {}
+        self._owner = Owner(self._calls)
 
     def _check(self, task: DispatchTask) -> DispatchTask:
         """The task with a trace id, once every rule holds that its trace and its answer must meet."""
@@ -195,24 +200,25 @@ class Dispatcher:
         settings = with_local_model(self.home.settings, self.home.folder)
         decision = self._route(task, settings)
         names, reasons = _callable(decision, settings)
-        longest_seconds = len(names) * settings.model_timeout_seconds
-        start = self._start(task, decision, reasons, longest_seconds)
-        self.home.journal.append([start.event()])
-        try:
-            end = self._end(start, self._ask(names, task.task, settings))
-            recorded = self._appended(end.event(start), *end.kept)
-        except BaseException as error:  # an interruption too: a trace is written whatever happens
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            broken = End(start.trace_id, self.home.clock.now(), success=False, error=what)
-            self._appended(broken.event(start))
-            raise
+        with self._owner.alive(self.home.clock.now()) as owner:
+            longest_seconds = len(names) * settings.model_timeout_seconds
+            start = self._start(task, decision, reasons, owner, longest_seconds)
+            self.home.journal.append([start.event()])
+            try:
+                end = self._end(start, self._ask(names, task.task, settings))
+                recorded = self._appended(end.event(start), *end.kept)
+            except BaseException as error:  # an interruption too: a trace is written whatever happens
+                what = " ".join(f"{type(error).__name__}: {error}".split())
+                broken = End(start.trace_id, self.home.clock.now(), success=False, error=what)
+                self._appended(broken.event(start))
+                raise
         written = recorded and bool(end.kept)
         return DispatchResult(
             task.id, end.model, end.response, end.latency_ms, end.success, written, end.trace_id, end.error, reasons
         )
 
     def _appended(self, *events: Event) -> bool:
-        """Append these; False where another process has closed the trace meanwhile, which could not see this one."""
+        """Append these; False where another process has closed the trace meanwhile, its lock file being gone."""
         try:
             self.home.journal.append(events)
         except AlreadyThere:
@@ -227,7 +233,9 @@ class Dispatcher:
             self.home, task.task, settings, agent=task.agent_id, power=self._power, urgent=urgent, query_tokens=tokens
         )
 
-    def _start(self, task: DispatchTask, decision: Decision, reasons: tuple[str, ...], longest_seconds: float) -> Start:
+    def _start(
+        self, task: DispatchTask, decision: Decision, reasons: tuple[str, ...], owner: Body, longest_seconds: float
+    ) -> Start:
         assert task.trace_id is not None
         return Start(
             task.trace_id,
@@ -242,7 +250,7 @@ class Dispatcher:
             context_pct=float(task.context_pct),
             query_tokens=_query_tokens(task),
             outcome_id=task.outcome_id,
-            owner=this_process()._asdict(),
+            owner=owner,
             lost_after_seconds=lost_after_seconds(longest_seconds),
             project=self.home.project,
         )
