@@ -6,12 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.bus import End, Start, check_trace_id, clean
+from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
@@ -157,6 +158,8 @@ class Dispatcher:
         self._pool = None
         self._clients: dict[str, ModelClient] = {}
         self._owner = Owner(self._calls)
+        self.bus = EventBus()
+        self.bus.subscribe(recorder(self.home.journal))
 
     def _check(self, task: DispatchTask) -> DispatchTask:
         """The task with a trace id, once every rule holds that its trace and its answer must meet."""
@@ -203,27 +206,19 @@ class Dispatcher:
         with self._owner.alive(self.home.clock.now()) as owner:
             longest_seconds = len(names) * settings.model_timeout_seconds
             start = self._start(task, decision, reasons, owner, longest_seconds)
-            self.home.journal.append([start.event()])
+            self.bus.publish(start)
             try:
                 end = self._end(start, self._ask(names, task.task, settings))
-                recorded = self._appended(end.event(start), *end.kept)
+                recorded = self._record(end)
             except BaseException as error:  # an interruption too: a trace is written whatever happens
                 what = " ".join(f"{type(error).__name__}: {error}".split())
-                broken = End(start.trace_id, self.home.clock.now(), success=False, error=what)
-                self._appended(broken.event(start))
+                with suppress(AlreadyThere):
+                    self.bus.publish(End(start.trace_id, self.home.clock.now(), success=False, error=what))
                 raise
         written = recorded and bool(end.kept)
         return DispatchResult(
             task.id, end.model, end.response, end.latency_ms, end.success, written, end.trace_id, end.error, reasons
         )
-
-    def _appended(self, *events: Event) -> bool:
-        """Append these; False where another process has closed the trace meanwhile, its lock file being gone."""
-        try:
-            self.home.journal.append(events)
-        except AlreadyThere:
-            return False
-        return True
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
         from theorex_lab.routing.router import route_in
@@ -285,6 +280,13 @@ class Dispatcher:
                       start.project)  # fmt: skip
         event, _ = new_observation(entry, self.home.settings, end.at)
         return (event._replace(lineage=(end.event_id, start.event_id)),)
+
+    def _record(self, end: End) -> bool:
+        """Publish the END; False where another process has closed the trace meanwhile, its lock file being gone."""
+        try:
+            return self.bus.publish(end)
+        except AlreadyThere:
+            return False
 
 
 def _callable(decision: Decision, settings: Settings) -> tuple[list[str], tuple[str, ...]]:
