@@ -1,14 +1,15 @@
 """Fitting decay laws to a log of accesses: which law, with which parameters, ranks best what is used next.
 
 Law and parameters are chosen on the training events alone; the scored events (see `access_log`) only tell how
-well the choice did. Recency, frequency, a constant (what orders equal scores alone: count, then last use) and ACT-R's
-power law are always among the scores.
+well the choice did. Recency, frequency, ACT-R's power law and a constant (which knows nothing of use: the items in the
+order of their first appearance) are always among the scores, and so are orders by events instead of days, which the
+memory does not compute yet: `EVENT_SIGNALS`, and `blend`, a conditional logit of all signals.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,14 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
+from theorex_lab.experiments.scores.access_log import (
+    EVENT_SIGNALS,
+    AccessLog,
+    LogReplay,
+    Snapshots,
+    score_snapshots,
+    split,
+)
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
@@ -36,13 +44,18 @@ from theorex_lab.memory.rows import Rows
 if TYPE_CHECKING:
     import pandas as pd
 
+Order = Law | Callable[[Snapshots], Floats]
+
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
-SINGLE_LAWS = ("recency", "frequency", "constant", "power", "weighted_sum")
-MULTI_SCALE = MultiScale.name
+SINGLE_LAWS = ("recency", "frequency", "power", "weighted_sum")
+MULTI_SCALE, BLEND = MultiScale.name, "blend"
 # What a fit of weights may use (positions), and how many events its pull to a single half-life is worth.
 WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
 PULLS_EVENTS = (1_000.0, 100.0)
+_DAYS_AND_EVENTS = (*range(6), 7, *range(10, 16))  # a blend's signals are those of `multi_scale`, then EVENT_SIGNALS
+BLEND_SETS = (_DAYS_AND_EVENTS, (*_DAYS_AND_EVENTS, 16), (*_DAYS_AND_EVENTS, 8, 16, 17, 18))
+BLEND_PULLS_EVENTS = (10.0, 100.0)
 # Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
 MIN_EVENTS_FOR_WEIGHTS = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
@@ -65,7 +78,7 @@ class Fit(Rows[dict[str, Any]]):
     """The law chosen on the training events, and a row a law with its score on the events after them, best MRR first.
 
     chosen   its name among the scores; `half_life_7_days` is `multi_scale` with that one weight
-    law      name of the law to adopt, with its `params`
+    law      name of the law to adopt, with its `params`: the choice, or where the memory cannot run that, the best it can
     scores   law → LawScore
     n_train, n_scored   events trained on and scored
     horizon_days        where the law is logistic, its importance is the chance of use within this time
@@ -110,9 +123,9 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     replaying = LogReplay(log)
     whole, training = replaying.snapshots(thinned, pooled=training_events)
     candidates = _candidates(training)
-    chosen = _choose(candidates)
-    law = _with_logistic(candidates[chosen][0], whole, horizon)
-    scored = {name: law for name, (law, _) in candidates.items()} | {chosen: law}
+    chosen, runnable = _choose(candidates), _choose(candidates, runnable=True)
+    law = _with_logistic(candidates[runnable][0], whole, horizon)
+    scored = {name: order for name, (order, _) in candidates.items()} | {runnable: law}
     for own in laws:
         if own.name in scored:
             raise InvalidInput(f"got a law named {own.name!r}; allowed is a name other than {', '.join(scored)}")
@@ -136,14 +149,14 @@ def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapsh
 
 
 def score_laws(
-    snapshots: Snapshots | Iterable[Snapshots], laws: Mapping[str, Law], seed: int = 0
+    snapshots: Snapshots | Iterable[Snapshots], laws: Mapping[str, Order], seed: int = 0
 ) -> dict[str, LawScore]:
     """MRR with a 95 % interval and recall@10 of each law; one set of resampled events serves all laws.
 
     `snapshots`: all of them, or parts of them in their order, of which one at a time is held. InvalidInput where there are none.
     """
     parts = [snapshots] if isinstance(snapshots, Snapshots) else snapshots
-    found = [[score_snapshots(part, law.raw(part.items)) for law in laws.values()] for part in parts if len(part)]
+    found = [[score_snapshots(part, raw_of(law, part)) for law in laws.values()] for part in parts if len(part)]
     if not found:
         raise InvalidInput("got no events to score; allowed is one or more")
     ranks, recalls = np.ascontiguousarray(np.concatenate(found, axis=2).transpose(1, 2, 0))
@@ -154,44 +167,87 @@ def score_laws(
     }
 
 
-def _candidates(training: Snapshots) -> dict[str, tuple[Law, Floats]]:
-    """Each candidate's law, fitted on all training events, and its reciprocal ranks on the later two thirds."""
-    first, second, last = len(training) // 3, 2 * len(training) // 3, len(training)
-    later = training.part(first, last)
+def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
+    """Each candidate's order, fitted on all training events, and its reciprocal ranks on the later two thirds."""
+    later = training.part(len(training) // 3, len(training))
 
-    def validated(law: Law) -> tuple[Law, Floats]:
-        return law, score_snapshots(later, law.raw(later.items))[0]
+    def validated(order: Order) -> tuple[Order, Floats]:
+        return order, score_snapshots(later, raw_of(order, later))[0]
 
-    candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS}
+    candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
     for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
         candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
-    candidates[MULTI_SCALE] = _fitted_weights(training, first, second)
+    for column, name in enumerate(EVENT_SIGNALS):
+        if name != "recency_rank":
+            candidates[name] = validated(Blend((column + len(MultiScale.weight_names),), np.ones(1)))
+    candidates[MULTI_SCALE] = _fitted_weights(training, WEIGHT_SETS, PULLS_EVENTS, _law_of)
+    candidates[BLEND] = _fitted_weights(training, BLEND_SETS, BLEND_PULLS_EVENTS, Blend)
     return candidates
 
 
-def _fitted_weights(training: Snapshots, first: int, second: int) -> tuple[Law, Floats]:
+def _first_seen(snapshots: Snapshots) -> Floats:
+    """The order of first appearance: what a memory that knows nothing of use would show."""
+    return -snapshots.id.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """An order by weighted signals: of days as in `multi_scale_features`, then of events as in EVENT_SIGNALS."""
+
+    columns: Sequence[int]
+    weights: Floats
+
+    def __call__(self, snapshots: Snapshots) -> Floats:
+        """Scores of the rows of the snapshots."""
+        return np.asarray(blend_features(snapshots)[:, self.columns] @ self.weights)
+
+
+def blend_features(snapshots: Snapshots) -> Floats:
+    """All that a blend weighs, (n, 19)."""
+    return np.hstack([multi_scale_features(snapshots.items), snapshots.signals])
+
+
+def raw_of(order: Order, snapshots: Snapshots) -> Floats:
+    """What a law, or an order that is not one, makes of the rows of these snapshots."""
+    return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
+
+
+def _law_of(columns: Sequence[int], weights: Floats) -> Law:
+    return _multi_scale({MultiScale.weight_names[k]: float(w) for k, w in zip(columns, weights, strict=True)})
+
+
+def _fitted_weights(
+    training: Snapshots,
+    sets: Sequence[tuple[int, ...]],
+    pulls: Sequence[float],
+    made: Callable[[Sequence[int], Floats], Order],
+) -> tuple[Order, Floats]:
     """The weights whose set and pull do best in time, each third foretold from those before it."""
-    last = len(training)
+    first, second, last = len(training) // 3, 2 * len(training) // 3, len(training)
     trials: dict[tuple[tuple[int, ...], float], list[Floats]] = {}
     for cut, end in ((first, second), (second, last)):
         earlier, later = _WeightFit(training.part(0, cut)), training.part(cut, end)
-        for weights, pull in product(WEIGHT_SETS, PULLS_EVENTS):
-            law = _multi_scale(earlier.weights(weights, pull))
-            trials.setdefault((weights, pull), []).append(score_snapshots(later, law.raw(later.items))[0])
+        for weights, pull in product(sets, pulls):
+            order = made(*earlier.weights(weights, pull))
+            trials.setdefault((weights, pull), []).append(score_snapshots(later, raw_of(order, later))[0])
     ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
     best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
-    return _multi_scale(_WeightFit(training).weights(*best)), ranks[best]
+    return made(*_WeightFit(training).weights(*best)), ranks[best]
 
 
-def _choose(candidates: Mapping[str, tuple[Law, Floats]]) -> str:
-    """The best single law, or the fitted weights where they beat it by more than their noise."""
-    single = max((name for name in candidates if name != MULTI_SCALE), key=lambda name: candidates[name][1].mean())
-    gain = candidates[MULTI_SCALE][1] - candidates[single][1]
-    noise = gain.std() / math.sqrt(len(gain))
-    enough = len(gain) >= MIN_EVENTS_FOR_WEIGHTS
-    return MULTI_SCALE if enough and gain.mean() > GAIN_IN_STANDARD_ERRORS * noise else single
+def _choose(candidates: Mapping[str, tuple[Order, Floats]], runnable: bool = False) -> str:
+    """The best single order, or fitted weights where they beat it by more than their noise; laws alone where `runnable`."""
+    fitted = (MULTI_SCALE, BLEND)
+    names = [name for name, (order, _) in candidates.items() if not runnable or isinstance(order, Law)]
+    chosen = max((name for name in names if name not in fitted), key=lambda name: candidates[name][1].mean())
+    for name in (name for name in fitted if name in names):
+        gain = candidates[name][1] - candidates[chosen][1]
+        noise = gain.std() / math.sqrt(len(gain))
+        if len(gain) >= MIN_EVENTS_FOR_WEIGHTS and gain.mean() > GAIN_IN_STANDARD_ERRORS * noise:
+            chosen = name
+    return chosen
 
 
 def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
@@ -203,7 +259,7 @@ class _WeightFit:
 
     def __init__(self, snapshots: Snapshots) -> None:
         self.snapshots = snapshots
-        self.features = multi_scale_features(snapshots.items)
+        self.features = blend_features(snapshots)
         later = snapshots.part(len(snapshots) // 2, len(snapshots))
         counts = later.items.decayed_counts.T
         self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
@@ -211,11 +267,11 @@ class _WeightFit:
         self.prior = np.zeros(self.features.shape[1])
         self.prior[self.single] = alone.maximise()[0]
 
-    def weights(self, allowed: tuple[int, ...], pull_events: float) -> dict[str, float]:
+    def weights(self, allowed: tuple[int, ...], pull_events: float) -> tuple[Sequence[int], Floats]:
         chosen = sorted({*allowed, self.single})
         logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], pull_events)
         fitted = np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
-        return {MultiScale.weight_names[k]: float(weight) for k, weight in zip(chosen, fitted, strict=True)}
+        return chosen, fitted
 
 
 class _ConditionalLogit:
@@ -275,14 +331,14 @@ class _ConditionalLogit:
         return direction
 
 
-def _with_logistic(law: Law, before: Snapshots, horizon_days: float) -> Law:
+def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
     """The law with logistic constants by which importance is the chance of use within the horizon.
 
     `before` are whole snapshots, the idle items included, whose horizon ends before the scored events: fitted on the
     foremost items alone, importance would never fall. Without both outcomes the stated constants stay.
     """
     if not isinstance(law, LogisticLaw) or not len(before):
-        return law
+        return law if isinstance(law, Law) else make_law("constant")
     raw = law.raw(before.items)
     used = (before.reuse_days <= horizon_days).astype(np.float64)
     spread = float(raw.std())
