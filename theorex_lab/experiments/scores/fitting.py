@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.sessions.items import SessionSettings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import (
     EVENT_SIGNALS,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 Order = Law | Callable[[Snapshots], Floats]
 
+AGE_POWER: float = SessionSettings.tunables["age_power"].default
+FILE_POWERS = (0.25, 0.5, AGE_POWER, 1.0)  # of equal ones the first, which forgets least
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
 SINGLE_LAWS = ("recency", "frequency", "power", "weighted_sum")
@@ -81,6 +84,9 @@ class Fit(Rows[dict[str, Any]]):
     law      name of the law to adopt, with its `params`: the choice, or where the memory cannot run that, the best it can
     scores   law → LawScore
     n_train, n_scored   events trained on and scored
+    days                from the first event to the last
+    age_power           of FILE_POWERS the one that ranks best before the scored events, by more than its noise; else the default
+    gains               by candidate, how much more its MRR is than that of the present order of files (gain, low, high)
     horizon_days        where the law is logistic, its importance is the chance of use within this time
 
     Columns of a row: law, mrr, low, high, recall_at_10, chosen.
@@ -93,6 +99,9 @@ class Fit(Rows[dict[str, Any]]):
     n_train: int
     n_scored: int
     horizon_days: float
+    days: float = math.inf
+    age_power: float = AGE_POWER
+    gains: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def _records(self) -> Sequence[dict[str, Any]]:
         best_first = sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
@@ -130,11 +139,19 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
         if own.name in scored:
             raise InvalidInput(f"got a law named {own.name!r}; allowed is a name other than {', '.join(scored)}")
         scored[own.name] = own
+    ranks, recalls = _ranks(_in_turn(replaying, scored_events), scored)
+    ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(f"power_{AGE_POWER:g}")]], seed=seed)
     return Fit(
         chosen=chosen,
         law=law.name,
         params=law.params,
-        scores=score_laws(_in_turn(replaying, scored_events), scored, seed),
+        scores=_law_scores(scored, ranks, recalls, seed),
+        days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
+        age_power=_age_power(candidates),
+        gains={
+            name: {"gain": each.mean, "low": each.low, "high": each.high}
+            for name, each in zip(scored, ahead, strict=True)
+        },
         n_train=len(training),
         n_scored=len(scored_events),
         horizon_days=horizon,
@@ -155,15 +172,22 @@ def score_laws(
 
     `snapshots`: all of them, or parts of them in their order, of which one at a time is held. InvalidInput where there are none.
     """
-    parts = [snapshots] if isinstance(snapshots, Snapshots) else snapshots
+    return _law_scores(laws, *_ranks([snapshots] if isinstance(snapshots, Snapshots) else snapshots, laws), seed)
+
+
+def _ranks(parts: Iterable[Snapshots], laws: Mapping[str, Order]) -> tuple[Floats, Floats]:
+    """Reciprocal ranks and recall@10 of each event under each law, (n, laws) each."""
     found = [[score_snapshots(part, raw_of(law, part)) for law in laws.values()] for part in parts if len(part)]
     if not found:
         raise InvalidInput("got no events to score; allowed is one or more")
     ranks, recalls = np.ascontiguousarray(np.concatenate(found, axis=2).transpose(1, 2, 0))
-    intervals = bootstrap_means(ranks, seed=seed)
+    return ranks, recalls
+
+
+def _law_scores(laws: Iterable[str], ranks: Floats, recalls: Floats, seed: int) -> dict[str, LawScore]:
     return {
         name: LawScore(interval.mean, interval.low, interval.high, float(recall.mean()))
-        for name, recall, interval in zip(laws, recalls.T, intervals, strict=True)
+        for name, recall, interval in zip(laws, recalls.T, bootstrap_means(ranks, seed=seed), strict=True)
     }
 
 
@@ -174,7 +198,10 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
     def validated(order: Order) -> tuple[Order, Floats]:
         return order, score_snapshots(later, raw_of(order, later))[0]
 
-    candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
+    powers = {f"power_{power:g}": validated(make_law("power", exponent=power)) for power in FILE_POWERS}
+    candidates = (
+        powers | {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
+    )
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
     for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
@@ -243,11 +270,20 @@ def _choose(candidates: Mapping[str, tuple[Order, Floats]], runnable: bool = Fal
     names = [name for name, (order, _) in candidates.items() if not runnable or isinstance(order, Law)]
     chosen = max((name for name in names if name not in fitted), key=lambda name: candidates[name][1].mean())
     for name in (name for name in fitted if name in names):
-        gain = candidates[name][1] - candidates[chosen][1]
-        noise = gain.std() / math.sqrt(len(gain))
-        if len(gain) >= MIN_EVENTS_FOR_WEIGHTS and gain.mean() > GAIN_IN_STANDARD_ERRORS * noise:
+        if _beyond_noise(candidates[name][1] - candidates[chosen][1]):
             chosen = name
     return chosen
+
+
+def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> float:
+    present = candidates[f"power_{AGE_POWER:g}"][1]
+    best = max(FILE_POWERS, key=lambda power: float(candidates[f"power_{power:g}"][1].mean()))
+    return best if _beyond_noise(candidates[f"power_{best:g}"][1] - present) else AGE_POWER
+
+
+def _beyond_noise(gain: Floats) -> bool:
+    noise = gain.std() / math.sqrt(len(gain))
+    return len(gain) >= MIN_EVENTS_FOR_WEIGHTS and bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * noise)
 
 
 def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
