@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,8 +57,8 @@ MULTI_SCALE, BLEND = MultiScale.name, "blend"
 WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
 PULLS_EVENTS = (1_000.0, 100.0)
 _DAYS_AND_EVENTS = (*range(6), 7, *range(10, 16))  # a blend's signals are those of `multi_scale`, then EVENT_SIGNALS
-BLEND_SETS = (_DAYS_AND_EVENTS, (*_DAYS_AND_EVENTS, 16), (*_DAYS_AND_EVENTS, 8, 16, 17, 18))
-BLEND_PULLS_EVENTS = (10.0, 100.0)
+BLEND_SETS = (_DAYS_AND_EVENTS, (*_DAYS_AND_EVENTS, 19, 20), (*_DAYS_AND_EVENTS, 8, 16, 17, 18, 19, 20))
+BLEND_PULLS_EVENTS = (10.0,)
 # Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
 MIN_EVENTS_FOR_WEIGHTS = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
@@ -209,8 +209,10 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
     for column, name in enumerate(EVENT_SIGNALS):
         if name != "recency_rank":
             candidates[name] = validated(Blend((column + len(MultiScale.weight_names),), np.ones(1)))
-    candidates[MULTI_SCALE] = _fitted_weights(training, WEIGHT_SETS, PULLS_EVENTS, _law_of)
-    candidates[BLEND] = _fitted_weights(training, BLEND_SETS, BLEND_PULLS_EVENTS, Blend)
+    n = len(training)
+    fits = [_WeightFit(training.part(0, cut)) for cut in (n // 3, 2 * n // 3, n)]
+    candidates[MULTI_SCALE] = _fitted_weights(fits, WEIGHT_SETS, PULLS_EVENTS, _law_of)
+    candidates[BLEND] = _fitted_weights(fits, BLEND_SETS, BLEND_PULLS_EVENTS, Blend)
     return candidates
 
 
@@ -232,8 +234,9 @@ class Blend:
 
 
 def blend_features(snapshots: Snapshots) -> Floats:
-    """All that a blend weighs, (n, 19)."""
-    return np.hstack([multi_scale_features(snapshots.items), snapshots.signals])
+    """All that a blend weighs, (n, 21)."""
+    powers = [make_law("power", exponent=power).raw(snapshots.items) for power in (AGE_POWER, 1.0)]
+    return np.hstack([multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:
@@ -246,22 +249,22 @@ def _law_of(columns: Sequence[int], weights: Floats) -> Law:
 
 
 def _fitted_weights(
-    training: Snapshots,
+    fits: Sequence[_WeightFit],
     sets: Sequence[tuple[int, ...]],
     pulls: Sequence[float],
     made: Callable[[Sequence[int], Floats], Order],
 ) -> tuple[Order, Floats]:
-    """The weights whose set and pull do best in time, each third foretold from those before it."""
-    first, second, last = len(training) // 3, 2 * len(training) // 3, len(training)
+    """The weights whose set and pull do best in time: of fits on one, two and three thirds, each foretells the next third."""
+    training = fits[-1].snapshots
     trials: dict[tuple[tuple[int, ...], float], list[Floats]] = {}
-    for cut, end in ((first, second), (second, last)):
-        earlier, later = _WeightFit(training.part(0, cut)), training.part(cut, end)
+    for earlier, later_fit in pairwise(fits):
+        later = training.part(len(earlier.snapshots), len(later_fit.snapshots))
         for weights, pull in product(sets, pulls):
             order = made(*earlier.weights(weights, pull))
             trials.setdefault((weights, pull), []).append(score_snapshots(later, raw_of(order, later))[0])
     ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
     best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
-    return made(*_WeightFit(training).weights(*best)), ranks[best]
+    return made(*fits[-1].weights(*best)), ranks[best]
 
 
 def _choose(candidates: Mapping[str, tuple[Order, Floats]], runnable: bool = False) -> str:
