@@ -159,7 +159,9 @@ def _lived(
     given = {scene.session: "" for scene in wanted}
     trial = try_out(log, name, lambda: _Watched(Maker(memory), given, done), plan)
     if trial.problems:
-        raise InvalidInput(f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend it, or take another")
+        raise InvalidInput(
+            f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend it, or take another"
+        )
     trial.given = [answer for answer in trial.given if answer.mode == INJECT and answer.unit in given]
     return trial, given
 
