@@ -110,26 +110,33 @@ def _law_at(place: str) -> Law:
 
 @command("tour")
 @click.option("--repo", metavar="PATH", default=".", help="A git repository; default: the one you stand in.")
+@click.option("--transcripts", metavar="PATH", help="Sessions of coding agents, a file or folder, in its place.")
 @click.option("--output", metavar="F", default="tour.html", help="The page that is written.")
 @SEED
-def tour(repo: str, output: str, seed: int) -> None:
-    """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched.
+def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
+    """Shows what the next session would be given of a history, and what such a context was worth: the share of the files
+    needed next that it would have named, beside the files touched last and nothing.
 
-    JSON: {source, law, params, scores, concepts, tiers, context_tokens, seconds, page, …}
+    A repository with fewer than 30 commits gives way to a simulation, and it says so. Your own home is not touched.
+
+    JSON: {source, law, params, scores, advice, concepts, tiers, context_tokens, figure, seconds, page, …}
     """
     from theorex_lab.clock import to_microseconds
     from theorex_lab.experiments.tour import run_tour
 
     now = given_options().get("now")
-    found = run_tour(Path(repo), now=to_microseconds(now) if now else None, seed=seed)
+    found = run_tour(
+        Path(repo),
+        transcripts=Path(transcripts).expanduser() if transcripts else None,
+        now=to_microseconds(now) if now else None,
+        seed=seed,
+    )
     file = Path(output)
     write_whole(file, found.html.encode(), "--output")
-    tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
-    head = (
-        f"source    {found.source}\nmemory    {found.observations} observations, {found.concepts} concepts: {tiers}\n"
-        f"context   {found.context.tokens} tokens\n"
-    )
-    text = [head, _table(found.tuning), "", found.context.text, f"{found.seconds:.1f} s; with pictures: {file}"]
+    text = [
+        f"source    {found.source}\n", found.context.text, f"settings  {found.advice}",
+        f"page      {file}, with pictures and every law's score ({found.seconds:.0f} s)\n", found.worth,
+    ]  # fmt: skip
     emit({**found.result(), "page": str(file)}, "\n".join(text))
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theorex_lab.clock import to_iso
+from theorex_lab.config import Settings
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
@@ -17,6 +18,7 @@ from theorex_lab.experiments.scores.compare import Comparison, Difference, MeanI
 from theorex_lab.experiments.scores.session_scores import FIRST_SESSIONS, Scene, scenes, share
 from theorex_lab.memory.rows import Rows
 from theorex_lab.progress import bar
+from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
@@ -68,16 +70,14 @@ class Replay(Rows[ReplayedSession]):
         counts, means = ["sessions", "needed", "named"], ["share", "recent_files", "nothing"]
         return frame.groupby("day").agg(dict.fromkeys(counts, "sum") | dict.fromkeys(means, "mean")).reset_index()
 
-    @property
-    def values(self) -> dict[str, MeanInterval]:
+    def values(self, tokens: int | None = None) -> dict[str, MeanInterval]:
         """By memory, the mean share of the needed files that its context named, with its 95 % interval."""
-        names = self.compared.designs
-        return {name: self.compared.value(name, INJECT, self.tokens, "file") for name in names}
+        names, budget = self.compared.designs, tokens or self.tokens
+        return {name: self.compared.value(name, INJECT, budget, "file") for name in names}
 
-    @property
-    def gain(self) -> Difference:
+    def gain(self, tokens: int | None = None) -> Difference:
         """How much more of the needed files the design named than the files touched last do, paired by session."""
-        return self.compared.difference(self.design, RECENT, INJECT, self.tokens, "file")
+        return self.compared.difference(self.design, RECENT, INJECT, tokens or self.tokens, "file")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The share of the needed files that was named, session by session, beside the files touched last."""
@@ -102,7 +102,7 @@ class _Watched:
         if self._session not in self._given:
             return []
         items = list(self._memory.inject(now, tokens))
-        self._given[self._session] = text_of(items)
+        self._given[self._session] = self._given[self._session] or text_of(items)  # of the first budget
         self._done()
         return items
 
@@ -118,21 +118,25 @@ def replay_sessions(
     log: Log,
     *,
     tokens: int = 500,
+    also: Sequence[int] = (),
     design: Memory = "sessions",
     last: int | None = None,
+    settings: Settings | None = None,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Replay:
     """Let a memory live through a log of sessions, and keep what it gives at each start beside what was then needed.
 
-    A session is scored from the sixth on, by `scores.session_scores`.  tokens: the budget of a context.  design: a design
-    or baseline, or one's own (see `compare`).  last: only the last so many sessions are asked about.  seed: draws the
+    A session is scored from the sixth on, by `scores.session_scores`.  tokens: the budget of a context.  also: other budgets,
+    which are scored in `compared`.  design: a design
+    or baseline, or one's own (see `compare`).  last: only the last so many sessions are asked about.  settings: of the design's home.  seed: draws the
     intervals.  progress: a bar (None: in a terminal or notebook).
 
     Raises InvalidInput for a log of five sessions or fewer, for numbers below 1, and where the memory failed.
     """
-    if tokens < 1 or (last is not None and last < 1):
-        raise InvalidInput(f"got tokens {tokens} and last {last}; allowed are whole numbers from 1")
+    budgets = tuple(dict.fromkeys([tokens, *also]))
+    if min(*budgets, 1 if last is None else last, 1) < 1:
+        raise InvalidInput(f"got tokens {budgets} and last {last}; allowed are whole numbers from 1")
     log = replace(log, probes=())
     asked = scenes(log)
     if not asked:
@@ -141,23 +145,25 @@ def replay_sessions(
         )
     wanted = asked[-last:] if last else asked
     named = names_of([design, *(name for name in (RECENT, NOTHING) if name != design)])
-    plan = Plan((tokens,), seed=seed)
-    with closing(bar(len(named) * len(wanted), 0, progress, "sessions", "replay")) as shown:
+    plan = Plan(budgets, seed=seed)
+    with closing(bar(len(named) * len(wanted) * len(budgets), 0, progress, "sessions", "replay")) as shown:
+        # A start asks nothing, so that no vector is compared; the quick embedder saves the time of a model's.
+        tell, given = partial(shown.update, 1), {"settings": settings, "embedder": HashedNgramEmbedder()}
         lived = {
-            name: _lived(log, name, memory, wanted, plan, partial(shown.update, 1)) for name, memory in named.items()
+            name: _lived(log, name, Maker(memory, given=given), wanted, plan, tell) for name, memory in named.items()
         }
     compared = Comparison(tuple(trial for trial, _ in lived.values()), plan)
     texts = {name: given for name, (_, given) in lived.items()}
     first = next(iter(named))
-    return Replay([_row(scene, texts[first], texts.get(RECENT, {}), tokens) for scene in wanted], compared, len(asked))
+    return Replay([_row(scene, texts[first], texts.get(RECENT, {})) for scene in wanted], compared, len(asked))
 
 
 def _lived(
-    log: Log, name: str, memory: Memory, wanted: Sequence[Scene], plan: Plan, done: Callable[[], None]
+    log: Log, name: str, make: Maker, wanted: Sequence[Scene], plan: Plan, done: Callable[[], None]
 ) -> tuple[Trial, dict[str, str]]:
     """The trial of a memory, of the wanted sessions' starts alone, and what it gave there."""
     given = {scene.session: "" for scene in wanted}
-    trial = try_out(log, name, lambda: _Watched(Maker(memory), given, done), plan)
+    trial = try_out(log, name, lambda: _Watched(make, given, done), plan)
     if trial.problems:
         raise InvalidInput(
             f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend it, or take another"
@@ -166,7 +172,7 @@ def _lived(
     return trial, given
 
 
-def _row(scene: Scene, given: dict[str, str], recent: dict[str, str], tokens: int) -> ReplayedSession:
+def _row(scene: Scene, given: dict[str, str], recent: dict[str, str]) -> ReplayedSession:
     texts = [texts.get(scene.session, "") for texts in (given, recent)]
     named, by_recent = (tuple(sorted(scene.named(text) & scene.files)) for text in texts)
     n = len(scene.files)
