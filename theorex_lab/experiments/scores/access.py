@@ -20,7 +20,7 @@ from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import EVENT_SIGNALS, AccessLog
 from theorex_lab.experiments.scores.costs import fitted_thresholds, held_back
-from theorex_lab.experiments.scores.fitting import BLEND, FILE_POWERS, Fit, fit
+from theorex_lab.experiments.scores.fitting import BLEND, FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.memory.decay import Law, make_law
 from theorex_lab.memory.rows import Rows
 
@@ -360,6 +360,8 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
 def _advice_on_files(fitted: Fit) -> dict[str, Any]:
     power = FILE_POWERS[fitted.files]
     told = f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the events before, changes the MRR by"
+    if fitted.files == PRESENT:
+        told = f"files ranked by age^-{power:g}, the default of the sessions, did best on the events before; MRR"
     more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(fitted.gains[fitted.chosen])}"
     more = "" if fitted.chosen in FILE_POWERS else more
     return _advice({"designs": {"sessions": {"agePower": power}}}, told, fitted.gains[fitted.files], more)
