@@ -8,34 +8,25 @@ integers of the PCG64 stream, which numpy keeps stable, so that a seed gives the
 from __future__ import annotations
 
 import argparse
-import json
-import struct
 import sys
-import zlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-import numpy as np
+from simulate_sessions import save_sessions, simulate_sessions
+from simulation_draws import HOUR, SECOND, START, Dice, topic_weights, write_stored
 from simulation_words import Aspect, Failure, lines, own, topics
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.experiments.data.log_sets.runs import facts
 from theorex_lab.experiments.data.sources import Activity, SourceKind
-from theorex_lab.journal.files import write_atomically, writing
 
 AGENTS = ("main", "qwen-sage", "secretarius")
 MAX_DAYS = 3_650
 MAX_COMMIT_FILES = 20
 TEAM_TOPIC = "team"  # facts about people, places and tools that belong to no piece of the software
-_START = to_microseconds("2026-01-05T00:00:00Z")  # a Monday
-_SECOND = 1_000_000
-_HOUR = 3_600 * _SECOND
-_T = TypeVar("_T")
 
 
 def simulate(*, seed: int, days: int = 180, commits_per_day: float = 5.0) -> list[Activity]:
@@ -54,43 +45,10 @@ def simulate(*, seed: int, days: int = 180, commits_per_day: float = 5.0) -> lis
         raise InvalidInput(f"got days {days!r}; allowed is a whole number from 1 to {MAX_DAYS}")
     if not isinstance(commits_per_day, int | float) or not 0 < commits_per_day <= 100:
         raise InvalidInput(f"got commits_per_day {commits_per_day!r}; allowed is a number above 0 and up to 100")
-    dice = _Dice(seed)
+    dice = Dice(seed)
     moments = _calendar(dice, days, round(commits_per_day * 1000))
     team = _Team(dice)
     return [team.act(moment) for moment in moments]
-
-
-class _Dice:
-    """Draws in whole numbers only: floating point may round differently elsewhere."""
-
-    def __init__(self, seed: int) -> None:
-        self._bits = np.random.PCG64(seed)
-
-    def below(self, n: int) -> int:
-        """0 to n − 1, evenly."""
-        return (int(self._bits.random_raw()) * n) >> 64
-
-    def chance(self, per_thousand: int) -> bool:
-        return self.below(1000) < per_thousand
-
-    def pick(self, choices: Sequence[_T]) -> _T:
-        return choices[self.below(len(choices))]
-
-    def weighted(self, weights: Sequence[int]) -> int:
-        """A position, in proportion to its weight."""
-        return bisect_right(list(accumulate(weights)), self.below(sum(weights)))
-
-    def several(self, choices: Sequence[_T], n: int) -> list[_T]:
-        """Up to n different ones, in the order drawn."""
-        rest = list(choices)
-        return [rest.pop(self.below(len(rest))) for _ in range(min(n, len(rest)))]
-
-    def heavy_tail(self, base: int, doublings: int) -> int:
-        """From `base` up to base · 2^(doublings + 1); the chance halves as the size doubles, a power law cut off."""
-        scale = base
-        while scale < base << doublings and self.chance(500):
-            scale *= 2
-        return scale + self.below(scale)
 
 
 # The calendar: who is at work, when, on what.
@@ -111,8 +69,8 @@ _PACE_PERCENT = (35, 55, 75, 90, 100, 110, 140, 210)  # some weeks are slow, som
 _ACTIVITIES_PER_COMMIT_PERCENT = 345  # measured over the roles
 
 
-def _calendar(dice: _Dice, days: int, thousandth_commits: int) -> list[_Moment]:
-    plan = [_weights(topic.rhythm, days, dice) for topic in topics()]
+def _calendar(dice: Dice, days: int, thousandth_commits: int) -> list[_Moment]:
+    plan = [topic_weights(topic.rhythm, days, dice) for topic in topics()]
     holiday = _holiday(dice, days)
     # Of a session, in thousandths.
     size = thousandth_commits * _ACTIVITIES_PER_COMMIT_PERCENT // sum(_SESSIONS_PERCENT)
@@ -129,7 +87,7 @@ def _calendar(dice: _Dice, days: int, thousandth_commits: int) -> list[_Moment]:
     return sorted(moments)
 
 
-def _holiday(dice: _Dice, days: int) -> range:
+def _holiday(dice: Dice, days: int) -> range:
     """One pause of 8 to 12 days about the middle, where there is time for one."""
     if days < 45:
         return range(0)
@@ -137,59 +95,26 @@ def _holiday(dice: _Dice, days: int) -> range:
     return range(first, first + 8 + dice.below(5))
 
 
-def _day_of_agent(dice: _Dice, role: int, day: int, weights: Sequence[int], size: int) -> Iterator[_Moment]:
+def _day_of_agent(dice: Dice, role: int, day: int, weights: Sequence[int], size: int) -> Iterator[_Moment]:
     percent = _SESSIONS_PERCENT[role]
     count = percent // 100 + dice.chance(10 * (percent % 100))
     if day % 7 >= 5:
         count = int(dice.chance(_WEEKEND_PER_THOUSAND))
-    midnight = _START + day * MICROSECONDS_PER_DAY
+    midnight = START + day * MICROSECONDS_PER_DAY
     topic = 0
     opening_hour = 18 if dice.chance(25) else _START_HOURS[role]
     for number in range(count):
         session = f"{AGENTS[role]}-{to_datetime(midnight):%Y%m%d}-{number + 1}"
-        at = midnight + (opening_hour + 4 * number) * _HOUR + dice.below(3 * _HOUR)
+        at = midnight + (opening_hour + 4 * number) * HOUR + dice.below(3 * HOUR)
         if number == 0 or dice.chance(400):
             topic = dice.weighted(weights)
         for _ in range(max(1, size * dice.pick((20, 50, 70, 90, 110, 140, 220)) // 100_000)):
             if at >= midnight + MICROSECONDS_PER_DAY:
                 return
             yield _Moment(at, role, session, topic)
-            at += dice.heavy_tail(40 * _SECOND, 7)
+            at += dice.heavy_tail(40 * SECOND, 7)
             if dice.chance(60):
                 topic = dice.weighted(weights)
-
-
-def _weights(rhythm: str, days: int, dice: _Dice) -> list[int]:
-    """How much a topic is worked on, for each day."""
-    weights = [0] * days
-    for first, length, weight in _episodes(rhythm, days, dice):
-        for day in range(first, min(first + length, days)):
-            weights[day] += weight
-    return weights
-
-
-def _episodes(rhythm: str, days: int, dice: _Dice) -> Iterator[tuple[int, int, int]]:
-    """(first day, length in days, weight) of a topic's episodes.
-
-    `core` is there throughout, `every N` returns each N days, an `incident` is short and returns after long gaps,
-    `recurring` work is dropped and taken up again, and what is done `once` is over before the last third.
-    """
-    if rhythm == "core":
-        yield 0, days, 8
-    elif rhythm == "once":
-        length = min(5 + dice.below(14), days // 3 + 1)
-        yield dice.below(days * 6 // 10 - length + 1) if days * 6 // 10 > length else 0, length, 14
-    elif rhythm.startswith("every "):
-        period = int(rhythm.removeprefix("every "))
-        for first in range(dice.below(period), days, period):
-            yield first, 3, 16
-    else:
-        day = dice.below(days * 4 // 10 + 1)
-        while day < days:
-            incident = rhythm == "incident"
-            length = 1 + dice.below(3) if incident else 4 + dice.below(11)
-            yield day, length, 30 if incident else 12
-            day += length + dice.heavy_tail(9, 4)
 
 
 # What happens in each moment.
@@ -210,7 +135,7 @@ _KIND_WEIGHTS = ((36, 37, 17, 5, 5), (29, 40, 18, 7, 6), (24, 27, 10, 16, 23))
 class _Team:
     """What there is at a moment: the files, what failed and was mended, what was decided, what is known."""
 
-    def __init__(self, dice: _Dice) -> None:
+    def __init__(self, dice: Dice) -> None:
         self.dice = dice
         self.aspects = [list(topic.aspects) for topic in topics()]
         self.failures = [list(topic.failures) for topic in topics()]
@@ -413,24 +338,8 @@ class _Team:
 
 
 def save(activities: Sequence[Activity], path: str | Path, *, seed: int, days: int) -> None:
-    """Write activities as gzipped JSON Lines, the first line being a header, the same bytes on every machine.
-
-    The gzip blocks are stored and not compressed, because builds of zlib compress differently. Raises StorageError.
-    """
-    header = {"simulation": True, "seed": seed, "days": days, "version": 1}
-    rows = [header, *map(asdict, activities)]
-    text = "".join(json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n" for row in rows)
-    with writing(path, "allowed is a file in a folder that exists"):
-        write_atomically(Path(path), stored_gzip(text.encode("ascii")))
-
-
-def stored_gzip(data: bytes) -> bytes:
-    """RFC 1952 and RFC 1951 (3.2.4) with stored blocks: no time, no file name, operating system unknown."""
-    parts = [b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"]
-    for first in range(0, len(data), 65_535):
-        block = data[first : first + 65_535]
-        parts += [struct.pack("<BHH", first + 65_535 >= len(data), len(block), len(block) ^ 0xFFFF), block]
-    return b"".join([*parts, struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)])
+    """Write activities as a simulation's file. Raises StorageError."""
+    write_stored({"simulation": True, "seed": seed, "days": days, "version": 1}, map(asdict, activities), path)
 
 
 # The command.
@@ -438,17 +347,26 @@ def stored_gzip(data: bytes) -> bytes:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a simulation's file: `python tests/simulate.py --seed 7 --output FILE`."""
-    parser = argparse.ArgumentParser(description="Write the recorded file of a simulation of a small team of agents.")
+    parser = argparse.ArgumentParser(description="Write the recorded file of a simulation.")
+    parser.add_argument(
+        "--of", choices=["team", "sessions"], default="team", help="a team of agents, or coding sessions"
+    )
     parser.add_argument("--seed", type=int, required=True, help="whole number from 0")
     parser.add_argument("--days", type=int, default=180, help=f"1 to {MAX_DAYS} (default 180)")
     parser.add_argument("--output", type=Path, required=True, help="file to write, such as team.jsonl.gz")
     given = parser.parse_args(arguments)
     try:
-        activities = simulate(seed=given.seed, days=given.days)
-        save(activities, given.output, seed=given.seed, days=given.days)
+        if given.of == "sessions":
+            lines_made = simulate_sessions(seed=given.seed, days=given.days)
+            save_sessions(lines_made, given.output, seed=given.seed, days=given.days)
+            made = f"{len(lines_made)} lines of coding sessions"
+        else:
+            activities = simulate(seed=given.seed, days=given.days)
+            save(activities, given.output, seed=given.seed, days=given.days)
+            made = f"{len(activities)} activities"
     except TheorexError as error:
         parser.error(str(error))
-    sys.stdout.write(f"{given.output}: simulation of {len(activities)} activities in {given.days} days\n")
+    sys.stdout.write(f"{given.output}: simulation of {made} in {given.days} days\n")
 
 
 if __name__ == "__main__":

@@ -277,5 +277,5 @@ def test_outdated_statements_and_beliefs_are_stale() -> None:
 
 
 def test_each_set_is_found_by_its_name() -> None:
-    assert {*LOGS} - {"simulated_team"} <= {*DATASETS}
+    assert {*LOGS} - {"simulated_team", "simulated_sessions"} <= {*DATASETS}
     assert not {*LOGS} & {*GIVEN}

@@ -78,3 +78,30 @@ def test_a_tuning_adopts_its_thresholds() -> None:
 def test_a_log_that_is_too_short_is_refused() -> None:
     with pytest.raises(InvalidInput, match="use a longer log"):
         fitted_thresholds(AccessLog.of([(NOW, "a", None, False), (NOW + DAY, "a", None, False)]), STRICT)
+
+
+def test_what_the_held_back_part_calls_worse_is_not_advised() -> None:
+    """Every advised change is better there with its whole interval; all candidates are told with their figures."""
+    tuning = tune(AccessLog.of(work()))
+    advice = tuning.advice
+    assert advice["adopt"] == (advice["low"] > 0)
+    assert bool(advice["config"]) == advice["adopt"]
+    assert advice["why"].startswith("adopt" if advice["adopt"] else "keep what you have")
+    assert {"default", "fitted", "budget", "fitted_budget"} == tuning.held_back.keys()
+    assert tuning.held_back["default"]["mean"] == 0
+    assert tuning.result()["advice"] == advice
+
+
+def test_a_short_history_keeps_what_one_has() -> None:
+    log = AccessLog.of([(NOW + minute * DAY // 1440, f"f{minute % 7}", None, False) for minute in range(300)])
+    advice = tune(log).advice
+    assert not advice["adopt"]
+    assert "over 0.2 days; a fit needs 60 over 14 days" in advice["why"]
+
+
+def test_a_log_of_files_is_advised_the_law_of_files() -> None:
+    log = AccessLog.of(work(), group_of=lambda name: name.rpartition("/")[0])
+    tuning = tune(log)
+    assert set(tuning.advice["config"]) <= {"designs"}
+    assert "files" in tuning.advice["why"]
+    assert tuning.advice["gain"] == tuning.fit.gains[tuning.fit.files]["mean"]

@@ -17,7 +17,8 @@ import simulate as simulation
 import simulation_words
 from hypothesis import given
 from hypothesis import strategies as st
-from simulate import AGENTS, TEAM_TOPIC, main, save, simulate, stored_gzip
+from simulate import AGENTS, TEAM_TOPIC, main, save, simulate
+from simulation_draws import stored_gzip
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError

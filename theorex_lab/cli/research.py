@@ -24,11 +24,21 @@ EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 
 
 @command("tune")
-@click.option("--log", "log_file", metavar="FILE", required=True, help="The access log; a folder is a git repository.")
-@click.option("--format", type=click.Choice(["git", "git-touches", "jsonl", "csv"]), help="Default: by the log's name.")
+@click.option(
+    "--log",
+    "log_file",
+    metavar="FILE",
+    required=True,
+    help="A git repository, a file of accesses, transcripts, or a data set.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["git", "git-touches", "jsonl", "csv", "sessions"]),
+    help="Default: by the log's name.",
+)
 @SEED
 @click.option("--law", "own", metavar="MODULE:NAME", multiple=True, help="Score your own law too; again for more.")
-@click.option("--write", is_flag=True, help="Adopt the fitted law in the home's config.json.")
+@click.option("--write", is_flag=True, help="Adopt what is advised in the home's config.json.")
 @click.option("--picture", metavar="FILE", help="Write the laws' scores into this PNG file.")
 def tune(
     log_file: str, format: str | None, seed: int, own: tuple[str, ...], write: bool, picture: str | None
@@ -41,9 +51,11 @@ def tune(
     both (with --json: frontier). The chosen point of these is the one that forgets least at no higher cost than the default's.
     A law of your own is a class of `theorex_lab.memory.decay.Law` that needs no arguments, or an instance of one.
 
-    JSON: {law, params, scores, n_scored, costs, frontier, chosen_point, config, adopted, …}
+    What is advised, and with --write adopted, is only what the held-back events say is better, with its interval; else to keep
+    what you have, and why. The fitted law (config) is shown whether it is advised or not.
+
+    JSON: {law, params, scores, advice: {adopt, config, why, gain, low, high}, held_back, costs, frontier, config, adopted, …}
     """
-    from theorex_lab.config import save_settings
     from theorex_lab.experiments.scores.access import load_log
     from theorex_lab.experiments.scores.access import tune as fit
     from theorex_lab.experiments.scores.costs import costs
@@ -51,11 +63,10 @@ def tune(
     log = load_log(log_file, format)
     tuning = fit(log, seed=seed, laws=[_law_at(place) for place in own])
     spent = costs(log, tuning.config_lines())
-    lines = [json.dumps(tuning.config_lines(), indent=2)]
+    advice = tuning.advice
+    lines = [advice["why"], *([json.dumps(advice["config"], indent=2)] if advice["adopt"] else [])]
     if write:
-        lab = open_lab()
-        save_settings(lab.config_file, tuning.config_lines())
-        lines.append(f"adopted in {lab.config_file}")
+        lines.append(_adopt(advice["config"]) if advice["adopt"] else "nothing is adopted")
     if picture is not None:
         from theorex_lab.experiments.draw.explorer import drawn
 
@@ -67,8 +78,23 @@ def tune(
         for name, cost in spent.by_name.items()
     ]
     shown[-1] += f" ({', '.join(f'{name} {value:g}' for name, value in spent.chosen.items())})"
-    text = [_table(tuning), "", "keeping and forgetting:", *shown, "", "for config.json:", *lines]
-    emit({**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write}, "\n".join(text))
+    text = [_table(tuning), "", "keeping and forgetting, were the items concepts:", *shown, "", *lines]
+    emit(
+        {**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write and advice["adopt"]},
+        "\n".join(text),
+    )
+
+
+def _adopt(config: dict[str, Any]) -> str:
+    from theorex_lab.config import save_part, save_settings
+    from theorex_lab.designs.sessions.items import SessionSettings
+
+    lab = open_lab()
+    if "designs" in config:
+        save_part(lab.config_file, "sessions", SessionSettings, config["designs"]["sessions"])
+    else:
+        save_settings(lab.config_file, config)
+    return f"adopted in {lab.config_file}"
 
 
 def _law_at(place: str) -> Law:
@@ -84,26 +110,33 @@ def _law_at(place: str) -> Law:
 
 @command("tour")
 @click.option("--repo", metavar="PATH", default=".", help="A git repository; default: the one you stand in.")
+@click.option("--transcripts", metavar="PATH", help="Sessions of coding agents, a file or folder, in its place.")
 @click.option("--output", metavar="F", default="tour.html", help="The page that is written.")
 @SEED
-def tour(repo: str, output: str, seed: int) -> None:
-    """With fewer than 30 commits it shows a recorded simulation, and says so. Your own home is not touched.
+def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
+    """Shows what the next session would be given of a history, and what such a context was worth: the share of the files
+    needed next that it would have named, beside the files touched last and nothing.
 
-    JSON: {source, law, params, scores, concepts, tiers, context_tokens, seconds, page, …}
+    A repository with fewer than 30 commits gives way to a simulation, and it says so. Your own home is not touched.
+
+    JSON: {source, law, params, scores, advice, concepts, tiers, context_tokens, figure, seconds, page, …}
     """
     from theorex_lab.clock import to_microseconds
     from theorex_lab.experiments.tour import run_tour
 
     now = given_options().get("now")
-    found = run_tour(Path(repo), now=to_microseconds(now) if now else None, seed=seed)
+    found = run_tour(
+        Path(repo),
+        transcripts=Path(transcripts).expanduser() if transcripts else None,
+        now=to_microseconds(now) if now else None,
+        seed=seed,
+    )
     file = Path(output)
     write_whole(file, found.html.encode(), "--output")
-    tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
-    head = (
-        f"source    {found.source}\nmemory    {found.observations} observations, {found.concepts} concepts: {tiers}\n"
-        f"context   {found.context.tokens} tokens\n"
-    )
-    text = [head, _table(found.tuning), "", found.context.text, f"{found.seconds:.1f} s; with pictures: {file}"]
+    text = [
+        f"source    {found.source}\n", found.context.text, f"settings  {found.advice}",
+        f"page      {file}, with pictures and every law's score ({found.seconds:.0f} s)\n", found.worth,
+    ]  # fmt: skip
     emit({**found.result(), "page": str(file)}, "\n".join(text))
 
 

@@ -1,10 +1,11 @@
-"""The tour: a history becomes dated observations and an access log; a law is fitted to it; a memory runs on that law."""
+"""The tour: a history is remembered session by session; what the next session would be given, and what that was worth."""
 
 from __future__ import annotations
 
 import base64
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,43 +14,62 @@ from typing import Any
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
+from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.log_sets.recorder import part
+from theorex_lab.experiments.data.log_sets.runs import record_commits
+from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.sources import describe_source, load, packaged
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
+from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, Replay, replay_sessions
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.fitting import calibration
+from theorex_lab.experiments.scores.session_scores import scenes
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
-from theorex_lab.memory.observation import Entry
 from theorex_lab.memory.rows import Rows
+from theorex_lab.progress import bar
 
 MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
-SIMULATION = "simulated_team.jsonl.gz"
-_AGENT = "git"
+SIMULATION = "simulated_team"
+SMALL_BUDGET = 500  # tokens, in which files have most of the room
+_MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
 _SCANS = 100  # of the picture of tiers
-_MAX_SUBJECT = 2_000
+_STAGES = 4
+_STEPS = ("digest", "flush")  # of the night, which put what was captured into sessions in short and concepts
 
 
 @dataclass(frozen=True)
 class History:
-    """What a tour starts from: where it came from, dated texts, and which items each event touched."""
+    """What a tour starts from: where it came from, which items each event touched, and the sessions that are lived again.
+
+    unit: what a session of it is, session or commit.
+    """
 
     source: str
-    entries: list[Entry]
     log: AccessLog
+    lived: Log
+    unit: str = "session"
 
 
 @dataclass(frozen=True)
 class Tour(Rows[dict[str, Any]]):
-    """What a tour found: a row a law with its scores, best first."""
+    """What a tour found: a row a law with its scores, best first; none where the history is too short to fit one.
+
+    unfit: why no law was fitted, '' where one was.  replayed: None where the history has five sessions or fewer.
+    """
 
     source: str
-    tuning: Tuning
+    tuning: Tuning | None
+    unfit: str
+    settings: dict[str, Any]
+    replayed: Replay | None
+    unit: str
     tiers: dict[str, int]
     context: Context
     observations: int
@@ -67,18 +87,32 @@ class Tour(Rows[dict[str, Any]]):
         """A page that stands alone."""
         return _page(self)
 
+    @property
+    def advice(self) -> str:
+        """Whether to adopt what was fitted, and why."""
+        return str(self.tuning.advice["why"]) if self.tuning else f"keep what you have: {self.unfit}"
+
+    @property
+    def worth(self) -> str:
+        """The closing figure in words: what the context would have named of what was needed, beside recency and nothing."""
+        if self.replayed is None:
+            return f"What the context is worth cannot be told yet: the history has too few {self.unit}s."
+        return _worth(self.replayed, self.unit)
+
     def _records(self) -> Sequence[dict[str, Any]]:
-        return self.tuning[:]
+        return self.tuning[:] if self.tuning else ()
 
     def result(self) -> dict[str, Any]:
-        """source, law, params, scores, concepts, tiers, context_tokens, seconds; for JSON."""
+        """source, law, params, scores, advice, concepts, tiers, context_tokens, figure, seconds, …; for JSON."""
+        kept = {"law": self.settings["decayLaw"], "params": self.settings["decayParams"], "scores": {}}
         return {
             "source": self.source,
-            **self.tuning.result(),
+            **(self.tuning.result() if self.tuning else {**kept, "advice": {"adopt": False, "why": self.advice}}),
             "observations": self.observations,
             "concepts": self.concepts,
             "tiers": self.tiers,
             "context_tokens": self.context.tokens,
+            "figure": _figure(self.replayed, self.unit) if self.replayed else None,
             "seconds": round(self.seconds, 2),
         }
 
@@ -93,66 +127,156 @@ def history_of(repository: Path) -> History:
     """
     if not repository.is_dir():
         raise InvalidInput(f"got the repository {repository}, which is no folder; give one that holds a git repository")
+    name = repository.resolve().name
     try:
         commits = git_commits(repository, limit=MAX_COMMITS)
-        why = f"the folder {repository.resolve().name} has {len(commits)} commits, fewer than {MIN_COMMITS}"
+        why = f"the folder {name} has {len(commits)} commits, fewer than {MIN_COMMITS}"
     except InvalidInput as error:
         commits, why = [], str(error)
-    if len(commits) >= MIN_COMMITS:
-        return History(f"git history of {repository.resolve().name}", _texts(commits), log_of_commits(commits))
-    return simulated_history(f"simulation, since {why}. {describe_source(packaged(SIMULATION))}")
+    if len(commits) < MIN_COMMITS:
+        return simulated_history(f"simulation, since {why}. {describe_source(packaged(f'{SIMULATION}.jsonl.gz'))}")
+    _, lived = part(name, record_commits, commits, lambda commit: commit.sha[:12])
+    first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
+    source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
+    return History(source, log_of_commits(commits), lived(), "commit")
+
+
+def transcripts_of(path: Path) -> History:
+    """The sessions of coding agents in a file or folder; of several projects the one with the most sessions.
+
+    Raises InvalidInput as `load_logs` does.
+    """
+    if not path.exists():
+        raise InvalidInput(
+            f"got the transcripts {path}, which do not exist; give a file or folder of a coding agent's sessions"
+        )
+    logs = load_logs(f"transcripts:{path}")
+    log = max(logs, key=lambda log: len({line.session for line in log.lines}))
+    times = [line.at for line in log.lines]
+    touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
+    first, last = (to_iso(at)[:10] for at in (min(times), max(times)))
+    more = f"; the largest of {len(logs)} projects" if len(logs) > 1 else ""
+    n = len({line.session for line in log.lines})
+    return History(f"{n} sessions of {log.name}, {first} to {last}{more}", AccessLog.of(touched), log)
 
 
 def simulated_history(source: str) -> History:
-    """The packaged simulation of a team: its texts, and the files of its commits as the access log."""
-    activities = load(packaged(SIMULATION))
-    entries = [
-        Entry(
-            done.text, done.agent, done.at, "trace_fix" if done.kind == "fix" else done.kind,
-            "tool" if done.kind == "tool" else "agent", done.tags, done.session,
-        )
-        for done in activities
-    ]  # fmt: skip
+    """The packaged simulation of a team: its sessions, and the files of its commits as the access log."""
+    activities = load(packaged(f"{SIMULATION}.jsonl.gz"))
     commits = [Commit(str(n), done.at, done.text, done.files) for n, done in enumerate(activities) if done.files]
-    return History(source, entries, log_of_commits(commits))
+    return History(source, log_of_commits(commits), load_logs(SIMULATION)[0])
 
 
-def run_tour(repository: Path, *, now: int | None = None, seed: int = 0) -> Tour:
-    """Fit a law to the history, remember it under that law, scan, and render the context.
+def run_tour(
+    repository: Path = Path(),
+    *,
+    transcripts: Path | None = None,
+    now: int | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Tour:
+    """Remember the history of a repository, or of `transcripts`, and show what the next session would be given.
 
-    The memory's present is the history's last moment, or `now` (µs): seen from today, all of an old history sleeps.
-    It lives in a temporary home; the user's own is not touched. `seed` draws the bootstrap.
+    A law is fitted too, and adopted where `tune` advises it. The memory's present is the history's last moment, or `now`
+    (µs). It lives in a temporary home; the user's own is not touched. `seed` draws the bootstrap; `progress` shows bars
+    (None: in a terminal or notebook).
     """
     started = time.perf_counter()
-    history = history_of(repository)
-    tuning = tune(history.log, seed=seed)
-    present = now if now is not None else max(int(entry.at) for entry in history.entries if isinstance(entry.at, int))
-    with Lab.temporary(clock=FixedClock(present), **tuning.config_lines()) as lab:
-        lab.write_all(history.entries, imported=True)
-        tiers = lab.theorex.scan().tiers
-        context, figures = lab.context(), _figures(lab, history, tuning)
-    seconds = time.perf_counter() - started
-    return Tour(history.source, tuning, tiers, context, len(history.entries), present, seconds, figures)
+    with closing(bar(_STAGES, 0, progress, "steps", "tour")) as shown:
+        history = history_of(repository) if transcripts is None else transcripts_of(transcripts)
+        shown.update(1)
+        tuning, unfit = _tuned(history.log, seed)
+        config = dict(tuning.advice["config"]) if tuning else {}
+        shown.update(1)
+        present = now if now is not None else max(line.at for line in history.lived.lines) + 1
+        with Lab.temporary(clock=FixedClock(present), **config) as lab:
+            tiers = _remembered(lab, history.lived)
+            shown.update(1)
+            replayed = _replayed(history, lab, seed, progress)
+            context, figures = lab.context(), _figures(lab, history, tuning, replayed)
+            settings = {"decayLaw": lab.settings.decay_law, "decayParams": dict(lab.settings.decay_params)}
+        shown.update(1)
+    return Tour(
+        history.source, tuning, unfit, settings, replayed, history.unit, tiers, context, len(history.lived.events),
+        present, time.perf_counter() - started, figures,
+    )  # fmt: skip
 
 
-def _texts(commits: list[Commit]) -> list[Entry]:
-    return [
-        Entry(subject, _AGENT, at=commit.at, observation_type="commit", source="import")
-        for commit in commits
-        if (subject := commit.subject.replace("\0", " ").strip()[:_MAX_SUBJECT])
-    ]
+def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
+    try:
+        return tune(log, seed=seed), ""
+    except InvalidInput as error:  # too few questions: then the default settings stay
+        return None, str(error)
 
 
-def _figures(lab: Lab, history: History, tuning: Tuning) -> dict[str, str]:
+def _remembered(lab: Lab, lived: Log) -> dict[str, int]:
+    """Let the designs take in what happened, sessions in short and concepts; returns how many concepts each tier has."""
+    lab.journal.append(lived.events, allow_future=True)
+    for step in (step for design in lab.home.designs for step in design.steps if step.name in _STEPS):
+        step.run(lab.home, None)
+    return lab.theorex.scan().tiers
+
+
+def _replayed(history: History, lab: Lab, seed: int, progress: bool | None) -> Replay | None:
+    """The last sessions, or as many of the last third of the commits; None where there are too few."""
+    asked = len(scenes(history.lived))
+    if not asked:
+        return None
+    most = _MOST_SESSIONS[history.unit]
+    last = min(most, max(1, asked // 3)) if history.unit == "commit" else most
+    return replay_sessions(
+        history.lived, tokens=lab.settings.context_tokens, also=(SMALL_BUDGET,), last=last, settings=lab.settings,
+        seed=seed, progress=progress,
+    )  # fmt: skip
+
+
+def _worth(replayed: Replay, unit: str) -> str:
+    asked, (own, recent, nothing) = len(replayed), (_percent(replayed, name) for name in replayed.compared.designs)
+    gain, small = replayed.gain(), replayed.values(SMALL_BUDGET)
+    verdict = f"the difference is {100 * gain.value:+.0f} points ({100 * gain.low:+.0f} to {100 * gain.high:+.0f}), {gain.verdict}"
+    return (
+        f"Of the known files that a {unit} touched, the context before it ({replayed.tokens} tokens) would have named {own};\n"
+        f"the files touched last, in as many tokens, {recent}; nothing, {nothing}. Mean of {gain.n} {unit}s that touched any, "
+        f"among the last {asked} of {replayed.of} (95 % interval);\n{verdict}. Within {SMALL_BUDGET} tokens: "
+        f"{small[replayed.design].value:.0%}, {small[RECENT].value:.0%} and {small[NOTHING].value:.0%}."
+    )
+
+
+def _percent(replayed: Replay, name: str) -> str:
+    found = replayed.values()[name]
+    return f"{found.value:.0%}" + (
+        f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
+    )
+
+
+def _figure(replayed: Replay, unit: str) -> dict[str, Any]:
+    """The closing figure for JSON: by budget and memory the share with its interval, and the difference to recency."""
+    found = {
+        str(tokens): {
+            **{name: value._asdict() for name, value in replayed.values(tokens).items()},
+            "gain": replayed.gain(tokens)._asdict(),
+        }
+        for tokens in replayed.compared.plan.budgets
+    }
+    return {"unit": unit, "replayed": len(replayed), "of": replayed.of, "tokens": found}
+
+
+def _figures(lab: Lab, history: History, tuning: Tuning | None, replayed: Replay | None) -> dict[str, str]:
     """Caption -> the picture as base64 PNG."""
     recorded = EventLog.of(history.log)
     every_days = max(float(np.ptp(recorded.time)) / MICROSECONDS_PER_DAY / _SCANS, 0.01)
-    pictures = {
-        "How well each law foretells which known files the next commit touches (mean reciprocal rank, 95 % interval).": tuning.plot,
-        "Tiers of the files over time, under the fitted law.": lambda ax: plots.plot_occupancy(
+    pictures: dict[str, Any] = {}
+    if replayed is not None:
+        pictures[f"What the context would have named, {history.unit} by {history.unit}."] = replayed.plot
+    if tuning is not None:
+        caption = (
+            "How well each law foretells which known files are touched next (mean reciprocal rank, 95 % interval)."
+        )
+        pictures |= {caption: tuning.plot, **_calibrated(history.log, tuning)}
+    pictures |= {
+        "Tiers of the files over time, under the settings in force.": lambda ax: plots.plot_occupancy(
             replay(recorded, lab.settings, every_days=every_days), ax=ax
         ),
-        **_calibrated(history.log, tuning),
         "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),
     }
     return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}
@@ -175,8 +299,8 @@ def _page(tour: Tour) -> str:
         "</figcaption></figure>"
         for caption, data in tour.figures.items()
     )
-    tiers = "".join(f"<tr><td>{tier}</td><td>{count}</td></tr>" for tier, count in tour.tiers.items())
-    settings = "\n".join(f"{key}: {value}" for key, value in tour.tuning.config_lines().items())
+    tiers = ", ".join(f"{count} {tier}" for tier, count in tour.tiers.items() if count)
+    laws = tour.tuning.frame.to_html(index=False, float_format="{:.3f}".format) if tour.tuning else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>theorex tour</title><style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }}
@@ -184,15 +308,14 @@ table {{ border-collapse: collapse }} td, th {{ padding: .2rem .8rem; border-bot
 img {{ max-width: 100% }} figure {{ margin: 1.5rem 0 }} figcaption {{ color: #555 }}
 pre {{ background: #f6f6f6; padding: 1rem; overflow-x: auto; white-space: pre-wrap }}
 </style></head><body>
-<h1>A memory fitted to its history</h1>
-<p>Source: {escape(tour.source)}</p>
-<p>{tour.observations} observations, {tour.concepts} concepts, as of {to_iso(tour.now)[:10]}.</p>
+<h1>What the next session would be given</h1>
+<p>Source: {escape(tour.source)}. As of {to_iso(tour.now)[:10]}.</p>
+<p><strong>{escape(tour.worth)}</strong></p>
+<p>The context, {tour.context.tokens} tokens:</p><pre>{escape(tour.context.text)}</pre>
 <h2>Which law fits</h2>
-<p>Every law ranked the known files before each scored commit; it was chosen and fitted on the commits before those.</p>
-{tour.tuning.frame.to_html(index=False, float_format="{:.3f}".format)}
-<p>The settings to adopt:</p><pre>{escape(settings)}</pre>
+<p>{escape(tour.advice)}</p>{laws}
+<h2>What lies behind it</h2>
+<p>{tour.observations} captures; {tour.concepts} concepts: {tiers or "none"}.</p>
 {pictures}
-<h2>What is awake</h2><table><tr><th>tier</th><th>concepts</th></tr>{tiers}</table>
-<h2>What the next session is given</h2><p>{tour.context.tokens} tokens.</p><pre>{escape(tour.context.text)}</pre>
 </body></html>
 """

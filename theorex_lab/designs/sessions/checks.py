@@ -23,7 +23,7 @@ _CLASSES = (
     ("a timeout", re.compile(r"timed? ?out|deadline exceeded", re.I)),
     ("a crash", re.compile(r"^\s*(?:panic:|Segmentation fault|fatal error|thread '.*' panicked)", re.M)),
     ("a missing module", re.compile(r"no required module|ModuleNotFoundError|Cannot find module|unresolved import|ImportError")),
-    ("a type or build error", re.compile(r"undefined:|cannot use|undeclared|syntax error|SyntaxError|build failed|error(?:\[E\d+\]|:| TS\d+)|does not compile", re.I)),
+    ("a type or build error", re.compile(r"undefined:|cannot use|undeclared|syntax error|SyntaxError|build failed|\b(?:Type|Name)Error\b|\berror(?:\[E\d+\]|:| TS\d+)|does not compile", re.I)),
     ("a failed test", re.compile(r"^\s*(?:-+ ?)?FAIL(?:ED)?\b|AssertionError|assert(?:ion)? failed|\d+ failed|Tests?:.*\d+ failed", re.M)),
     ("a linter's finding", re.compile(r"\d+ issues?\b|gofmt|lint", re.I)),
 )  # fmt: skip
@@ -86,6 +86,8 @@ def error_of(response: str) -> str:
 
     >>> error_of("--- FAIL: TestSync (0.00s)")
     'a failed test'
+    >>> error_of("E   AssertionError: 2 != 3"), error_of("E   TypeError: no such argument")
+    ('a failed test', 'a type or build error')
     """
     return next((name for name, sign in _CLASSES if sign.search(response)), "an error")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import FIXED_KIND, Design, NightStep, Section, later
 from theorex_lab.designs.sessions import FILE, FOLDER, KINDS, LAST, RULE, SAID, TOPIC
-from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE
+from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE, SessionSettings
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ DESIGN = Design(
     steps=(NightStep("digest", later(f"{_HERE}.digests:digest_idle")),),
     flush=later(f"{_HERE}.digests:keep_digest"),
     face=later(f"{_HERE}.face:Sessions"),
+    settings=SessionSettings,
     retrieve=later(f"{_HERE}.recall:retrieve"),
     reminders=later(f"{_HERE}.recall:session_reminders"),
     agents=later(f"{_HERE}.digests:agents_of"),

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.config import part_of
 from theorex_lab.designs.sessions.checks import edited, read
+from theorex_lab.designs.sessions.items import SessionSettings
 from theorex_lab.designs.sessions.said import Said, word_weights
 from theorex_lab.designs.sessions.sentences import words
 from theorex_lab.home import Home
@@ -22,8 +24,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 EDIT_WEIGHT = 2  # reads that an edit counts for
-# The law: sum over days of weight × (age in days + offset)^-power; of the laws tried it lost least on any of four projects.
-AGE_POWER, AGE_OFFSET_DAYS = 0.75, 0.1
+# The law: sum over days of weight × (age in days + offset)^-agePower; of the laws tried .75 lost least on any of four projects.
+AGE_OFFSET_DAYS = 0.1
 # How much more a file is needed that sessions about the same touched, and whose name holds words of what is asked.
 ABOUT_FACTOR, NAME_FACTOR = 3.0, 0.375
 _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
@@ -99,7 +101,7 @@ class NeededFile(NamedTuple):
 def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     """The known files of the home's project (of all, without one), those that will probably be needed first.
 
-    score: sum over days of weight × (age + .1 d)^-.75, weight 2 on days with an edit, else 1. With a query it rises by what
+    score: sum over days of weight × (age + .1 d)^-agePower (.75 by default), weight 2 on days with an edit, else 1. With a query it rises by what
     sessions about the same touched, and by words of the file's name; a file that the query names comes before all.
     """
     view = home.views.get(Touches)
@@ -115,7 +117,8 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
         sessions = {n: view.sessions[n] for n in np.unique(table["session"]).tolist()} if query else {}
     if not names:
         return []
-    scores = _by_age(number, table["day"], table["last_at"], table["edits"], now, len(names))
+    power = part_of(home.settings, "sessions", SessionSettings, home.config_file).age_power
+    scores = _by_age(number, table["day"], table["last_at"], table["edits"], now, len(names), power)
     ends = shortest_ends([path for _, path in names])
     if query:
         about = _about(home, query, now, sessions)
@@ -131,7 +134,7 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     return [NeededFile(*names[i], ends[names[i][1]], float(scores[i]), at[i], seq[i], edits[i]) for i in order]
 
 
-def _by_age(number: Ints, day: Ints, last_at: Ints, edits: Ints, now: int, count: int) -> Floats:
+def _by_age(number: Ints, day: Ints, last_at: Ints, edits: Ints, now: int, count: int, power: float) -> Floats:
     """The sum over days of each file: the sessions of one day are one touch, the last of them."""
     order = np.lexsort((last_at, day, number))
     number, day, last_at = number[order], day[order], last_at[order]
@@ -139,7 +142,7 @@ def _by_age(number: Ints, day: Ints, last_at: Ints, edits: Ints, now: int, count
     edited = np.maximum.reduceat(edits[order] > 0, starts)
     last = np.append(starts[1:], len(number)) - 1
     age = (now - last_at[last]) / MICROSECONDS_PER_DAY
-    weight = np.where(edited, EDIT_WEIGHT, 1) * (age + AGE_OFFSET_DAYS) ** -AGE_POWER
+    weight = np.where(edited, EDIT_WEIGHT, 1) * (age + AGE_OFFSET_DAYS) ** -power
     return np.bincount(number[starts], weight, count).astype(np.float64)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.designs.sessions.sentences import item_id, sentences_in
 from theorex_lab.journal.event import Event
@@ -30,3 +31,11 @@ def _fix(event: Event) -> tuple[ItemText, ...]:
 SENTENCE = ItemKind("sentence", {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences})
 DIGEST = ItemKind("session", {"digest": _digest}, hides={"digest": lambda event: (digest_id(event),)})
 FIX = ItemKind("fix", {"fixed": _fix})
+
+
+class SessionSettings(SettingsRecord):
+    """The settings of the design of sessions."""
+
+    age_power: float = tunable(
+        0.75, "how fast a file is forgotten: the sum over days of (age in days + .1)^-agePower", ge=0.1, le=1
+    )

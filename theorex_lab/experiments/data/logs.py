@@ -13,6 +13,8 @@ from theorex_lab.experiments.data.dataset_files import read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.log_sets.recorder import Parts
 from theorex_lab.experiments.data.log_sets.transcripts import log_of
+from theorex_lab.experiments.data.recorded_lines import damaged
+from theorex_lab.experiments.data.sources import packaged, read_header
 from theorex_lab.ingest.captures import Captures, told
 from theorex_lab.ingest.files import Transcript, lines_of, opened
 from theorex_lab.ingest.hook_form import HookForm
@@ -58,14 +60,27 @@ def _coding_sessions() -> Parts:
     yield "coding_sessions", partial(hook_form_log, "coding_sessions", Path(file))
 
 
+def _simulated_sessions() -> Parts:
+    """The packaged simulation of coding sessions: made up, not recorded."""
+    yield "simulated_sessions", partial(simulated_sessions_log, packaged("simulated_sessions.jsonl.gz"))
+
+
+def simulated_sessions_log(path: Path) -> Log:
+    """Of a file of simulated coding sessions. Raises InvalidInput for another header, and for lines that are damaged."""
+    read_header(path, of="coding sessions")
+    return hook_form_log("simulated_sessions", path)
+
+
 def hook_form_log(name: str, path: Path) -> Log:
-    """Of lines in a coding agent's hook form, with whole prompts."""
-    captures = Captures(LATEST, name, trust_own=True)
+    """Of lines in a coding agent's hook form, with whole prompts. Raises InvalidInput where lines cannot be read."""
+    captures, wrong = Captures(LATEST, name, trust_own=True), list[str]()
     with opened(path) as (content, _):
         found = Transcript(HookForm(name, words="".join), lines_of(content))
-        return log_of(
-            name, [(row, captures.event("hook", row)) for row in told(found, 0, lambda _: True, lambda *_: None)]
-        )
+        rows = told(found, 0, lambda _: True, lambda number, why: wrong.append(f"line {number}: {why}"))
+        log = log_of(name, [(row, captures.event("hook", row)) for row in rows])
+    if wrong:
+        raise damaged(path, wrong)
+    return log
 
 
 LOGS: dict[str, Callable[[], Parts]] = {
@@ -76,6 +91,7 @@ LOGS: dict[str, Callable[[], Parts]] = {
         name: later(f"{_READERS}.runs:{name}")
         for name in ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
     },
+    "simulated_sessions": _simulated_sessions,
 }
 # Sets that a user has.
 GIVEN: dict[str, Callable[[Path], Parts]] = {

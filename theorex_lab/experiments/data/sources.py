@@ -59,9 +59,9 @@ def load(path: str | Path) -> list[Activity]:
     return activities
 
 
-def read_header(path: str | Path) -> dict[str, Any]:
-    """The header of a simulation's file: simulation (True), seed, days and version. Raises as `load` does."""
-    return recorded_lines.read_header(path, _MARK, _FILE_VERSION)
+def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
+    """The header of a simulation's file: simulation (True), seed, days, version, and `mark`. Raises as `load` does."""
+    return recorded_lines.read_header(path, _MARK | mark, _FILE_VERSION)
 
 
 def packaged(name: str) -> Path:
@@ -113,7 +113,7 @@ def describe_source(path: str | Path) -> str:
     header = _simulation_header(source)
     if header:
         which = f"{source.name}, seed {header.get('seed')}, {header.get('days')} days"
-        return f"Data: a simulation of a small team of agents ({which}), not recorded work."
+        return f"Data: a simulation of {header.get('of', 'a small team of agents')} ({which}), not recorded work."
     if source.resolve().parent in (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets"):
         return f"Data: {source.name}, recorded and packaged by the project."
     folder = data_folder()

@@ -10,6 +10,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
 
 if TYPE_CHECKING:
+    from theorex_lab.experiments.replay.sessions import Replay
     from theorex_lab.experiments.scores.compare import Comparison
 
 WORDS = {
@@ -71,4 +72,24 @@ def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
         ax, xlabel="nights without events" + ("" if days == 1 else f", {days:g} days apart"),
         ylabel="share of probes with some evidence", ylim=(0, 1.05),
         title=f"{', '.join(compared.logs[:3])}: what is still found",
+    )  # fmt: skip
+
+
+def plot_sessions(replayed: Replay, *, ax: Axes | None = None) -> Axes:
+    """Draw, session by session, the share of the needed files that the context named, beside the files touched last.
+
+    A line is the mean of all sessions up to there; a mark is a session.
+    """
+    ax, found = axes.new_axes(ax, width=9.0), replayed.frame.dropna(subset=["share"])
+    if found.empty:
+        return axes.say(ax, "no session needed a file that was known before")
+    number = range(1, len(found) + 1)
+    for place, (column, label) in enumerate({"share": replayed.design, "recent_files": "recent files"}.items()):
+        look = axes.look_of(place)
+        ax.scatter(number, found[column], s=14, alpha=0.4, **look)
+        ax.plot(number, found[column].expanding().mean(), color=look["color"], label=f"{label}, mean so far")
+    axes.legend_beside(ax)
+    return axes.finish_axes(
+        ax, xlabel="sessions that needed a known file, in order", ylabel="share of the needed files named",
+        ylim=(-0.03, 1.05), title=f"What {replayed.tokens} tokens at a session's start would have named",
     )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -105,9 +105,10 @@ class Driven:
 class Housed(Driven):
     """Designs in a home of their own below a temporary folder, which is gone when they are closed."""
 
-    def __init__(self, designs: Sequence[Design]) -> None:
+    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
+        """`given`: settings and embedder, as of `Driven`."""
         self._folder = tempfile.TemporaryDirectory(prefix="theorex-compare-", ignore_cleanup_errors=True)
-        super().__init__(designs, Path(self._folder.name) / "home")
+        super().__init__(designs, Path(self._folder.name) / "home", **given)
 
     def size(self) -> int:
         """Bytes of the home."""
@@ -125,11 +126,12 @@ class Maker:
 
     memory: Memory
     other: tuple[Event, ...] = ()  # the events of another log, for `shuffled`
+    given: Mapping[str, Any] = field(default_factory=dict)  # settings and embedder of a design's home
 
     def __call__(self) -> MemoryDesign:
         """A memory that has seen nothing. Raises InvalidInput for an unknown name."""
         found = memory_named(self.memory, self.other) if isinstance(self.memory, str) else self.memory
-        return Housed([found]) if isinstance(found, Design) else found()
+        return Housed([found], **self.given) if isinstance(found, Design) else found()
 
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:

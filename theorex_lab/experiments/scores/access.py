@@ -10,6 +10,7 @@ import gzip
 import json
 import subprocess
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,16 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.costs import fitted_thresholds
-from theorex_lab.experiments.scores.fitting import Fit, fit
+from theorex_lab.experiments.scores.access_log import EVENT_SIGNALS, AccessLog
+from theorex_lab.experiments.scores.costs import fitted_thresholds, held_back
+from theorex_lab.experiments.scores.fitting import BLEND, FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.memory.decay import Law, make_law
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FORMATS = ("git", "git-touches", "jsonl", "csv")
+FORMATS = ("git", "git-touches", "jsonl", "csv", "sessions")
+MIN_DAYS, MIN_EVENTS = 14.0, 60  # of a history that tells anything of half-lives of days
 MICROSECONDS_PER_SECOND = 1_000_000
 SHOWN_BAD_ROWS = 5
 TRUE_WORDS = {"true", "1", "yes"}
@@ -234,8 +236,29 @@ def _log(
     return log
 
 
+def from_sessions(name: str) -> AccessLog:
+    """The files that each turn of coding sessions read or edited, an event a turn; a name or path as of `load_logs`.
+
+    Raises InvalidInput as `load_logs` does, and where no session touched a file.
+    """
+    from theorex_lab.experiments.data.logs import load_logs
+
+    rows, logs = list[Access](), load_logs(name)
+    for log in logs:
+        turn = Counter[str]()
+        for line in sorted(log.lines, key=lambda line: line.at):
+            turn[line.session] += bool(line.prompt)
+            event, before = f"{log.name} {line.session} {turn[line.session]}", f"{log.name}/" if len(logs) > 1 else ""
+            rows += [(line.at, before + path, event, False) for path in (*line.reads, *line.edits)]
+    if not rows:
+        raise InvalidInput(f"got the sessions {name!r}, in which no file was read or edited; give other ones")
+    return AccessLog.of(rows, group_of=_folder)
+
+
 def load_log(path: str | Path, format: str | None = None, *, strict: bool = True) -> AccessLog:
-    """The access log at a path; without a format its name decides: a folder is git, else .csv, .jsonl or touches.
+    """The access log at a path; without a format its name decides: a git repository, else .csv, .jsonl or touches.
+
+    Another folder, and a name that is no path, are `sessions`: transcripts, or a data set that `load_logs` knows.
 
     Raises InvalidInput for an unknown format, and as the format's own reader does.
     """
@@ -244,17 +267,26 @@ def load_log(path: str | Path, format: str | None = None, *, strict: bool = True
     chosen = format or _format_of(Path(path))
     if chosen == "git":
         return from_git(path)
+    if chosen == "sessions":
+        return from_sessions(str(path))
     readers = {"git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv}
     return readers[chosen](path, strict=strict)
 
 
 def _format_of(path: Path) -> str:
     if path.is_dir():
-        return "git"
+        return "sessions" if any(path.rglob("*.jsonl")) and not (path / ".git").exists() else "git"
+    from theorex_lab.experiments.data.logs import GIVEN, LOGS
+
+    if not path.exists() and str(path).partition("/")[0].partition(":")[0] in {**LOGS, **GIVEN}:
+        return "sessions"
     suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix not in suffixes:
-        raise InvalidInput(f"got the log {path}, whose format its name does not tell; name one of {', '.join(FORMATS)}")
+        raise InvalidInput(
+            f"got the log {path}, whose format its name does not tell; name one of {', '.join(FORMATS)}; "
+            f"of recorded sessions, transcripts or one of {', '.join(LOGS)}"
+        )
     return suffixes[suffix]
 
 
@@ -262,11 +294,14 @@ def _format_of(path: Path) -> str:
 class Tuning(Rows[dict[str, Any]]):
     """The law that fits a log, as settings to adopt, the rows of its `Fit` and a picture.
 
-    thresholds: activeThreshold and mildThreshold that fit the law; none where the default ones stay.
+    thresholds: activeThreshold and mildThreshold that fit the law; none where the default ones stay.  advice: what to
+    adopt, as `tune` says.  held_back: see `costs.held_back`.
     """
 
     fit: Fit
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    advice: Mapping[str, Any] = field(default_factory=dict)
+    held_back: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def law(self) -> Law:
@@ -285,8 +320,8 @@ class Tuning(Rows[dict[str, Any]]):
         return {**lines, **self.thresholds}
 
     def result(self) -> dict[str, Any]:
-        """chosen, law, params, scores, n_train, n_scored, horizon_days; for JSON."""
-        return asdict(self.fit)
+        """chosen, law, params, scores, n_train, n_scored, horizon_days, advice, held_back; for JSON."""
+        return {**asdict(self.fit), "advice": dict(self.advice), "held_back": dict(self.held_back)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """MRR of each law with its 95 % interval, best on top; see `plots.plot_law_scores`."""
@@ -303,7 +338,59 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
 
     `seed` draws the bootstrap intervals; `laws` of one's own are scored beside the others.
 
+    `advice` is {adopt, config, why, gain, low, high}: settings are advised only where the held-back events say, with the
+    whole 95 % interval, that they are better, and the history is at least 14 days and 60 events long. Of a log of files it is
+    the sessions' `agePower`, gain in MRR; else the law and thresholds of concepts, gain in what was absent.
+
     Raises InvalidInput for a log that asks fewer than six questions.
     """
     law = Tuning(fit(log, seed=seed, laws=laws))
-    return Tuning(law.fit, fitted_thresholds(log, law.config_lines()))
+    thresholds = fitted_thresholds(log, law.config_lines())
+    compared = held_back(log, {**law.config_lines(), **thresholds}, seed)
+    advice = _advice_on_files(law.fit) if log.group is not None else _advice_on_concepts(law.fit, compared)
+    asked = law.fit.n_train + law.fit.n_scored
+    if law.fit.days < MIN_DAYS or asked < MIN_EVENTS:
+        short = (
+            f"the log has {asked} events over {law.fit.days:.1f} days; a fit needs {MIN_EVENTS} over {MIN_DAYS:g} days"
+        )
+        advice = {**advice, "adopt": False, "config": {}, "why": f"keep what you have: {short}"}
+    return Tuning(law.fit, thresholds, advice, compared)
+
+
+def _advice_on_files(fitted: Fit) -> dict[str, Any]:
+    power = FILE_POWERS[fitted.files]
+    told = f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the events before, changes the MRR by"
+    if fitted.files == PRESENT:
+        told = f"files ranked by age^-{power:g}, the default of the sessions, did best on the events before; MRR"
+    more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(fitted.gains[fitted.chosen])}"
+    more = "" if fitted.chosen in FILE_POWERS else more
+    return _advice({"designs": {"sessions": {"agePower": power}}}, told, fitted.gains[fitted.files], more)
+
+
+def _advice_on_concepts(fitted: Fit, compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    name = min(compared, key=lambda each: compared[each]["earlier"])  # of equal ones the first, the more generous
+    told = f"{_SAID[name]}, best on the events before, lowers the share absent of what is used again by"
+    more = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
+    if fitted.chosen in (*EVENT_SIGNALS, BLEND):
+        reached, product = fitted.scores[fitted.chosen].mrr, fitted.scores["product"].mrr
+        more += f"; {fitted.chosen}, which the memory does not compute yet, has an MRR of {reached:.3f}, product {product:.3f}"
+    return _advice(compared[name]["config"], told, compared[name], more)
+
+
+def _advice(config: Mapping[str, Any], told: str, gain: Mapping[str, Any], more: str) -> dict[str, Any]:
+    adopt = gain["low"] > 0
+    why = f"{'adopt' if adopt else 'keep what you have'}: {told} {_interval(gain)}{more}"
+    return {
+        "adopt": adopt, "config": config if adopt else {}, "why": why,
+        "gain": gain["mean"], "low": gain["low"], "high": gain["high"],
+    }  # fmt: skip
+
+
+def _interval(gain: Mapping[str, Any]) -> str:
+    return f"{gain['mean']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
+
+
+_SAID = {
+    "budget": "a context by rank alone until its budget is full", "fitted_budget": "the fitted law by rank alone",
+    "default": "the default", "fitted": "the fitted law with its thresholds",
+}  # fmt: skip

@@ -1,23 +1,26 @@
 """Fitting decay laws to a log of accesses: which law, with which parameters, ranks best what is used next.
 
 Law and parameters are chosen on the training events alone; the scored events (see `access_log`) only tell how
-well the choice did. Recency, frequency, a constant (what orders equal scores alone: count, then last use) and ACT-R's
-power law are always among the scores.
+well the choice did. Recency, frequency, ACT-R's power law and a constant (which knows nothing of use: the items in the
+order of their first appearance) are always among the scores, and so are orders by events instead of days, which the
+memory does not compute yet: `EVENT_SIGNALS`, and `blend`, a conditional logit of all signals.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.sessions.items import SessionSettings
 from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.scores import access_log
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory.decay import (
@@ -36,13 +39,20 @@ from theorex_lab.memory.rows import Rows
 if TYPE_CHECKING:
     import pandas as pd
 
+Order = Law | Callable[[Snapshots], Floats]
+
+# Of equal ones the first, which forgets least.
+FILE_POWERS = {"power_0.25": 0.25, "power": 0.5, "power_0.75": 0.75, "power_1": 1.0}
+PRESENT = next(name for name, power in FILE_POWERS.items() if power == SessionSettings.tunables["age_power"].default)
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
-SINGLE_LAWS = ("recency", "frequency", "constant", "power", "weighted_sum")
-MULTI_SCALE = MultiScale.name
-# What a fit of weights may use (positions), and how many events its pull to a single half-life is worth.
+SINGLE_LAWS = ("recency", "frequency", "weighted_sum")
+MULTI_SCALE, BLEND = MultiScale.name, "blend"
+# What a fit of weights may use (positions), and how many events their pull to a single half-life is worth.
 WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
-PULLS_EVENTS = (1_000.0, 100.0)
+PULL_EVENTS, BLEND_PULL_EVENTS = 100.0, 10.0
+_DAYS_AND_EVENTS = (*range(6), 7, *range(10, 16))  # a blend's signals are those of `multi_scale`, then EVENT_SIGNALS
+BLEND_SETS = (_DAYS_AND_EVENTS, (*_DAYS_AND_EVENTS, 19, 20), (*_DAYS_AND_EVENTS, 8, 16, 17, 18, 19, 20))
 # Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
 MIN_EVENTS_FOR_WEIGHTS = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
@@ -65,9 +75,12 @@ class Fit(Rows[dict[str, Any]]):
     """The law chosen on the training events, and a row a law with its score on the events after them, best MRR first.
 
     chosen   its name among the scores; `half_life_7_days` is `multi_scale` with that one weight
-    law      name of the law to adopt, with its `params`
+    law      name of the law to adopt, with its `params`: the choice, or where the memory cannot run that, the best it can
     scores   law → LawScore
     n_train, n_scored   events trained on and scored
+    days                from the first event to the last
+    files               of FILE_POWERS the one that ranks best before the scored events, by more than its noise; else the default
+    gains               by candidate, how much more its MRR is than that of the present order of files (mean, low, high)
     horizon_days        where the law is logistic, its importance is the chance of use within this time
 
     Columns of a row: law, mrr, low, high, recall_at_10, chosen.
@@ -80,6 +93,9 @@ class Fit(Rows[dict[str, Any]]):
     n_train: int
     n_scored: int
     horizon_days: float
+    days: float = math.inf
+    files: str = PRESENT
+    gains: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def _records(self) -> Sequence[dict[str, Any]]:
         best_first = sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
@@ -110,18 +126,23 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     replaying = LogReplay(log)
     whole, training = replaying.snapshots(thinned, pooled=training_events)
     candidates = _candidates(training)
-    chosen = _choose(candidates)
-    law = _with_logistic(candidates[chosen][0], whole, horizon)
-    scored = {name: law for name, (law, _) in candidates.items()} | {chosen: law}
+    chosen, runnable = _choose(candidates), _choose(candidates, runnable=True)
+    law = _with_logistic(candidates[runnable][0], whole, horizon)
+    scored = {name: order for name, (order, _) in candidates.items()} | {runnable: law}
     for own in laws:
         if own.name in scored:
             raise InvalidInput(f"got a law named {own.name!r}; allowed is a name other than {', '.join(scored)}")
         scored[own.name] = own
+    ranks, recalls = _ranks(_in_turn(replaying, scored_events), scored)
+    ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(PRESENT)]], seed=seed)
     return Fit(
         chosen=chosen,
         law=law.name,
         params=law.params,
-        scores=score_laws(_in_turn(replaying, scored_events), scored, seed),
+        scores=_law_scores(scored, ranks, recalls, seed),
+        days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
+        files=_age_power(candidates),
+        gains={name: asdict(each) for name, each in zip(scored, ahead, strict=True)},
         n_train=len(training),
         n_scored=len(scored_events),
         horizon_days=horizon,
@@ -136,62 +157,119 @@ def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapsh
 
 
 def score_laws(
-    snapshots: Snapshots | Iterable[Snapshots], laws: Mapping[str, Law], seed: int = 0
+    snapshots: Snapshots | Iterable[Snapshots], laws: Mapping[str, Order], seed: int = 0
 ) -> dict[str, LawScore]:
     """MRR with a 95 % interval and recall@10 of each law; one set of resampled events serves all laws.
 
     `snapshots`: all of them, or parts of them in their order, of which one at a time is held. InvalidInput where there are none.
     """
-    parts = [snapshots] if isinstance(snapshots, Snapshots) else snapshots
-    found = [[score_snapshots(part, law.raw(part.items)) for law in laws.values()] for part in parts if len(part)]
+    return _law_scores(laws, *_ranks([snapshots] if isinstance(snapshots, Snapshots) else snapshots, laws), seed)
+
+
+def _ranks(parts: Iterable[Snapshots], laws: Mapping[str, Order]) -> tuple[Floats, Floats]:
+    """Reciprocal ranks and recall@10 of each event under each law, (n, laws) each."""
+    found = [[score_snapshots(part, raw_of(law, part)) for law in laws.values()] for part in parts if len(part)]
     if not found:
         raise InvalidInput("got no events to score; allowed is one or more")
     ranks, recalls = np.ascontiguousarray(np.concatenate(found, axis=2).transpose(1, 2, 0))
-    intervals = bootstrap_means(ranks, seed=seed)
+    return ranks, recalls
+
+
+def _law_scores(laws: Iterable[str], ranks: Floats, recalls: Floats, seed: int) -> dict[str, LawScore]:
     return {
         name: LawScore(interval.mean, interval.low, interval.high, float(recall.mean()))
-        for name, recall, interval in zip(laws, recalls.T, intervals, strict=True)
+        for name, recall, interval in zip(laws, recalls.T, bootstrap_means(ranks, seed=seed), strict=True)
     }
 
 
-def _candidates(training: Snapshots) -> dict[str, tuple[Law, Floats]]:
-    """Each candidate's law, fitted on all training events, and its reciprocal ranks on the later two thirds."""
-    first, second, last = len(training) // 3, 2 * len(training) // 3, len(training)
-    later = training.part(first, last)
+def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
+    """Each candidate's order, fitted on all training events, and its reciprocal ranks on the later two thirds."""
+    later = training.part(len(training) // 3, len(training))
 
-    def validated(law: Law) -> tuple[Law, Floats]:
-        return law, score_snapshots(later, law.raw(later.items))[0]
+    def validated(order: Order) -> tuple[Order, Floats]:
+        return order, score_snapshots(later, raw_of(order, later))[0]
 
-    candidates = {name: validated(make_law(name)) for name in SINGLE_LAWS}
+    candidates = {name: validated(make_law("power", exponent=power)) for name, power in FILE_POWERS.items()}
+    candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
     for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
         candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
-    candidates[MULTI_SCALE] = _fitted_weights(training, first, second)
+    for column, name in enumerate(access_log.EVENT_SIGNALS):
+        if name != "recency_rank":
+            candidates[name] = validated(Blend((column + len(MultiScale.weight_names),), np.ones(1)))
+    n = len(training)
+    fits = [_WeightFit(training.part(0, cut)) for cut in (n // 3, 2 * n // 3, n)]
+    candidates[MULTI_SCALE] = _fitted_weights(fits, WEIGHT_SETS, PULL_EVENTS, _law_of)
+    candidates[BLEND] = _fitted_weights(fits, BLEND_SETS, BLEND_PULL_EVENTS, Blend)
     return candidates
 
 
-def _fitted_weights(training: Snapshots, first: int, second: int) -> tuple[Law, Floats]:
-    """The weights whose set and pull do best in time, each third foretold from those before it."""
-    last = len(training)
-    trials: dict[tuple[tuple[int, ...], float], list[Floats]] = {}
-    for cut, end in ((first, second), (second, last)):
-        earlier, later = _WeightFit(training.part(0, cut)), training.part(cut, end)
-        for weights, pull in product(WEIGHT_SETS, PULLS_EVENTS):
-            law = _multi_scale(earlier.weights(weights, pull))
-            trials.setdefault((weights, pull), []).append(score_snapshots(later, law.raw(later.items))[0])
-    ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
-    best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
-    return _multi_scale(_WeightFit(training).weights(*best)), ranks[best]
+def _first_seen(snapshots: Snapshots) -> Floats:
+    """The order of first appearance: what a memory that knows nothing of use would show."""
+    return -snapshots.id.astype(np.float64)
 
 
-def _choose(candidates: Mapping[str, tuple[Law, Floats]]) -> str:
-    """The best single law, or the fitted weights where they beat it by more than their noise."""
-    single = max((name for name in candidates if name != MULTI_SCALE), key=lambda name: candidates[name][1].mean())
-    gain = candidates[MULTI_SCALE][1] - candidates[single][1]
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """An order by weighted signals: of days as in `multi_scale_features`, then of events as in EVENT_SIGNALS."""
+
+    columns: Sequence[int]
+    weights: Floats
+
+    def __call__(self, snapshots: Snapshots) -> Floats:
+        """Scores of the rows of the snapshots."""
+        return np.asarray(blend_features(snapshots)[:, self.columns] @ self.weights)
+
+
+def blend_features(snapshots: Snapshots) -> Floats:
+    """All that a blend weighs, (n, 21)."""
+    powers = [make_law("power", exponent=power).raw(snapshots.items) for power in (0.75, 1.0)]
+    return np.hstack([multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
+
+
+def raw_of(order: Order, snapshots: Snapshots) -> Floats:
+    """What a law, or an order that is not one, makes of the rows of these snapshots."""
+    return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
+
+
+def _law_of(columns: Sequence[int], weights: Floats) -> Law:
+    return _multi_scale({MultiScale.weight_names[k]: float(w) for k, w in zip(columns, weights, strict=True)})
+
+
+def _fitted_weights(
+    fits: Sequence[_WeightFit], sets: Sequence[tuple[int, ...]], pull: float, made: Callable[[Sequence[int], Floats], Order]
+) -> tuple[Order, Floats]:  # fmt: skip
+    """The weights whose set does best in time: of fits on one, two and three thirds, each foretells the next third."""
+    ranks: dict[tuple[int, ...], Floats] = dict.fromkeys(sets, np.zeros(0))
+    for fitted, longer in pairwise(fits):
+        later = longer.snapshots.part(len(fitted.snapshots), len(longer.snapshots))
+        for allowed in sets:
+            order = made(*fitted.weights(allowed, pull))
+            ranks[allowed] = np.append(ranks[allowed], score_snapshots(later, raw_of(order, later))[0])
+    best = max(ranks, key=lambda allowed: float(ranks[allowed].mean()))
+    return made(*fits[-1].weights(best, pull)), ranks[best]
+
+
+def _choose(candidates: Mapping[str, tuple[Order, Floats]], runnable: bool = False) -> str:
+    """The best single order, or fitted weights where they beat it by more than their noise; laws alone where `runnable`."""
+    fitted = (MULTI_SCALE, BLEND)
+    names = [name for name, (order, _) in candidates.items() if not runnable or isinstance(order, Law)]
+    chosen = max((name for name in names if name not in fitted), key=lambda name: candidates[name][1].mean())
+    for name in (name for name in fitted if name in names):
+        if _beyond_noise(candidates[name][1] - candidates[chosen][1]):
+            chosen = name
+    return chosen
+
+
+def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
+    best = max(FILE_POWERS, key=lambda name: float(candidates[name][1].mean()))
+    return best if _beyond_noise(candidates[best][1] - candidates[PRESENT][1]) else PRESENT
+
+
+def _beyond_noise(gain: Floats) -> bool:
     noise = gain.std() / math.sqrt(len(gain))
-    enough = len(gain) >= MIN_EVENTS_FOR_WEIGHTS
-    return MULTI_SCALE if enough and gain.mean() > GAIN_IN_STANDARD_ERRORS * noise else single
+    return len(gain) >= MIN_EVENTS_FOR_WEIGHTS and bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * noise)
 
 
 def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
@@ -203,7 +281,7 @@ class _WeightFit:
 
     def __init__(self, snapshots: Snapshots) -> None:
         self.snapshots = snapshots
-        self.features = multi_scale_features(snapshots.items)
+        self.features = blend_features(snapshots)
         later = snapshots.part(len(snapshots) // 2, len(snapshots))
         counts = later.items.decayed_counts.T
         self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
@@ -211,11 +289,11 @@ class _WeightFit:
         self.prior = np.zeros(self.features.shape[1])
         self.prior[self.single] = alone.maximise()[0]
 
-    def weights(self, allowed: tuple[int, ...], pull_events: float) -> dict[str, float]:
+    def weights(self, allowed: tuple[int, ...], pull_events: float) -> tuple[Sequence[int], Floats]:
         chosen = sorted({*allowed, self.single})
         logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], pull_events)
         fitted = np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
-        return {MultiScale.weight_names[k]: float(weight) for k, weight in zip(chosen, fitted, strict=True)}
+        return chosen, fitted
 
 
 class _ConditionalLogit:
@@ -275,14 +353,14 @@ class _ConditionalLogit:
         return direction
 
 
-def _with_logistic(law: Law, before: Snapshots, horizon_days: float) -> Law:
+def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
     """The law with logistic constants by which importance is the chance of use within the horizon.
 
     `before` are whole snapshots, the idle items included, whose horizon ends before the scored events: fitted on the
     foremost items alone, importance would never fall. Without both outcomes the stated constants stay.
     """
     if not isinstance(law, LogisticLaw) or not len(before):
-        return law
+        return law if isinstance(law, Law) else make_law("constant")
     raw = law.raw(before.items)
     used = (before.reuse_days <= horizon_days).astype(np.float64)
     spread = float(raw.std())

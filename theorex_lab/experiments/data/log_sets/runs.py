@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 
 from theorex_lab.clock import to_microseconds
@@ -171,13 +171,16 @@ def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
 
 def git(path: Path) -> Parts:
     """A git repository: each commit as an edit of its files, its subject as the last message; a day is a session."""
-    yield part(f"git/{path.resolve().name}", _git, git_commits(path))
+    yield part(f"git/{path.resolve().name}", record_commits, git_commits(path), _day)
 
 
-def _git(log: Recorder, commits: list[Commit]) -> None:
-    ordered = sorted(commits, key=lambda commit: commit.at)
-    for day, own in groupby(ordered, key=lambda commit: datetime.fromtimestamp(commit.at / SECOND, UTC).date()):
-        for commit in own:
-            edits = [path for _, path in commit.files]
-            log.used(commit.sha, commit.at, "git commit", {}, None, edits=edits, session=f"{day}")
-            log.answered(f"{commit.sha}:message", commit.at + 1, commit.subject, session=f"{day}")
+def _day(commit: Commit) -> str:
+    return str(datetime.fromtimestamp(commit.at / SECOND, UTC).date())
+
+
+def record_commits(log: Recorder, commits: Iterable[Commit], session_of: Callable[[Commit], str]) -> None:
+    """Record commits as they came; session_of: the session that each is of."""
+    for commit in sorted(commits, key=lambda commit: commit.at):
+        edits, session = [path for _, path in commit.files], session_of(commit)
+        log.used(commit.sha, commit.at, "git commit", {}, None, edits=edits, session=session)
+        log.answered(f"{commit.sha}:message", commit.at + 1, commit.subject, session=session)
