@@ -14,7 +14,9 @@ from theorex_lab.config import check_settings
 from theorex_lab.dispatch.bus import ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.experiments.data.failure_labels import FailureQueue
+from theorex_lab.experiments.data.datasets import load_local_runs
+from theorex_lab.experiments.data.failure_labels import FailureQueue, local_failures
+from theorex_lab.experiments.data.local_runs import prompts
 from theorex_lab.experiments.draw.failure_widgets import draw_failure, failure_explorer
 from theorex_lab.experiments.draw.widgets import to_png
 from theorex_lab.routing.energy import Power
@@ -281,3 +283,15 @@ def test_the_picture_shows_both_rings(queue: FailureQueue) -> None:
     (ax,) = figure.axes
     assert ax.get_title().endswith("found: wrong_code at step 1; labelled: tool_error_ignored at step 3")
     assert [text.get_text() for text in ax.get_legend().get_texts()][-2:] == ["decisive, found", "decisive, labelled"]
+
+
+def test_recorded_answers_that_were_refused_make_a_queue() -> None:
+    frame = load_local_runs().frame
+    failed = frame[(frame["model"] == "smollm2-135m greedy") & ~frame["success"]].iloc[::20]
+    with Lab.temporary() as lab:
+        queue = local_failures(lab, every=20)
+        steps = [[step.text for step in queue.case(each).steps] for each in queue.ids]
+        assert [step[0] for step in steps] == [prompts()[task] for task in failed["task_id"]]
+        assert [step[1] for step in steps] == failed["response"].tolist()
+        with pytest.raises(InvalidInput, match="got the model 'oracle'; allowed is one of rules, smollm2"):
+            local_failures(lab, model="oracle")
