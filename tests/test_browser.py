@@ -377,14 +377,19 @@ def test_a_failure_is_labelled_by_keyboard_and_stands_in_the_export(
         step.select_option("0")
         page.locator(".widget-text input").first.fill("it asked instead of working")
         page.keyboard.press("Tab")
-        press("Label", "Labelled as no_answer at step 0. 1 of ")
+        press("Label", "Failure 1: labelled as no_answer at step 0. 1 of ")
         until(page, lambda: failure.locator("option").first.inner_text().startswith("✓"), "a mark at the failure")
-        until(page, lambda: _picture(page) not in (picture, b""), "the picture of the next failure")
-        press("Export", "Labels in failure_labels.jsonl: 1.")
+        assert failure.locator("option:checked").inner_text().startswith("✓ 1. ")
+        until(page, lambda: _picture(page) not in (picture, b""), "the picture with its label")
+        labelled = _picture(page)
+        press("Next", "Failure 2: no label yet; the rules find ")
+        assert failure.locator("option:checked").inner_text().startswith("2. ")
+        until(page, lambda: _picture(page) not in (labelled, b""), "the picture of the next failure")
+        press("Export", "labels in failure_labels.jsonl: 1.")
         (label,) = map(json.loads, file.with_name("failure_labels.jsonl").read_text(encoding="utf-8").splitlines())
         said = [label[member] for member in ("label_class", "label_step", "note")]
         assert said == ["no_answer", 0, "it asked instead of working"]
-        press("Undo", "Taken back: no_answer at step 0. 0 of ")
+        press("Undo", "Failure 1: taken back: no_answer at step 0. 0 of ")
         assert page.locator(ERRORS).count() == 0
 
 

@@ -14,7 +14,9 @@ from theorex_lab.config import check_settings
 from theorex_lab.dispatch.bus import ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.experiments.data.failure_labels import FailureQueue
+from theorex_lab.experiments.data.datasets import load_local_runs
+from theorex_lab.experiments.data.failure_labels import FailureQueue, local_failures
+from theorex_lab.experiments.data.local_runs import prompts
 from theorex_lab.experiments.draw.failure_widgets import draw_failure, failure_explorer
 from theorex_lab.experiments.draw.widgets import to_png
 from theorex_lab.routing.energy import Power
@@ -203,17 +205,29 @@ class TestExplorer:
         assert "check what is installed" in explorer.fix.value
         assert "0 of 3 are labelled" in explorer.status.value
 
-    def test_label_writes_and_goes_on_to_the_next(self, explorer: _Explorer, queue: FailureQueue) -> None:
+    def test_label_writes_and_the_status_speaks_of_the_failure_in_view(
+        self, explorer: _Explorer, queue: FailureQueue
+    ) -> None:
         explorer.kind.value, explorer.step.value, explorer.note.value = "tool_error_ignored", 3, "it went on"
         before = explorer.picture.value
         explorer.press["Label"]()
         label = queue.labels()[queue.ids[0]]
         assert (label.failure_class, label.decisive_step, label.note) == ("tool_error_ignored", 3, "it went on")
-        assert explorer.failure.value == queue.ids[1]
+        assert explorer.failure.value == queue.ids[0]
         assert explorer.failure.options[0][0].startswith("✓ 1. main: publish")
-        assert explorer.note.value == ""
-        assert explorer.picture.value != before
-        assert explorer.status.value.endswith("Labelled as tool_error_ignored at step 3. 1 of 3 are labelled.</p>")
+        assert explorer.note.value == "it went on"
+        labelled = draw_failure(queue.case(queue.ids[0]), queue.verdict(queue.ids[0]), queue.labels()[queue.ids[0]])
+        assert explorer.picture.value == to_png(labelled) != before
+        said = "Failure 1: labelled as tool_error_ignored at step 3. 1 of 3 are labelled."
+        assert explorer.status.value == f'<p role="status">{said}</p>'
+
+    def test_next_goes_to_a_failure_without_label_and_says_so(self, explorer: _Explorer, queue: FailureQueue) -> None:
+        explorer.press["Label"]()
+        explorer.press["Next"]()
+        assert (explorer.failure.value, explorer.note.value) == (queue.ids[1], "")
+        assert "Failure 2: no label yet; the rules find " in explorer.status.value
+        explorer.failure.value = queue.ids[0]
+        assert "Failure 1: labelled as " in explorer.status.value
 
     def test_a_labelled_failure_opens_with_its_label(self, explorer: _Explorer, queue: FailureQueue) -> None:
         explorer.kind.value, explorer.step.value = "no_answer", None
@@ -228,7 +242,7 @@ class TestExplorer:
         assert explorer.failure.value == queue.ids[0]
         assert explorer.failure.options[0][0].startswith("1. ")
         explorer.press["Undo"]()
-        assert "Nothing to undo. 0 of 3" in explorer.status.value
+        assert "Failure 1: nothing to undo. 0 of 3" in explorer.status.value
 
     def test_export_writes_the_file_or_says_why_not(self, explorer: _Explorer, tmp_path: Path) -> None:
         explorer.press["Label"]()
@@ -247,8 +261,10 @@ class TestExplorer:
 
     def test_once_all_are_labelled_it_stays_where_it_is(self, explorer: _Explorer, queue: FailureQueue) -> None:
         for _ in queue.ids:
+            explorer.press["Next"]()
             explorer.press["Label"]()
-        assert explorer.failure.value == queue.ids[-1]
+        explorer.press["Next"]()
+        assert explorer.failure.value == queue.ids[0]
         assert "3 of 3 are labelled" in explorer.status.value
 
     def test_texts_of_a_run_are_no_markup(self, explorer: _Explorer, queue: FailureQueue) -> None:
@@ -267,3 +283,15 @@ def test_the_picture_shows_both_rings(queue: FailureQueue) -> None:
     (ax,) = figure.axes
     assert ax.get_title().endswith("found: wrong_code at step 1; labelled: tool_error_ignored at step 3")
     assert [text.get_text() for text in ax.get_legend().get_texts()][-2:] == ["decisive, found", "decisive, labelled"]
+
+
+def test_recorded_answers_that_were_refused_make_a_queue() -> None:
+    frame = load_local_runs().frame
+    failed = frame[(frame["model"] == "smollm2-135m greedy") & ~frame["success"]].iloc[::20]
+    with Lab.temporary() as lab:
+        queue = local_failures(lab, every=20)
+        steps = [[step.text for step in queue.case(each).steps] for each in queue.ids]
+        assert [step[0] for step in steps] == [prompts()[task] for task in failed["task_id"]]
+        assert [step[1] for step in steps] == failed["response"].tolist()
+        with pytest.raises(InvalidInput, match="got the model 'oracle'; allowed is one of rules, smollm2"):
+            local_failures(lab, model="oracle")

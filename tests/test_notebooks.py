@@ -17,6 +17,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 WIDGET = re.compile(r"\b\w+_explorer\(")  # what makes a widget is named *_explorer,
 DRAWING = re.compile(r"\bdraw_\w+\(")  # and the pure drawing beneath it draw_*
 MAGIC = re.compile(r"^\s*[!%]|get_ipython|^\s*(?:pip|conda) ", re.MULTILINE)
+LONGEST_CELL = 15  # lines of code
 NOT_RUN = {"skip-execution", "raises-exception", "remove-cell"}
 
 
@@ -55,6 +56,8 @@ def _complaints_of_code(cell: Any) -> Iterator[str]:
         yield f"{cell.id} calls show()"
     if not cell.source.strip():
         yield f"{cell.id} is empty"
+    if (lines := len(cell.source.splitlines())) > LONGEST_CELL:
+        yield f"{cell.id} has {lines} lines of code; move what is no step of the story into a module"
 
 
 def read(path: Path) -> Any:
@@ -125,6 +128,7 @@ def test_a_sound_notebook_passes() -> None:
         (lambda book: book.cells[3].update(source="%matplotlib inline\ndraw_decay(1)"), "static holds a magic"),
         (lambda book: book.cells[3].update(source="draw_decay(1)\nplt.show()"), "static calls show"),
         (lambda book: book.cells[3].update(source="print(1)"), "widget shows a widget and no static drawing follows"),
+        (lambda book: book.cells[3].update(source="draw_decay(1)\n" * 16), "static has 16 lines of code"),
         (lambda book: book.cells.pop(3), "widget shows a widget and no static drawing follows"),
     ],
 )  # fmt: skip

@@ -30,8 +30,10 @@ from theorex_lab.experiments.draw.routing_widgets import (
     explore_decision,
     matrix_explorer,
     route_explorer,
+    sample_stops,
 )
 from theorex_lab.experiments.draw.widgets import to_png
+from theorex_lab.experiments.scores.routing import PolicyScore
 from theorex_lab.experiments.scores.routing_curves import regret_curves
 from theorex_lab.experiments.scores.routing_runs import (
     COLUMNS,
@@ -41,6 +43,7 @@ from theorex_lab.experiments.scores.routing_runs import (
     local_routing_set,
     local_runs,
     run_sources,
+    set_runs,
     simulated_runs,
     success_by_window,
     trade_off,
@@ -73,6 +76,11 @@ COSTS = pd.DataFrame(
     ],
     columns=["policy", "kind", "latency_ms", "success_rate", "low", "high"],
 )  # fmt: skip
+SCORES = [
+    PolicyScore(name, score, score - 0.1, score + 0.1, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for name, score in (("luck", 0.4), ("oracle", 0.9), ("heuristic", 0.5))
+]
+LOCAL_SET = local_routing_set(load_local_runs())
 FLIPPED = MatrixSettings(success_weight=0.95)
 
 DRAWINGS: dict[str, Callable[..., Axes]] = {
@@ -80,6 +88,10 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
     "choices": lambda **to: plots.plot_choices(RUNS.matrix(FLIPPED), RUNS.choices(), RUNS.choices(FLIPPED), **to),
     "drift": lambda **to: plots.plot_drift(success_by_window(RUNS), **to),
     "trade_off": lambda **to: plots.plot_trade_off(COSTS, **to),
+    "policies": lambda **to: plots.plot_policies(
+        SCORES, {"oracle": "the best of each query", "luck": "at random"}, **to
+    ),
+    "regret": lambda **to: regret_curves(LOCAL_SET, orders=3).plot(**to),
     "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "code", chosen="quick", **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
@@ -87,6 +99,7 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "choices": lambda **to: plots.plot_choices(NO_RUNS.matrix(), {}, {}, **to),
     "drift": lambda **to: plots.plot_drift(success_by_window(NO_RUNS), **to),
     "trade_off": lambda **to: plots.plot_trade_off(COSTS[:0], **to),
+    "policies": lambda **to: plots.plot_policies(SCORES, {}, **to),
     "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "safety", **to),
 }
 
@@ -185,6 +198,31 @@ class TestDrift:
         assert plots.plot_drift(table, ax=own_axes()).has_data()
 
 
+def test_policies_are_named_with_their_scores_best_first_and_unknown_ones_refused() -> None:
+    ax = plots.plot_policies(SCORES, {"luck": "at random", "oracle": "the best of each query"}, ax=own_axes())
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["the best of each query", "at random"]
+    assert texts(ax) == ["0.900 [0.800, 1.000]", "0.400 [0.300, 0.500]"]
+    with pytest.raises(InvalidInput, match="got the policies .*'wizard'.*; allowed are luck, oracle, heuristic"):
+        plots.plot_policies(SCORES, {"wizard": "a wizard"})
+    assert plt.get_fignums() == []
+
+
+def test_regret_names_its_lines_apart_from_each_other() -> None:
+    ax = regret_curves(LOCAL_SET, orders=3).plot(own_axes())
+    assert set(texts(ax)) == {"Thompson sampling", "UCB1", "a random model", "best single model"}
+    heights = sorted(text.xy[1] for text in ax.texts)
+    least = 0.064 * float(np.diff(ax.get_ylim())[0])
+    assert all(above - below > least for below, above in pairwise(heights))
+
+
+def test_a_set_gives_a_run_of_every_model_on_every_training_query() -> None:
+    runs = set_runs(LOCAL_SET)
+    assert len(runs.frame) == LOCAL_SET.train.scores.size
+    assert runs.frame["success"].mean() == pytest.approx(LOCAL_SET.train.scores.mean())
+    assert set(runs.settings.models) == set(LOCAL_SET.models)
+    assert sum(cell.n for cell in runs.matrix()) == LOCAL_SET.train.scores.size
+
+
 class TestTradeOff:
     def test_ways_that_come_to_the_same_share_a_mark_and_the_line_leaves_the_oracle_out(self) -> None:
         ax = plots.plot_trade_off(COSTS, ax=own_axes())
@@ -280,25 +318,43 @@ class TestMatrixExplorer:
         assert plt.get_fignums() == []
         assert to_png(draw_matrix(NO_RUNS))
 
-    def test_a_weight_takes_the_other_along_and_the_choices_follow(self) -> None:
-        _, success, speed, _, _, status, picture = self._explorer()
+    def test_the_choices_follow_the_weight(self) -> None:
+        _, success, _, _, status, picture = self._explorer()
         before = picture.value
-        assert (success.value, speed.value) == (0.6, 0.4)
-        speed.value = 0.05
-        assert success.value == 0.95
+        assert success.value == 0.6
+        success.value = 0.95
         assert status.value == f'<p role="status">{describe_choices(RUNS, FLIPPED)}</p>'
         assert "Flipped: code: quick → careful." in status.value
         assert picture.value == to_png(draw_matrix(RUNS, FLIPPED)) != before
 
     def test_runs_that_a_cell_needs_take_a_model_out(self) -> None:
-        _, _, _, samples, _, status, _ = self._explorer()
+        _, _, samples, _, status, _ = self._explorer()
         samples.value = 11
         assert "Flipped: code: quick → heuristic." in status.value
-        samples.value = 2
+        samples.value = 1
         assert "Flipped: math: heuristic → quick." in status.value
 
+    @pytest.mark.parametrize("read", [local_runs, simulated_runs, lambda: RUNS])
+    def test_each_stop_of_the_runs_that_a_cell_needs_takes_in_other_cells(self, read: Callable[[], Runs]) -> None:
+        runs = read()
+        usable = [
+            [cell.usable for cell in runs.matrix(MatrixSettings(min_samples=stop))] for stop in sample_stops(runs)
+        ]
+        assert len(usable) > 2
+        assert all(before != after for before, after in pairwise(usable))
+
+    def test_controls_that_would_change_nothing_are_hidden(self) -> None:
+        source, success, _, half_life, _, _ = self._explorer(
+            day=local_runs, months=simulated_runs, silent=lambda: set_runs(LOCAL_SET), none=lambda: NO_RUNS
+        )
+        shown = {}
+        for name in source.options:
+            source.value = name
+            shown[name] = (success.layout.display, half_life.layout.display)
+        assert shown == {"day": ("", "none"), "months": ("", ""), "silent": ("none",) * 2, "none": ("none",) * 2}
+
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        _, _, _, _, half_life, status, _ = self._explorer(simulation=simulated_runs)
+        _, _, _, half_life, status, _ = self._explorer(simulation=simulated_runs)
         assert half_life.value == math.inf
         half_life.value = 7.0
         assert "code: veteran → drifting" in status.value
@@ -308,9 +364,9 @@ class TestMatrixExplorer:
             models=MODELS, roles=[], matrix_success_weight=0.75, matrix_min_samples=200, matrix_half_life_days=9.0
         )
         sources = {"made": lambda: RUNS, "own": lambda: made_runs(settings=own)}
-        source, success, speed, samples, half_life, status, _ = self._explorer(**sources)
+        source, success, samples, half_life, status, _ = self._explorer(**sources)
         source.value = "own"
-        assert (success.value, speed.value, samples.value, half_life.value) == (0.75, 0.25, 200, 9.0)
+        assert (success.value, samples.value, half_life.value) == (0.75, 200, 9.0)
         assert status.value.endswith("Flipped: nothing.</p>")
 
     def test_what_cannot_be_read_says_why_and_the_others_still_show(self) -> None:

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.clock import to_iso
+from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.evolution.reviewers import HeuristicReviewer
+from theorex_lab.experiments.data.datasets import load_local_runs
+from theorex_lab.experiments.data.local_runs import prompts
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.memory.observation import check_text
@@ -171,6 +174,24 @@ class FailureQueue:
             "found_step": verdict.decisive_step,
             **{column: getattr(label, name, None) for column, name in _OF_LABEL.items()},
         }
+
+
+def local_failures(lab: Lab, *, model: str = "smollm2-135m greedy", every: int = 4) -> FailureQueue:
+    """A queue of answers that the packaged recording holds and its checks refused, which are recorded in `lab`.
+
+    model: whose answers.  every: one of so many failures, in the recording's order. Raises InvalidInput for a model that
+    failed nothing there.
+    """
+    frame = load_local_runs().frame
+    failed = frame[(frame["model"] == model) & ~frame["success"]].iloc[::every]
+    if failed.empty:
+        raise InvalidInput(f"got the model {model!r}; allowed is one of {', '.join(sorted(set(frame['model'])))}")
+    for row in failed.itertuples():
+        start = Start(row.task_id, "local-model", lab.clock.now(), prompts()[row.task_id], row.query_type, model)
+        end = End(row.task_id, start.at, True, model, response=row.response or "")
+        lab.journal.append([start.event(), end.event(start)])
+        lab.outcomes.record_of_trace(row.task_id, "the check of the task refused this answer", success=False)
+    return FailureQueue(lab)
 
 
 def _label_of(event: Event) -> Label:

@@ -95,6 +95,18 @@ def note(
     )  # fmt: skip
 
 
+def name_ends(ax: Axes, x: float, ends: Sequence[tuple[float, str, str]], *, gap: float = 0.065) -> None:
+    """Names at the right of lines that end at x, from `ends` of (height, name, colour), kept apart from each other.
+
+    gap: between two names, as a share of the height of the axes, whose limits have to be set.
+    """
+    bottom, top = ax.get_ylim()
+    below = -np.inf
+    for height, name, colour in sorted(ends):
+        below = max(height, below + gap * (top - bottom))
+        note(ax, name, (x, below), 6, color=colour)
+
+
 def bars(ax: Axes, names: Sequence[str], numbers: Sequence[int], texts: Sequence[str], colours: Any) -> None:
     """Level bars from top to bottom, each with its name before and its text behind."""
     ax.bar_label(ax.barh(names, numbers, color=colours), texts, padding=4)

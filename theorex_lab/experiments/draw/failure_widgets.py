@@ -19,6 +19,7 @@ from theorex_lab.text.line import one_line
 _TITLE_CHARACTERS = 60
 _TIPS = {
     "Label": "Write this label into the journal",
+    "Next": "Go to the next failure without a label",
     "Undo": "Take back the newest label",
     "Export": "Write all labels into the file",
 }
@@ -47,9 +48,10 @@ def draw_failure(case: Case, verdict: ReviewVerdict, label: Label | None = None)
 def failure_explorer(queue: FailureQueue, export_file: str | Path) -> Any:
     """The failures one by one: each run drawn, a class, a step and a note to give, undo, and export to a file.
 
-    Label writes to the journal at once and goes on to the next failure without a label; Undo takes back the newest
-    label; Export writes all of them into `export_file` as JSON Lines. Returns an ipywidgets VBox that works by mouse
-    and by keyboard. Raises InvalidInput where the queue is empty.
+    Label writes to the journal at once and draws the label into the run; Next goes to the next failure without one;
+    Undo takes back the newest label and shows its failure; Export writes all of them into `export_file` as JSON Lines.
+    The line of status always speaks of the failure that is shown. Returns an ipywidgets VBox that works by mouse and
+    by keyboard. Raises InvalidInput where the queue is empty.
     """
     if not queue.ids:
         raise InvalidInput("got a queue without failures; record one: theorex outcome --fail")
@@ -70,13 +72,12 @@ class _Explorer:
         self.note = control("Text", "Note", placeholder=f"up to {NOTE_CHARACTERS} characters", **look)
         self.file = control("Text", "Export to", value=export_file, **look)
         self.status, self.fix, self.picture = widgets.HTML(), widgets.HTML(), widgets.Image(format="png")
-        acts = {"Label": self.label, "Undo": self.undo, "Export": self.export}
+        acts = {"Label": self.label, "Next": self.next, "Undo": self.undo, "Export": self.export}
         buttons = [widgets.Button(description=name, tooltip=_TIPS[name]) for name in acts]
         for button in buttons:
             button.on_click(acts[button.description])
         self.failure.observe(self.show, names="value")
         self.go_to(queue.ids[0])
-        self.say("Choose a class, then Label.")
         shown = [self.failure, self.picture, self.fix, self.kind, self.step, self.note, self.file]
         self.box = widgets.VBox([*shown, widgets.HBox(buttons), self.status])
 
@@ -90,6 +91,8 @@ class _Explorer:
         self.note.value = "" if label is None else label.note
         self.fix.value = f"<p>proposed fix: {escape(verdict.fix_description or verdict.problem or '')}</p>"
         self.picture.value = to_png(draw_failure(case, verdict, label))
+        found = f"no label yet; the rules find {_at_step(verdict.failure_class, verdict.decisive_step)}"
+        self.say(found if label is None else f"labelled as {_at_step(label.failure_class, label.decisive_step)}")
 
     def go_to(self, outcome_id: str) -> None:
         """Choose a failure, and mark again those that are labelled."""
@@ -104,42 +107,46 @@ class _Explorer:
         self.show()
 
     def say(self, what: str) -> None:
-        """One line of status, with how far the labelling is."""
-        count = f"{len(self.queue.labels())} of {len(self.queue.ids)} are labelled."
-        self.status.value = paragraph(f"{what} {count}")
+        """One line of status on the failure that is shown, with how far the labelling is."""
+        number = self.queue.ids.index(self.failure.value) + 1
+        count = f"{len(self.queue.labels())} of {len(self.queue.ids)} are labelled"
+        self.status.value = paragraph(f"Failure {number}: {what}. {count}.")
 
     def label(self, _: Any) -> None:
-        """Label the chosen failure and go on."""
-        kind, step, chosen = self.kind.value, self.step.value, self.failure.value
+        """Label the chosen failure, which stays in view with its label."""
+        chosen = self.failure.value
         try:
-            self.queue.label(chosen, kind, decisive_step=step, note=self.note.value)
+            self.queue.label(chosen, self.kind.value, decisive_step=self.step.value, note=self.note.value)
         except TheorexError as error:
-            self.say(f"{error}.")
+            self.say(str(error))
             return
-        self.say(f"Labelled as {_at_step(kind, step)}.")
-        self.go_to(_next_unlabelled(self.queue, chosen))
+        self.go_to(chosen)
+
+    def next(self, _: Any) -> None:
+        """Go to the next failure without a label; stay where there is none."""
+        self.go_to(_next_unlabelled(self.queue, self.failure.value))
 
     def undo(self, _: Any) -> None:
         """Take back the newest label and go to its failure."""
         taken = self.queue.undo()
         if taken is None:
-            self.say("Nothing to undo.")
+            self.say("nothing to undo")
             return
-        self.say(f"Taken back: {_at_step(taken.failure_class, taken.decisive_step)}.")
         self.go_to(taken.outcome_id)
+        self.say(f"taken back: {_at_step(taken.failure_class, taken.decisive_step)}")
 
     def export(self, _: Any) -> None:
         """Write all labels into the file that is named."""
         try:
-            self.say(f"Labels in {self.file.value}: {self.queue.export(self.file.value)}.")
+            self.say(f"labels in {self.file.value}: {self.queue.export(self.file.value)}")
         except TheorexError as error:
-            self.say(f"{error}.")
+            self.say(str(error))
 
 
 def _next_unlabelled(queue: FailureQueue, outcome_id: str) -> str:
-    """The first failure without a label from this one on, round the end; this one where all are labelled."""
-    at, labels = queue.ids.index(outcome_id), queue.labels()
-    return next((failure for failure in [*queue.ids[at:], *queue.ids[:at]] if failure not in labels), outcome_id)
+    """The first failure without a label after this one, round the end; this one where no other is left."""
+    after, labels = queue.ids.index(outcome_id) + 1, queue.labels()
+    return next((failure for failure in queue.ids[after:] + queue.ids[:after] if failure not in labels), outcome_id)
 
 
 def _title(case: Case) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
+_NAME_LETTERS = 13  # of a model's name on one line under its column
 _HOURS_PER_DAY, _MINUTES_PER_DAY = 24.0, 1_440.0
 
 Choices = Mapping[str, str | None]
@@ -37,7 +39,9 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     frame = axes.frame_of(cells, "query_type", "model", "n", "success_rate", "low", "high", "usable")
     kinds, models = query_types(frame["query_type"]), sorted(set(frame["model"]))
     shape = len(kinds), len(models)
-    ax = axes.new_axes(ax, width=2.4 + 1.7 * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2))
+    ax = axes.new_axes(
+        ax, width=2.4 + (1.7 if shape[1] < 5 else 1.1) * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2)
+    )
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
     rates, texts = np.full(shape, np.nan), np.full(shape, "", dtype=object)
@@ -51,7 +55,7 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
             ax.add_patch(Rectangle((place[1] - 0.5, place[0] - 0.5), 1, 1, linewidth=0, **_UNUSABLE))
         if choices and choices.get(row.query_type) == row.model:
             ax.add_patch(Rectangle((place[1] - 0.46, place[0] - 0.44), 0.92, 0.88, zorder=3, **_CHOSEN))
-    broken = [model.replace(" ", "\n") for model in models]
+    broken = ["\n".join(wrap(model, _NAME_LETTERS)) for model in models]
     picture = axes.heat_map(ax, rates, texts, rows=kinds, columns=broken, cmap=RATE_COLOURS, vmin=0, vmax=1)
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
     axes.figure_of(ax).colorbar(picture, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
@@ -154,6 +158,28 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="Mean latency (ms)", xlim=(-0.03 * float(frame["latency_ms"].max() or 1.0), None))
     ax.set(ylabel="Share of tasks solved (0 to 1)", ylim=(0, 1))
     return axes.finish_axes(ax, title="What a better answer costs (bars: 95 % intervals)")
+
+
+def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes | None = None) -> Axes:
+    """The mean score of ways to choose a model, the best at the top, with 95 % intervals.
+
+    `scores`: of `PolicyScore`.  names: which of them are drawn, and how they are called there. Raises InvalidInput for a
+    name that was not scored.
+    """
+    missing = sorted(set(names) - {each.policy for each in scores})
+    if missing:
+        raise InvalidInput(f"got the policies {missing}; allowed are {', '.join(each.policy for each in scores)}")
+    shown = sorted((each for each in scores if each.policy in names), key=lambda each: -each.score)
+    ax = axes.new_axes(ax, width=8.5, height=1.4 + 0.42 * max(len(shown), 2))
+    if not shown:
+        return axes.say(ax, "No policy yet: nothing to compare")
+    middle, low, high = ([getattr(each, name) for each in shown] for name in ("score", "low", "high"))
+    axes.draw_interval(ax, middle, range(len(shown)), low, high, level=True, fmt="o", color=LINE_COLOURS[0], ms=8)
+    for row, each in enumerate(shown):
+        axes.note(ax, f"{each.score:.3f} [{each.low:.3f}, {each.high:.3f}]", (1, row), 10, in_width=True)
+    axes.name_rows(ax, [names[each.policy] for each in shown])
+    title = "What each way of choosing earns (bars: 95 % intervals)"
+    return axes.finish_axes(ax, xlim=(0, 1), xlabel="Mean score of the held-back queries (0 to 1)", title=title)
 
 
 def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax: Axes | None = None) -> Axes:

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.routing_plots import HEURISTIC, plot_choices, plot_evidence, plot_matrix
 from theorex_lab.experiments.scores.routing_runs import MatrixSettings, Runs
@@ -17,7 +18,6 @@ from theorex_lab.routing.router import Decision, route
 
 MAINS = Power(None, False)
 DEFAULT_TASK = "debug this parser: it drops the last line"
-MOST_SAMPLES = 100
 HALF_LIVES_DAYS = (1.0, 2.0, 4.0, 7.0, 14.0, 30.0, 60.0, 120.0, 365.0)
 _NEVER = ("never", math.inf)
 
@@ -73,14 +73,19 @@ def draw_route(runs: Runs, task: str = DEFAULT_TASK, *, urgent: bool = False, co
 
 
 def matrix_explorer(sources: Sources) -> Any:
-    """A choice of runs, sliders for both weights, the runs that a cell needs and the half-life, over `draw_matrix`.
+    """A choice of runs, sliders for the weight of success, the runs a cell needs and the half-life, over `draw_matrix`.
 
     `sources` gives runs by name, as `run_sources` does; the first is shown, any other is read when it is chosen, and why
-    one cannot be read stands in place of the choices. The weights add up to 1: either takes the other along. Returns an
-    ipywidgets VBox that works by mouse and by keyboard. Raises InvalidInput for no source.
+    one cannot be read stands in place of the choices. A slider offers what changes the matrix of these runs, and is
+    hidden where nothing would: the weight where no latency is known, the half-life where all runs are of one day.
+    Returns an ipywidgets VBox that works by mouse and by keyboard. Raises InvalidInput for no source.
     """
     explorer = Explorer(sources, "Runs")
-    success, speed, samples, half_life = controls = _matrix_controls()
+    success, samples, half_life = controls = [
+        control("FloatSlider", "Weight of success (rest: speed)", min=0.0, max=1.0, step=0.05),
+        control("SelectionSlider", "Runs a cell needs", options=[0]),
+        control("SelectionSlider", "Half-life (days)", options=[_NEVER]),
+    ]
     taking_up = False  # while the controls take up a source's own settings, nothing is drawn
 
     def drawn(runs: Runs) -> tuple[str, Figure]:
@@ -88,19 +93,14 @@ def matrix_explorer(sources: Sources) -> Any:
         chosen = MatrixSettings(success.value, samples.value, half_life_days)
         return paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
 
-    def redraw(change: Any) -> None:
-        if change.owner in (success, speed):
-            other, rest = speed if change.owner is success else success, round(1.0 - change.new, 10)
-            if other.value != rest:
-                other.value = rest  # calls this function once more
-                return
+    def redraw(_: Any) -> None:
         if not taking_up:
             explorer.show(drawn)
 
     def take_up(runs: Runs) -> tuple[str, Figure]:
         nonlocal taking_up
         taking_up = True
-        _set_controls(controls, MatrixSettings.of(runs.settings))
+        _set_controls(controls, runs)
         taking_up = False
         return drawn(runs)
 
@@ -124,25 +124,32 @@ def route_explorer(sources: Sources) -> Any:
     return explorer.box((task, urgent, context), redraw)
 
 
-def _matrix_controls() -> list[Any]:
-    """Sliders for the weight of success, that of latency, the runs a cell needs, and the half-life of evidence."""
-    weights = ("Weight of success", "Weight of latency")
-    return [
-        *(control("FloatSlider", name, min=0.0, max=1.0, step=0.05) for name in weights),
-        control("IntSlider", "Runs a cell needs", min=1, max=MOST_SAMPLES),
-        control("SelectionSlider", "Half-life (days)", options=[_NEVER]),
-    ]
-
-
-def _set_controls(controls: list[Any], own: MatrixSettings) -> None:
-    """Let the controls stand at these settings, and offer their half-life among the others."""
-    success, speed, samples, half_life = controls
-    success.value, speed.value = own.success_weight, round(1.0 - own.success_weight, 10)
-    samples.max = max(MOST_SAMPLES, own.min_samples)
-    samples.value = own.min_samples
+def _set_controls(controls: list[Any], runs: Runs) -> None:
+    """Let the controls stand at the runs' own settings, offer what changes something, and hide what cannot."""
+    success, samples, half_life = controls
+    own = MatrixSettings.of(runs.settings)
+    success.value = own.success_weight
+    samples.options, samples.value = sample_stops(runs), own.min_samples
     offered = sorted({*HALF_LIVES_DAYS, *([own.half_life_days] if own.half_life_days else [])})
     half_life.options = [*((f"{days:g}", days) for days in offered), _NEVER]
     half_life.value = own.half_life_days or math.inf
+    oldest = int(runs.frame["at"].min()) if len(runs.frame) else runs.now
+    aged = runs.now - oldest >= MICROSECONDS_PER_DAY or own.half_life_days is not None
+    for each, shown in ((success, runs.frame["latency_ms"].notna().any()), (half_life, aged)):
+        each.layout.display = "" if shown else "none"
+
+
+def sample_stops(runs: Runs) -> list[int]:
+    """The runs that a cell may be asked for, each of which takes in other cells than the home's own setting, and that.
+
+    >>> from theorex_lab.experiments.scores.routing_runs import local_runs
+    >>> sample_stops(local_runs())  # every cell has 23 or 24 runs
+    [5, 24, 25]
+    """
+    own, counts = runs.settings.matrix_min_samples, [cell.n for cell in runs.matrix()]
+    stops = {1, *(math.floor(n) + 1 for n in counts)}
+    usable = {stop: sum(n >= stop for n in counts) for stop in (*stops, own)}
+    return sorted({own, *(stop for stop in stops if usable[stop] != usable[own])})
 
 
 def _of_route(runs: Runs, task: str, *, urgent: bool, context_pct: float) -> tuple[str, Figure]:

@@ -13,7 +13,14 @@ import numpy as np
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing_policies import Floats, TaskMatrix, achieved, bandits, rewards_over_orders
+from theorex_lab.experiments.scores.routing_policies import (
+    AS_ONE,
+    Floats,
+    TaskMatrix,
+    achieved,
+    bandits,
+    rewards_over_orders,
+)
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
 ORDERS = 20
 CURVE_POINTS = 200
+RANDOM = "a random model"
 
 
 @dataclass(frozen=True)
@@ -117,20 +125,22 @@ class RegretCurves:
         return self.frame.groupby(["policy", "reference"], sort=False, as_index=False).last()
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Regret to the best single model over queries, with the middle 95 % of the orders as a band."""
+        """Regret to the best single model over queries of the bandits that learn each task by itself and of a model
+        drawn at random, with the middle 95 % of the orders as a band."""
         from theorex_lab.experiments.draw import axes
 
-        ax = axes.new_axes(ax)
-        shown = self.frame[self.frame.reference == "best single"]
+        ax, ends = axes.new_axes(ax), []
+        shown = self.frame[(self.frame.reference == "best single") & ~self.frame.policy.str.endswith(AS_ONE)]
         for number, (name, rows) in enumerate(shown.groupby("policy", sort=False)):
-            colour = axes.colour_of(number)
-            ax.plot(rows.queries, rows.regret, color=colour, label=str(name))
-            ax.fill_between(rows.queries, rows.low, rows.high, color=colour, alpha=0.15, linewidth=0)
-        ax.axhline(0.0, color="#555555", linewidth=0.8, linestyle=":")
-        ax.set(xlabel="Queries met", ylabel="Points of score lost to the best single model")
-        ax.set_title(f"What learning costs on {self.dataset}: {self.orders} orders (below 0: ahead)")
-        ax.legend(frameon=False)
-        return ax
+            colour = axes.colour_of(number) if name != RANDOM else "#555555"
+            ax.plot(rows.queries, rows.regret, color=colour)
+            ax.fill_between(rows.queries, rows.low, rows.high, color=colour, alpha=0.1, linewidth=0)
+            ends.append((float(rows.regret.iloc[-1]), str(name), colour))
+        ends.append((0.0, "best single model", "black"))
+        ax.axhline(0.0, color="black", linewidth=0.8)
+        axes.name_ends(ax, float(shown.queries.max()), ends)
+        title = f"What learning costs on {self.dataset}\n({self.orders} orders of the queries; bands: middle 95 %)"
+        return axes.finish_axes(ax, xlabel="Queries met", ylabel="Points of score lost so far", title=title)
 
     def __repr__(self) -> str:
         shown = "; ".join(f"{row.policy} to {row.reference} {row.regret:.0f}" for row in self.last.itertuples())
@@ -143,7 +153,7 @@ class RegretCurves:
 def regret_curves(
     dataset: str | RoutingSet = "llmrouter", *, orders: int = ORDERS, seed: int = 0, limit: int | None = None
 ) -> RegretCurves:
-    """Cumulative regret of the bandits over random orders of a set's training queries (or `limit` of them).
+    """Cumulative regret of the bandits, and of a model drawn at random (expected), over random orders of a set's training queries (or `limit` of them).
 
     The references know beforehand which model, or which model of each task, is best on these very queries. Raises
     InvalidInput for fewer than one order, and as `load_routing_set` does.
@@ -163,14 +173,14 @@ def regret_curves(
     shuffled = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
     points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
     table: dict[str, list[Any]] = {name: [] for name in ("policy", "queries", "reference", "regret", "low", "high")}
-    for bandit in bandits(seed):
-        rewards = rewards_over_orders(bandit, scores, contexts, shuffled)
+    learned = {each.name: rewards_over_orders(each, scores, contexts, shuffled) for each in bandits(seed)}
+    for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[shuffled]}).items():
         for reference, values in references.items():
             lost = cumulative_regret(rewards, values[shuffled])[:, points]
             low, high = np.quantile(lost, [0.025, 0.975], axis=0)
-            columns = ([bandit.name] * len(points), points + 1, [reference] * len(points), lost.mean(axis=0), low, high)
-            for name, column in zip(table, columns, strict=True):
-                table[name].extend(column)
+            columns = ([name] * len(points), points + 1, [reference] * len(points), lost.mean(axis=0), low, high)
+            for title, column in zip(table, columns, strict=True):
+                table[title].extend(column)
     return RegretCurves(found.name, orders, table)
 
 

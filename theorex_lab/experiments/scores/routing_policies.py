@@ -19,6 +19,7 @@ from theorex_lab.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+AS_ONE = ", all tasks as one"  # behind the name of a bandit that does not tell tasks apart
 
 
 def achieved(scores: Floats, choices: Ints) -> Floats:
@@ -163,7 +164,7 @@ class Bandit:
     def __init__(self, *, per_task: bool = True, seed: int = 0) -> None:
         self.per_task, self.seed = per_task, seed
         if not per_task:
-            self.name += ", all tasks as one"
+            self.name += AS_ONE
 
     def start(self, contexts: int, models: int) -> Self:
         """Forget everything; contexts 0 to `contexts` − 1 are known from here on. Raises InvalidInput below 1."""

@@ -18,12 +18,14 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.data.local_runs import LocalRuns, prompts
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
+from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
 from theorex_lab.experiments.scores.routing_policies import Queries, Training
 from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
 from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
+from theorex_lab.routing.heuristic import classify
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,6 +117,25 @@ def local_runs(recorded: LocalRuns | None = None) -> Runs:
     )
     models = {name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium")) for name in found.header["solvers"]}
     return Runs(frame[list(COLUMNS)], Settings(models=models, roles=[]), int(frame["at"].max()))
+
+
+def set_runs(found: RoutingSet) -> Runs:
+    """The training of a public set as runs of every model, each a success from the score that the router asks for.
+
+    Types are those that the router tells from the words of a query; the sets state neither times nor latencies.
+    """
+    import pandas as pd
+
+    kinds = [classify(text).query_type for text in found.train.queries.texts]
+    scores = found.train.scores
+    columns = {
+        "query_type": np.repeat(kinds, scores.shape[1]),
+        "model": np.tile(found.models, len(scores)),
+        "success": scores.ravel() >= SUCCESS_FROM,
+        "at": 0,
+        "latency_ms": math.nan,
+    }
+    return Runs(pd.DataFrame(columns), Settings(models=models_of(found.models, found.sizes), roles=[]), 0)
 
 
 def home_runs(home: str | Path) -> Runs:
