@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from theorex_lab import InvalidInput, cli
+from theorex_lab import InvalidInput, Lab, cli
 from theorex_lab.cli import research
+from theorex_lab.cli.research import _adopt
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import load_settings
 from theorex_lab.experiments.tour import history_of, run_tour, transcripts_of
@@ -123,38 +124,45 @@ def test_commits_are_sessions_at_their_own_time(repository: Path) -> None:
     assert not [event for event in history.lived.events if event.body["source"] == "user"], "a subject is no rule"
 
 
+@pytest.fixture(scope="module")
+def young(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of half a day."""
+    folder = tmp_path_factory.mktemp("young")
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
+    things = ("parser", "cache", "invoice", "ledger", "scheduler", "tokenizer", "gateway", "renderer", "importer")
+    for number in range(36):
+        subject = (
+            f"The {things[number % 9]} keeps its {things[number // 4]} until the {things[number * 5 % 9]} has closed"
+        )
+        _commit(folder, number / 80, subject, {f"src/{things[number % 9]}.py": str(number)})
+    return folder
+
+
 def test_the_context_holds_sentences_and_files_and_the_tour_ends_with_its_worth(
-    repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
+    young: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
-    monkeypatch.setattr(
-        sys, "argv", ["theorex", "tour", "--repo", str(repository), "--output", str(tmp_path / "t.html")]
-    )
+    monkeypatch.setattr(sys, "argv", ["theorex", "tour", "--repo", str(young), "--output", str(tmp_path / "t.html")])
     with pytest.raises(SystemExit):
         cli.main()
     shown, errors = capsys.readouterr()
-    assert "- Fix the billing timeout in part 1" in shown
-    assert "Files you will probably need:\nCHANGES.md" in shown
-    assert "keep what you have" in shown
-    *_, title, head, own, recent, nothing, _, mean, _ = shown.splitlines()
+    assert "- Ended with: The importer keeps its importer until the ledger has closed" in shown
+    assert "Files you will probably need:\nimporter.py renderer.py" in shown
+    assert "- The parser keeps its " in shown, "a sentence, not words"
+    *_, title, head, own, recent, nothing, _, mean, _ = shown.rstrip("\n").splitlines()
     assert title.startswith("What it was worth")
     assert head.split() == ["in", "2000", "tokens", "in", "500", "tokens"]
-    assert "100%" in own
+    assert own.split()[:3] == ["this", "context", "100%"]
     assert recent.startswith("  files touched last")
     assert nothing.split() == ["nothing", "0%", "0%"]
-    assert "among the last 14 of 43" in mean
+    assert "among the last 10 of 31" in mean
     assert "replay" not in errors, "a bar only where somebody watches"
 
 
-def test_a_history_of_half_a_day_is_too_short_to_fit_and_the_defaults_stay(tmp_path: Path) -> None:
-    folder = tmp_path / "young"
-    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
-    for number in range(36):
-        _commit(folder, number / 80, f"Mend module {number % 5}", {f"m{number % 5}.py": str(number)})
-    tour = run_tour(folder)
+def test_a_history_of_half_a_day_is_too_short_to_fit_and_the_defaults_stay(young: Path) -> None:
+    tour = run_tour(young)
     assert "needs 60 over 14 days" in tour.advice
     assert tour.result()["advice"]["adopt"] is False
-    assert tour.context.text.count("m0.py") >= 1
-    assert "Mend module 0" in tour.context.text
+    assert tour.settings["decayLaw"] == "product"
 
 
 def _hook_lines(sessions: int) -> str:
@@ -248,12 +256,32 @@ def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, m
         assert cost["mean_context_tokens"] > 0
         assert 0 <= cost["asleep_rate"] <= cost["absent_rate"] <= 1
     assert load_settings(home / "config.json").decay_law == "product", "nothing is adopted unasked"
-    _run([*arguments, "--write"], monkeypatch, capsys)
-    adopted = load_settings(home / "config.json")
-    assert adopted.decay_law == result["law"] == result["config"]["decayLaw"]
-    assert adopted.prune_threshold_days == 60
-    code, status = _run(["status", "--home", str(home), "--json"], monkeypatch, capsys)
-    assert (code, status["decay_law"]) == (0, result["law"])
+    _, written = _run([*arguments, "--write"], monkeypatch, capsys)
+    assert (written["adopted"], result["advice"]["adopt"]) == (False, False)
+    assert result["advice"]["why"].startswith("keep what you have")
+    assert (home / "config.json").read_text() == '{"pruneThresholdDays": 60}', "what is not advised is not adopted"
+
+
+def test_tune_adopts_what_it_advises(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    """A few hundred rare concepts fit into the context, which the default threshold leaves half empty."""
+    home, log = tmp_path / "home", tmp_path / "log.csv"
+    home.mkdir()
+    (home / "config.json").write_text('{"pruneThresholdDays": 60}')
+    rows = [f"{1_600_000_000 + day * 86_400},c{number}" for day in range(200) for number in (day % 7, day * 13 % 60)]
+    log.write_text("\n".join(["time,item", *rows]) + "\n")
+    code, result = _run(["tune", "--log", str(log), "--home", str(home), "--json", "--write"], monkeypatch, capsys)
+    assert (code, result["adopted"], result["advice"]["adopt"]) == (0, True, True)
+    assert result["advice"]["low"] > 0
+    adopted = load_settings(home / "config.json").model_dump(by_alias=True)
+    assert result["advice"]["config"].items() <= adopted.items()
+    assert adopted["pruneThresholdDays"] == 60
+
+
+def test_what_is_advised_for_files_is_written_for_the_sessions(tmp_path: Path, monkeypatch: Any) -> None:
+    with Lab(tmp_path) as lab:
+        monkeypatch.setattr("theorex_lab.cli.research.open_lab", lambda: lab)
+        assert _adopt({"designs": {"sessions": {"agePower": 0.25}}}) == f"adopted in {lab.config_file}"
+        assert load_settings(lab.config_file).designs == {"sessions": {"agePower": 0.25}}
 
 
 def test_tune_names_bad_rows(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
