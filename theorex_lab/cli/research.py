@@ -190,11 +190,9 @@ def _notebooks(folder: Path | None) -> Path:
 
     from theorex_lab.journal.files import writing
 
-    package = Path(__file__).parents[1]
-    checkout = package.parent / "notebooks"
-    if folder is None and checkout.is_dir():
-        return checkout
-    source = checkout if checkout.is_dir() else package / "_share" / "notebooks"
+    source = _packaged_notebooks()
+    if folder is None and source.parent.name != "_share":
+        return source
     target = folder or Path("theorex-notebooks")
     with writing(target, "choose another with --folder"):
         target.mkdir(parents=True, exist_ok=True)
@@ -202,6 +200,33 @@ def _notebooks(folder: Path | None) -> Path:
             if not (target / notebook.name).exists():
                 shutil.copy(notebook, target)
     return target
+
+
+def _packaged_notebooks() -> Path:
+    """The notebooks of the checkout, else those that come with the package."""
+    package = Path(__file__).parents[1]
+    checkout = package.parent / "notebooks"
+    return checkout if checkout.is_dir() else package / "_share" / "notebooks"
+
+
+@command("gallery")
+@click.argument("folder", metavar="DIR")
+@click.option("--notebook", "names", metavar="NAME", multiple=True, help="One notebook, such as 00; again for more.")
+def gallery(folder: str, names: tuple[str, ...]) -> None:
+    """Executes the numbered notebooks and writes each as an HTML page into DIR, with an index.html. One that fails is named
+    with its cell and error, and the others are still written; the exit code is then 1.
+
+    JSON: {folder, pages: [{name, title, problem}]}
+    """
+    from theorex_lab.experiments.gallery import chosen, write_gallery
+
+    pages = write_gallery(chosen(_packaged_notebooks(), names), Path(folder))
+    lines = [f"{page.name}: {page.problem or 'written'}" for page in pages]
+    emit(
+        {"folder": folder, "pages": [page._asdict() for page in pages]},
+        "\n".join([*lines, f"index: {Path(folder) / 'index.html'}"]),
+    )
+    sys.exit(any(page.problem for page in pages))
 
 
 def _table(tuning: Any) -> str:

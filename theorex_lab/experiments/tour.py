@@ -31,17 +31,20 @@ from theorex_lab.experiments.scores.fitting import calibration
 from theorex_lab.experiments.scores.session_scores import scenes
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
+from theorex_lab.memory.observation import Entry
 from theorex_lab.memory.rows import Rows
 from theorex_lab.progress import bar
 
 MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
-SIMULATION = "simulated_team"
+SIMULATION = "simulated_sessions"
+_TEAM = "simulated_team"
 SMALL_BUDGET = 500  # tokens, in which files have most of the room
 _MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
 _SCANS = 100  # of the picture of tiers
 _STAGES = 4
-_STEPS = ("digest", "flush")  # of the night, which put what was captured into sessions in short and concepts
+_AGENT = "history"  # whose notes they are
+_MOST_CHARACTERS = 2_000  # of a note
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,10 @@ def history_of(repository: Path) -> History:
         commits = git_commits(repository, limit=MAX_COMMITS)
         why = f"the folder {name} has {len(commits)} commits, fewer than {MIN_COMMITS}"
     except InvalidInput as error:
-        commits, why = [], str(error)
+        commits, why = [], str(error).partition(":")[0]  # without git's own words
     if len(commits) < MIN_COMMITS:
-        return simulated_history(f"simulation, since {why}. {describe_source(packaged(f'{SIMULATION}.jsonl.gz'))}")
+        simulation = describe_source(packaged(f"{SIMULATION}.jsonl.gz"))
+        return _of_sessions(f"simulation, since {why}. {simulation}", load_logs(SIMULATION)[0])
     _, lived = part(name, record_commits, commits, lambda commit: commit.sha[:12])
     first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
     source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
@@ -153,18 +157,23 @@ def transcripts_of(path: Path) -> History:
     logs = load_logs(f"transcripts:{path}")
     log = max(logs, key=lambda log: len({line.session for line in log.lines}))
     times = [line.at for line in log.lines]
-    touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
     first, last = (to_iso(at)[:10] for at in (min(times), max(times)))
     more = f"; the largest of {len(logs)} projects" if len(logs) > 1 else ""
     n = len({line.session for line in log.lines})
-    return History(f"{n} sessions of {log.name}, {first} to {last}{more}", AccessLog.of(touched), log)
+    return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
+
+
+def _of_sessions(source: str, log: Log) -> History:
+    """A history of sessions, of which each is an event of the access log."""
+    touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
+    return History(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
 
 
 def simulated_history(source: str) -> History:
     """The packaged simulation of a team: its sessions, and the files of its commits as the access log."""
-    activities = load(packaged(f"{SIMULATION}.jsonl.gz"))
+    activities = load(packaged(f"{_TEAM}.jsonl.gz"))
     commits = [Commit(str(n), done.at, done.text, done.files) for n, done in enumerate(activities) if done.files]
-    return History(source, log_of_commits(commits), load_logs(SIMULATION)[0])
+    return History(source, log_of_commits(commits), load_logs(_TEAM)[0])
 
 
 def run_tour(
@@ -189,11 +198,12 @@ def run_tour(
         config = dict(tuning.advice["config"]) if tuning else {}
         shown.update(1)
         present = now if now is not None else max(line.at for line in history.lived.lines) + 1
-        with Lab.temporary(clock=FixedClock(present), **config) as lab:
-            tiers = _remembered(lab, history.lived)
+        clock = FixedClock(present)
+        with Lab.temporary(clock=clock, **config) as lab, Lab.temporary(clock=clock, **config) as notes:
+            tiers = _remembered(lab, notes, history.lived)
             shown.update(1)
             replayed = _replayed(history, lab, seed, progress)
-            context, figures = lab.context(), _figures(lab, history, tuning, replayed)
+            context, figures = lab.context(), _figures(notes, history, tuning, replayed)
             settings = {"decayLaw": lab.settings.decay_law, "decayParams": dict(lab.settings.decay_params)}
         shown.update(1)
     return Tour(
@@ -209,12 +219,19 @@ def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
         return None, str(error)
 
 
-def _remembered(lab: Lab, lived: Log) -> dict[str, int]:
-    """Let the designs take in what happened, sessions in short and concepts; returns how many concepts each tier has."""
+def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
+    """Let `lab` take in what happened, and `notes` what was said, as notes; returns how many concepts of it each tier has.
+
+    Concepts are drawn from notes alone, and notes would stand in the context beside the captures that say the same.
+    """
     lab.journal.append(lived.events, allow_future=True)
-    for step in (step for design in lab.home.designs for step in design.steps if step.name in _STEPS):
+    for step in (step for design in lab.home.shown for step in design.steps):
         step.run(lab.home, None)
-    return lab.theorex.scan().tiers
+    said = (
+        (line.at, (line.prompt or line.message).replace("\0", " ").strip()[:_MOST_CHARACTERS]) for line in lived.lines
+    )
+    notes.write_all([Entry(text, _AGENT, at=at, source="import") for at, text in said if text], imported=True)
+    return notes.theorex.scan().tiers
 
 
 def _replayed(history: History, lab: Lab, seed: int, progress: bool | None) -> Replay | None:
@@ -231,19 +248,31 @@ def _replayed(history: History, lab: Lab, seed: int, progress: bool | None) -> R
 
 
 def _worth(replayed: Replay, unit: str) -> str:
-    asked, (own, recent, nothing) = len(replayed), (_percent(replayed, name) for name in replayed.compared.designs)
-    gain, small = replayed.gain(), replayed.values(SMALL_BUDGET)
-    verdict = f"the difference is {100 * gain.value:+.0f} points ({100 * gain.low:+.0f} to {100 * gain.high:+.0f}), {gain.verdict}"
-    return (
-        f"Of the known files that a {unit} touched, the context before it ({replayed.tokens} tokens) would have named {own};\n"
-        f"the files touched last, in as many tokens, {recent}; nothing, {nothing}. Mean of {gain.n} {unit}s that touched any, "
-        f"among the last {asked} of {replayed.of} (95 % interval);\n{verdict}. Within {SMALL_BUDGET} tokens: "
-        f"{small[replayed.design].value:.0%}, {small[RECENT].value:.0%} and {small[NOTHING].value:.0%}."
-    )
+    """A table: a row a memory, a column a budget; the difference to the files touched last stands below."""
+    budgets = replayed.compared.plan.budgets
+    cells = {name: [_percent(replayed, name, tokens) for tokens in budgets] for name in replayed.compared.designs}
+    gains = [replayed.gain_within(tokens) for tokens in budgets]
+    points = [
+        f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f}): {gain.verdict}" for gain in gains
+    ]
+    rows = {
+        "": [f"in {tokens} tokens" for tokens in budgets],
+        "this context": cells[replayed.design],
+        "files touched last": cells[RECENT],
+        "nothing": cells[NOTHING],
+        "difference in points": points,
+    }
+    width = max(len(cell) for row in rows.values() for cell in row) + 2
+    lines = [f"  {name:<22}" + "".join(f"{cell:<{width}}" for cell in row).rstrip() for name, row in rows.items()]
+    return "\n".join([
+        f"What it was worth: of the known files that a {unit} touched, the share that the context before it named.", *lines,
+        f"Mean of {gains[0].n} {unit}s that touched any, among the last {len(replayed)} of {replayed.of}, with its 95 % interval;",
+        "the difference is to the files touched last, which have the whole budget for paths and hold no sentence.",
+    ])  # fmt: skip
 
 
-def _percent(replayed: Replay, name: str) -> str:
-    found = replayed.values()[name]
+def _percent(replayed: Replay, name: str, tokens: int) -> str:
+    found = replayed.values_within(tokens)[name]
     return f"{found.value:.0%}" + (
         f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
     )
@@ -253,8 +282,8 @@ def _figure(replayed: Replay, unit: str) -> dict[str, Any]:
     """The closing figure for JSON: by budget and memory the share with its interval, and the difference to recency."""
     found = {
         str(tokens): {
-            **{name: value._asdict() for name, value in replayed.values(tokens).items()},
-            "gain": replayed.gain(tokens)._asdict(),
+            **{name: value._asdict() for name, value in replayed.values_within(tokens).items()},
+            "gain": replayed.gain_within(tokens)._asdict(),
         }
         for tokens in replayed.compared.plan.budgets
     }
@@ -310,8 +339,8 @@ pre {{ background: #f6f6f6; padding: 1rem; overflow-x: auto; white-space: pre-wr
 </style></head><body>
 <h1>What the next session would be given</h1>
 <p>Source: {escape(tour.source)}. As of {to_iso(tour.now)[:10]}.</p>
-<p><strong>{escape(tour.worth)}</strong></p>
 <p>The context, {tour.context.tokens} tokens:</p><pre>{escape(tour.context.text)}</pre>
+<h2>What it was worth</h2><pre>{escape(tour.worth)}</pre>
 <h2>Which law fits</h2>
 <p>{escape(tour.advice)}</p>{laws}
 <h2>What lies behind it</h2>
