@@ -12,12 +12,15 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theorex_lab import InvalidInput
 from theorex_lab.clock import to_microseconds
 from theorex_lab.experiments.scores.access import (
     Access,
@@ -235,3 +238,25 @@ def test_a_long_log_is_read_row_by_row() -> None:
         tracemalloc.stop()
     assert log.n_events == n
     assert peak_bytes < 250 * n
+
+
+def test_sessions_are_a_log_of_the_files_of_each_turn(tmp_path: Path) -> None:
+    def line(at: str, event: str, **fields: Any) -> str:
+        return json.dumps({"session": "s1", "at": f"2026-01-01T00:0{at}:00Z", "hook_event_name": event, **fields})
+
+    lines = [line("0", "SessionStart", agent="a", cwd="/w"), line("1", "UserPromptSubmit", prompt="Mend the cache")]
+    for at, path in (("2", "a.py"), ("3", "b.py")):
+        lines.append(line(at, "PostToolUse", tool_name="Read", tool_input={"file_path": path}, reads=[path], edits=[]))
+    lines.append(line("4", "UserPromptSubmit", prompt="Now the tests"))
+    lines.append(line("5", "PostToolUse", tool_name="Edit", tool_input={"file_path": "a.py"}, reads=[], edits=["a.py"]))
+    file = tmp_path / "sessions.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    log = load_log(file, "sessions")
+    assert log.n_events == 2, "a turn is an event"
+    assert [log.items[item].rpartition("/")[2] for item in log.item] == ["a.py", "b.py", "a.py"]
+    assert log.group is not None, "its items are files"
+
+
+def test_a_name_that_is_no_log_names_what_is() -> None:
+    with pytest.raises(InvalidInput, match="sessions; of recorded sessions, transcripts or one of coding_sessions"):
+        load_log("nosuch")

@@ -88,7 +88,7 @@ def test_what_the_held_back_part_calls_worse_is_not_advised() -> None:
     assert bool(advice["config"]) == advice["adopt"]
     assert advice["why"].startswith("adopt" if advice["adopt"] else "keep what you have")
     assert {"default", "fitted", "budget", "fitted_budget"} == tuning.held_back.keys()
-    assert tuning.held_back["default"]["gain"] == 0
+    assert tuning.held_back["default"]["mean"] == 0
     assert tuning.result()["advice"] == advice
 
 
@@ -104,4 +104,4 @@ def test_a_log_of_files_is_advised_the_law_of_files() -> None:
     tuning = tune(log)
     assert set(tuning.advice["config"]) <= {"designs"}
     assert "files" in tuning.advice["why"]
-    assert tuning.advice["gain"] == tuning.fit.gains[f"power_{tuning.fit.age_power:g}"]["gain"]
+    assert tuning.advice["gain"] == tuning.fit.gains[tuning.fit.files]["mean"]

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import AccessLog
+from theorex_lab.experiments.scores.access_log import EVENT_SIGNALS, AccessLog
 from theorex_lab.experiments.scores.costs import fitted_thresholds, held_back
-from theorex_lab.experiments.scores.fitting import AGE_POWER, Fit, fit
+from theorex_lab.experiments.scores.fitting import BLEND, FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.memory.decay import Law, make_law
 from theorex_lab.memory.rows import Rows
 
@@ -283,7 +283,10 @@ def _format_of(path: Path) -> str:
     suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix not in suffixes:
-        raise InvalidInput(f"got the log {path}, whose format its name does not tell; name one of {', '.join(FORMATS)}")
+        raise InvalidInput(
+            f"got the log {path}, whose format its name does not tell; name one of {', '.join(FORMATS)}; "
+            f"of recorded sessions, transcripts or one of {', '.join(LOGS)}"
+        )
     return suffixes[suffix]
 
 
@@ -344,7 +347,7 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
     law = Tuning(fit(log, seed=seed, laws=laws))
     thresholds = fitted_thresholds(log, law.config_lines())
     compared = held_back(log, {**law.config_lines(), **thresholds}, seed)
-    advice = _advice_on_files(law.fit) if log.group is not None else _advice_on_concepts(compared)
+    advice = _advice_on_files(law.fit) if log.group is not None else _advice_on_concepts(law.fit, compared)
     asked = law.fit.n_train + law.fit.n_scored
     if law.fit.days < MIN_DAYS or asked < MIN_EVENTS:
         short = (
@@ -355,34 +358,39 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
 
 
 def _advice_on_files(fitted: Fit) -> dict[str, Any]:
-    power, gain = fitted.age_power, fitted.gains[f"power_{fitted.age_power:g}"]
-    changed = f"ranking files by age^-{power:g} in the place of age^-{AGE_POWER:g} changes their MRR"
-    if power == AGE_POWER:
-        changed = f"no other power ranked files better than age^-{AGE_POWER:g} before the held-back events: MRR changes"
-    lab = fitted.gains[fitted.chosen]
-    more = f"; {fitted.chosen}, which no setting gives files yet, would change it {_interval(lab)}"
-    return _advice({"designs": {"sessions": {"agePower": power}}}, changed, gain, more)
+    power = FILE_POWERS[fitted.files]
+    told = f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the events before, changes the MRR by"
+    if fitted.files == PRESENT:
+        told = f"files ranked by age^-{power:g}, the default of the sessions, did best on the events before; MRR"
+    more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(fitted.gains[fitted.chosen])}"
+    more = "" if fitted.chosen in FILE_POWERS else more
+    return _advice({"designs": {"sessions": {"agePower": power}}}, told, fitted.gains[fitted.files], more)
 
 
-def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _advice_on_concepts(fitted: Fit, compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     name = min(compared, key=lambda each: compared[each]["earlier"])  # of equal ones the first, the more generous
-    best = compared[name]
-    named = "the default settings" if name == "default" else f"{name.replace('_', ' by ')} ({best['config']})"
-    changed = f"{named}, best before the held-back events, leaves less absent of what is used again"
-    return _advice(best["config"], changed, best, f"; {best['mean_context_tokens']:.0f} tokens in context")
+    told = f"{_SAID[name]}, best on the events before, lowers the share absent of what is used again by"
+    more = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
+    if fitted.chosen in (*EVENT_SIGNALS, BLEND):
+        reached, product = fitted.scores[fitted.chosen].mrr, fitted.scores["product"].mrr
+        more += f"; {fitted.chosen}, which the memory does not compute yet, has an MRR of {reached:.3f}, product {product:.3f}"
+    return _advice(compared[name]["config"], told, compared[name], more)
 
 
-def _advice(config: Mapping[str, Any], changed: str, gain: Mapping[str, Any], more: str) -> dict[str, Any]:
+def _advice(config: Mapping[str, Any], told: str, gain: Mapping[str, Any], more: str) -> dict[str, Any]:
     adopt = gain["low"] > 0
-    start = "adopt" if adopt else "keep what you have"
-    why = f"{start}: {changed} {_interval(gain)}{more}"
+    why = f"{'adopt' if adopt else 'keep what you have'}: {told} {_interval(gain)}{more}"
     return {
-        "adopt": adopt,
-        "config": config if adopt else {},
-        "why": why,
-        **{k: gain[k] for k in ("gain", "low", "high")},
-    }
+        "adopt": adopt, "config": config if adopt else {}, "why": why,
+        "gain": gain["mean"], "low": gain["low"], "high": gain["high"],
+    }  # fmt: skip
 
 
 def _interval(gain: Mapping[str, Any]) -> str:
-    return f"by {gain['gain']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
+    return f"{gain['mean']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
+
+
+_SAID = {
+    "budget": "a context by rank alone until its budget is full", "fitted_budget": "the fitted law by rank alone",
+    "default": "the default", "fitted": "the fitted law with its thresholds",
+}  # fmt: skip

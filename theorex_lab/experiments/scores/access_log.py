@@ -273,12 +273,8 @@ class History:
         four events after one of the last six events' items, and how often in the same event, as a share of that
         item's uses, the latest event's weighing twice the one before: the largest of these shares.
         """
-        return np.column_stack(
-            [
-                np.log(1.0 + self._faded(known)), -np.log(1.0 + np.arange(len(known))),
-                self._led_to(self.after)[known], self._led_to(self.beside)[known],
-            ]
-        )  # fmt: skip
+        led_to = (self._led_to(table)[known] for table in (self.after, self.beside))
+        return np.column_stack([np.log(1.0 + self._faded(known)), -np.log(1.0 + np.arange(len(known))), *led_to])
 
     def _led_to(self, table: Mapping[int, Mapping[int, float]]) -> Floats:
         found, seen = np.zeros(len(self.uses)), set[int]()
@@ -370,13 +366,8 @@ class LogReplay:
 
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
     rising = [columns[name] for name in ("count", "linked_activity", "group_activity") if name in columns]
-    signals = [
-        *columns["decayed_counts"].T,
-        *columns["signals"][:, 6:].T,
-        -columns["age_days"],
-        -columns["first_age_days"],
-        *rising,
-    ]
+    falling = [-columns["age_days"], -columns["first_age_days"]]
+    signals = [*columns["decayed_counts"].T, *columns["signals"][:, 6:].T, *falling, *rising]
     chosen = np.zeros(len(signals[0]), dtype=np.bool_)
     for signal in signals:
         if len(signal) <= POOL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -76,7 +77,7 @@ def held_back(log: AccessLog, fitted: Mapping[str, Any], seed: int = 0) -> dict[
     """Default and fitted settings, each also without thresholds (a context by rank until its budget is full), on the later part.
 
     For each: `config`, mean_context_tokens, the absent_rate on the events that a fit is scored on, how much lower that is
-    than the default's (`gain`) with its paired bootstrap interval over scans (`low`, `high`), and `earlier`, the absent
+    than the default's (`mean`) with its paired bootstrap interval over scans (`low`, `high`), and `earlier`, the absent
     rate before those events, by which one of them is chosen. The most generous come first.
     """
     open_to_all = {"mildThreshold": 0.0}
@@ -92,7 +93,7 @@ def held_back(log: AccessLog, fitted: Mapping[str, Any], seed: int = 0) -> dict[
     return {
         name: {
             "config": configs[name], COST: float(tokens[row, later].mean()), LOSS: float(rates[0][row]),
-            "gain": gain.mean, "low": gain.low, "high": gain.high, "earlier": float(rates[1][row]),
+            "earlier": float(rates[1][row]), **asdict(gain),
         }
         for row, (name, gain) in enumerate(zip(configs, bootstrap_means(least.T, seed=seed), strict=True))
     }  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +20,8 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.sessions.items import SessionSettings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import (
-    EVENT_SIGNALS,
-    AccessLog,
-    LogReplay,
-    Snapshots,
-    score_snapshots,
-    split,
-)
+from theorex_lab.experiments.scores import access_log
+from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
@@ -47,18 +41,18 @@ if TYPE_CHECKING:
 
 Order = Law | Callable[[Snapshots], Floats]
 
-AGE_POWER: float = SessionSettings.tunables["age_power"].default
-FILE_POWERS = (0.25, 0.5, AGE_POWER, 1.0)  # of equal ones the first, which forgets least
+# Of equal ones the first, which forgets least.
+FILE_POWERS = {"power_0.25": 0.25, "power": 0.5, "power_0.75": 0.75, "power_1": 1.0}
+PRESENT = next(name for name, power in FILE_POWERS.items() if power == SessionSettings.tunables["age_power"].default)
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
-SINGLE_LAWS = ("recency", "frequency", "power", "weighted_sum")
+SINGLE_LAWS = ("recency", "frequency", "weighted_sum")
 MULTI_SCALE, BLEND = MultiScale.name, "blend"
-# What a fit of weights may use (positions), and how many events its pull to a single half-life is worth.
+# What a fit of weights may use (positions), and how many events their pull to a single half-life is worth.
 WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
-PULLS_EVENTS = (1_000.0, 100.0)
+PULL_EVENTS, BLEND_PULL_EVENTS = 100.0, 10.0
 _DAYS_AND_EVENTS = (*range(6), 7, *range(10, 16))  # a blend's signals are those of `multi_scale`, then EVENT_SIGNALS
 BLEND_SETS = (_DAYS_AND_EVENTS, (*_DAYS_AND_EVENTS, 19, 20), (*_DAYS_AND_EVENTS, 8, 16, 17, 18, 19, 20))
-BLEND_PULLS_EVENTS = (10.0,)
 # Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
 MIN_EVENTS_FOR_WEIGHTS = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
@@ -85,8 +79,8 @@ class Fit(Rows[dict[str, Any]]):
     scores   law → LawScore
     n_train, n_scored   events trained on and scored
     days                from the first event to the last
-    age_power           of FILE_POWERS the one that ranks best before the scored events, by more than its noise; else the default
-    gains               by candidate, how much more its MRR is than that of the present order of files (gain, low, high)
+    files               of FILE_POWERS the one that ranks best before the scored events, by more than its noise; else the default
+    gains               by candidate, how much more its MRR is than that of the present order of files (mean, low, high)
     horizon_days        where the law is logistic, its importance is the chance of use within this time
 
     Columns of a row: law, mrr, low, high, recall_at_10, chosen.
@@ -100,7 +94,7 @@ class Fit(Rows[dict[str, Any]]):
     n_scored: int
     horizon_days: float
     days: float = math.inf
-    age_power: float = AGE_POWER
+    files: str = PRESENT
     gains: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def _records(self) -> Sequence[dict[str, Any]]:
@@ -140,18 +134,15 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
             raise InvalidInput(f"got a law named {own.name!r}; allowed is a name other than {', '.join(scored)}")
         scored[own.name] = own
     ranks, recalls = _ranks(_in_turn(replaying, scored_events), scored)
-    ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(f"power_{AGE_POWER:g}")]], seed=seed)
+    ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(PRESENT)]], seed=seed)
     return Fit(
         chosen=chosen,
         law=law.name,
         params=law.params,
         scores=_law_scores(scored, ranks, recalls, seed),
         days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
-        age_power=_age_power(candidates),
-        gains={
-            name: {"gain": each.mean, "low": each.low, "high": each.high}
-            for name, each in zip(scored, ahead, strict=True)
-        },
+        files=_age_power(candidates),
+        gains={name: asdict(each) for name, each in zip(scored, ahead, strict=True)},
         n_train=len(training),
         n_scored=len(scored_events),
         horizon_days=horizon,
@@ -198,21 +189,19 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
     def validated(order: Order) -> tuple[Order, Floats]:
         return order, score_snapshots(later, raw_of(order, later))[0]
 
-    powers = {f"power_{power:g}": validated(make_law("power", exponent=power)) for power in FILE_POWERS}
-    candidates = (
-        powers | {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
-    )
+    candidates = {name: validated(make_law("power", exponent=power)) for name, power in FILE_POWERS.items()}
+    candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
     for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
         candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
-    for column, name in enumerate(EVENT_SIGNALS):
+    for column, name in enumerate(access_log.EVENT_SIGNALS):
         if name != "recency_rank":
             candidates[name] = validated(Blend((column + len(MultiScale.weight_names),), np.ones(1)))
     n = len(training)
     fits = [_WeightFit(training.part(0, cut)) for cut in (n // 3, 2 * n // 3, n)]
-    candidates[MULTI_SCALE] = _fitted_weights(fits, WEIGHT_SETS, PULLS_EVENTS, _law_of)
-    candidates[BLEND] = _fitted_weights(fits, BLEND_SETS, BLEND_PULLS_EVENTS, Blend)
+    candidates[MULTI_SCALE] = _fitted_weights(fits, WEIGHT_SETS, PULL_EVENTS, _law_of)
+    candidates[BLEND] = _fitted_weights(fits, BLEND_SETS, BLEND_PULL_EVENTS, Blend)
     return candidates
 
 
@@ -235,7 +224,7 @@ class Blend:
 
 def blend_features(snapshots: Snapshots) -> Floats:
     """All that a blend weighs, (n, 21)."""
-    powers = [make_law("power", exponent=power).raw(snapshots.items) for power in (AGE_POWER, 1.0)]
+    powers = [make_law("power", exponent=power).raw(snapshots.items) for power in (0.75, 1.0)]
     return np.hstack([multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
 
 
@@ -249,22 +238,17 @@ def _law_of(columns: Sequence[int], weights: Floats) -> Law:
 
 
 def _fitted_weights(
-    fits: Sequence[_WeightFit],
-    sets: Sequence[tuple[int, ...]],
-    pulls: Sequence[float],
-    made: Callable[[Sequence[int], Floats], Order],
-) -> tuple[Order, Floats]:
-    """The weights whose set and pull do best in time: of fits on one, two and three thirds, each foretells the next third."""
-    training = fits[-1].snapshots
-    trials: dict[tuple[tuple[int, ...], float], list[Floats]] = {}
-    for earlier, later_fit in pairwise(fits):
-        later = training.part(len(earlier.snapshots), len(later_fit.snapshots))
-        for weights, pull in product(sets, pulls):
-            order = made(*earlier.weights(weights, pull))
-            trials.setdefault((weights, pull), []).append(score_snapshots(later, raw_of(order, later))[0])
-    ranks = {trial: np.concatenate(parts) for trial, parts in trials.items()}
-    best = max(ranks, key=lambda trial: float(ranks[trial].mean()))
-    return made(*fits[-1].weights(*best)), ranks[best]
+    fits: Sequence[_WeightFit], sets: Sequence[tuple[int, ...]], pull: float, made: Callable[[Sequence[int], Floats], Order]
+) -> tuple[Order, Floats]:  # fmt: skip
+    """The weights whose set does best in time: of fits on one, two and three thirds, each foretells the next third."""
+    ranks: dict[tuple[int, ...], Floats] = dict.fromkeys(sets, np.zeros(0))
+    for fitted, longer in pairwise(fits):
+        later = longer.snapshots.part(len(fitted.snapshots), len(longer.snapshots))
+        for allowed in sets:
+            order = made(*fitted.weights(allowed, pull))
+            ranks[allowed] = np.append(ranks[allowed], score_snapshots(later, raw_of(order, later))[0])
+    best = max(ranks, key=lambda allowed: float(ranks[allowed].mean()))
+    return made(*fits[-1].weights(best, pull)), ranks[best]
 
 
 def _choose(candidates: Mapping[str, tuple[Order, Floats]], runnable: bool = False) -> str:
@@ -278,10 +262,9 @@ def _choose(candidates: Mapping[str, tuple[Order, Floats]], runnable: bool = Fal
     return chosen
 
 
-def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> float:
-    present = candidates[f"power_{AGE_POWER:g}"][1]
-    best = max(FILE_POWERS, key=lambda power: float(candidates[f"power_{power:g}"][1].mean()))
-    return best if _beyond_noise(candidates[f"power_{best:g}"][1] - present) else AGE_POWER
+def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
+    best = max(FILE_POWERS, key=lambda name: float(candidates[name][1].mean()))
+    return best if _beyond_noise(candidates[best][1] - candidates[PRESENT][1]) else PRESENT
 
 
 def _beyond_noise(gain: Floats) -> bool:
