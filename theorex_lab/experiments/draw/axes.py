@@ -95,8 +95,8 @@ def note(
     )  # fmt: skip
 
 
-def name_ends(ax: Axes, x: float, ends: Sequence[tuple[float, str, str]], *, gap: float = 0.065) -> None:
-    """Names at the right of lines that end at x, from `ends` of (height, name, colour), kept apart from each other.
+def name_ends(ax: Axes, ends: Sequence[tuple[float, str, str]], *, gap: float = 0.065) -> None:
+    """Names at the right edge of the axes for lines that end there, from `ends` of (height, name, colour), kept apart from each other.
 
     gap: between two names, as a share of the height of the axes, whose limits have to be set.
     """
@@ -104,7 +104,7 @@ def name_ends(ax: Axes, x: float, ends: Sequence[tuple[float, str, str]], *, gap
     below = -np.inf
     for height, name, colour in sorted(ends):
         below = max(height, below + gap * (top - bottom))
-        note(ax, name, (x, below), 6, color=colour)
+        note(ax, name, (1, below), 6, in_width=True, color=colour)
 
 
 def bars(ax: Axes, names: Sequence[str], numbers: Sequence[int], texts: Sequence[str], colours: Any) -> None:

@@ -133,8 +133,7 @@ def _set_controls(controls: list[Any], runs: Runs) -> None:
     offered = sorted({*HALF_LIVES_DAYS, *([own.half_life_days] if own.half_life_days else [])})
     half_life.options = [*((f"{days:g}", days) for days in offered), _NEVER]
     half_life.value = own.half_life_days or math.inf
-    oldest = int(runs.frame["at"].min()) if len(runs.frame) else runs.now
-    aged = runs.now - oldest >= MICROSECONDS_PER_DAY or own.half_life_days is not None
+    aged = own.half_life_days is not None or (runs.now - runs.frame["at"] >= MICROSECONDS_PER_DAY).any()
     for each, shown in ((success, runs.frame["latency_ms"].notna().any()), (half_life, aged)):
         each.layout.display = "" if shown else "none"
 

@@ -138,7 +138,8 @@ class RegretCurves:
             ends.append((float(rows.regret.iloc[-1]), str(name), colour))
         ends.append((0.0, "best single model", "black"))
         ax.axhline(0.0, color="black", linewidth=0.8)
-        axes.name_ends(ax, float(shown.queries.max()), ends)
+        ax.set_xlim(0, shown.queries.max())
+        axes.name_ends(ax, ends)
         title = f"What learning costs on {self.dataset}\n({self.orders} orders of the queries; bands: middle 95 %)"
         return axes.finish_axes(ax, xlabel="Queries met", ylabel="Points of score lost so far", title=title)
 

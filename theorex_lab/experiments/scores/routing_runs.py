@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -128,14 +129,10 @@ def set_runs(found: RoutingSet) -> Runs:
 
     kinds = [classify(text).query_type for text in found.train.queries.texts]
     scores = found.train.scores
-    columns = {
-        "query_type": np.repeat(kinds, scores.shape[1]),
-        "model": np.tile(found.models, len(scores)),
-        "success": scores.ravel() >= SUCCESS_FROM,
-        "at": 0,
-        "latency_ms": math.nan,
-    }
-    return Runs(pd.DataFrame(columns), Settings(models=models_of(found.models, found.sizes), roles=[]), 0)
+    asked, models = np.repeat(kinds, scores.shape[1]), np.tile(found.models, len(scores))
+    rows = zip(asked, models, scores.ravel() >= SUCCESS_FROM, repeat(0), repeat(math.nan))
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return Runs(frame, Settings(models=models_of(found.models, found.sizes), roles=[]), 0)
 
 
 def home_runs(home: str | Path) -> Runs:
