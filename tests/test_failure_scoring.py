@@ -14,11 +14,12 @@ import matplotlib
 matplotlib.use("Agg")
 import numpy as np
 import pytest
+from decisive_standins import airline_failures
 from failure_weights import fit_choice, fit_weights
 
 from theorex_lab.cli.evaluate_failures import report
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.decisive import WEIGHTS
+from theorex_lab.evolution.decisive import LAST_CALL_SHARE, WEIGHTS, find_decisive
 from theorex_lab.experiments.data.datasets import fetch_whoandwhen
 from theorex_lab.experiments.data.parsing.runs import FailedRun, LabelledStep, Reflexion
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic, mcnemar
@@ -195,3 +196,16 @@ def test_reports(dataset: str, n: int, bounds: dict[str, tuple[float, float]]) -
     assert text.startswith(f"{dataset}, n = {n}\n")
     assert result["published"]
     assert result["baselines"]
+
+
+@PUBLIC
+def test_the_last_call_decides_where_signs_do_not_carry_over() -> None:
+    runs = list(airline_failures())
+    found = [find_decisive(steps, task=task) for task, steps, _ in runs]
+    right = bootstrap_mean([float(each.step == label) for each, (_, _, label) in zip(found, runs, strict=True)])
+    spoken = [[k for k, step in enumerate(steps) if step.tool is None] for _, steps, _ in runs]
+    last = np.mean([said[-1] == label for said, (_, _, label) in zip(spoken, runs, strict=True)])
+    assert len(runs) == 116
+    assert right.low < LAST_CALL_SHARE < right.high
+    assert right.low > np.mean([1 / len(said) for said in spoken])
+    assert right.mean > last
