@@ -34,9 +34,9 @@ __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decis
 
 LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
 # How often the trivial answer is the labelled step: about one in ten for the last step of Who&When's hand-crafted runs,
-# which was known when it was chosen; two in five for the last call of tau-bench's failures (tests/decisive_standins.py).
+# which was known when it was chosen; 45 of 102 for the last call of tau-bench's failures (tests/decisive_standins.py).
 LAST_STEP_SHARE = 0.1
-LAST_CALL_SHARE = 0.4
+LAST_CALL_SHARE = 0.44
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
 
@@ -148,7 +148,7 @@ def _chances_of_last(steps: Sequence[RunStep], readings: Sequence[StepReading]) 
     last = (calls or said or [len(steps) - 1])[-1]
     others = [k for k in candidates(readings) if k != last]
     share = max(LAST_CALL_SHARE if calls else LAST_STEP_SHARE, 1 / (1 + len(others)))
-    return {last: share} | {k: (1 - share) / len(others) for k in others}
+    return {last: share} | {k: min(share, (1 - share) / len(others)) for k in others}
 
 
 def _is_output(step: RunStep, reading: StepReading) -> bool:

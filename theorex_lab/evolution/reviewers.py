@@ -24,6 +24,7 @@ _NOTHING_FOUND = "the rules find nothing in the trace that would help the next r
 _CONNECT_SECONDS = 1.0
 # How often the first unmended call was the step labelled in tau-bench's failures (8 of 11; tests/decisive_standins.py).
 UNMENDED_SHARE = 0.7
+SURE = 0.5  # below it, a fix says that its cause is probable
 
 
 class HeuristicReviewer:
@@ -41,10 +42,19 @@ class HeuristicReviewer:
             return ReviewVerdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
         found = _finding(case)
         fix = "" if _is_unanswered(case) else rule_fix(found, case.steps)
+        if fix and found.confidence < SURE:
+            fix = f"Probably the cause: {fix[0].lower()}{fix[1:]}"
         about = f"{case.outcome.decision}\n{case.outcome.result}"
         problem = None if fix else _NOTHING_FOUND
         return ReviewVerdict(
-            found.confidence, fix, HEURISTIC, found.step, found.failure_class.value, problem=problem, about=about
+            found.confidence,
+            fix,
+            HEURISTIC,
+            found.step,
+            found.failure_class.value,
+            problem,
+            about=about,
+            confidence=found.confidence,
         )
 
 

@@ -49,7 +49,7 @@ _MEMBERS = frozenset(
         "score policy count trust said tier ids first_seqs events lost before segments name sha256 "
         "task query_type model reasons context_pct query_tokens outcome_id owner lock lost_after_seconds success unavailable "
         "tokens latency_ms cost error attempts task_id step to payload result attempt worker lease_until state decision "
-        "explicit thumbs judge answer at decided_at reason fix_description decisive_step failure_class model_used "
+        "explicit thumbs judge answer at decided_at reason fix_description decisive_step confidence failure_class model_used "
         "from n observation_id problem reply reviewer agent number settings metrics parent part "
         "after proposed margin evidence against steps seconds detail decay_law "
         "decay_params half_life_days fix_half_life_days active_threshold mild_threshold "

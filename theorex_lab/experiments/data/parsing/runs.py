@@ -106,7 +106,7 @@ class LabelledStep:
 
     agent: Annotated[_AgentName, Field(validation_alias=AliasChoices("name", "role"))]
     role: str
-    text: Annotated[str, Field(alias="content")]
+    text: Annotated[str, Field(alias="content"), BeforeValidator(lambda text: text or "")]
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ class FailedRun:
     """
 
     id: Annotated[str, Field(default="")]
-    question_id: Annotated[str, Field(alias="question_ID")]
+    question_id: Annotated[str, Field(alias="question_ID", default="")]
     question: str
-    ground_truth: str
+    ground_truth: Annotated[str, Field(coerce_numbers_to_str=True)]
     level: Annotated[str, Field(default="", coerce_numbers_to_str=True)]
     agents: Annotated[dict[str, str], Field(alias="system_prompt", default_factory=dict)]
     steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
