@@ -62,6 +62,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     reviewed = {
         "outcome_id": outcome.outcome_id, "trace_id": None, "score": 0.7, "fix_description": "Lower the TTL.",
         "decisive_step": None, "failure_class": "other", "model_used": "qwen", "observation_id": "x",
+        "confidence": 0.44,
     }  # fmt: skip
     gated = {"decision": "refuse", "before": 0.5, "after": 0.4, "n": 9, "margin": 0.02, "proposed": {}, "policy": None}
     graduated = {

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.decisive import WEIGHTS, FailureClass, Finding, RunStep, find_decisive
+from theorex_lab.evolution.decisive import (
+    LAST_CALL_SHARE,
+    LAST_STEP_SHARE,
+    WEIGHTS,
+    FailureClass,
+    Finding,
+    RunStep,
+    find_decisive,
+)
 from theorex_lab.evolution.failure_signs import (
     SIGNS,
     candidates,
@@ -153,10 +161,45 @@ def test_golden_finding() -> None:
     )
 
 
-def test_a_long_run_of_talk_around_it_does_not_hide_the_step() -> None:
-    talk = [("talker", "Could you please provide what you have, so that all of us can go on from there together?")] * 25
-    steps = run(PLAN, *talk, ("inventor", SIMULATED), *talk)
-    assert found(steps).agent == "inventor"
+def test_a_run_unlike_those_of_the_signs_gets_the_trivial_answer() -> None:
+    talk = [("talker", "Could you please provide what you have, so that all of us can go on from there together?")] * 4
+    alike = run(PLAN, *talk, ("inventor", SIMULATED), *talk)
+    assert found(alike).agent == "inventor"
+    for unlike in (
+        run(PLAN, *talk, *talk, ("inventor", SIMULATED), *talk),
+        run(("human", TASK), *alike_texts(alike)[1:]),
+    ):
+        finding = found(unlike)
+        assert (finding.step, finding.agent) == (len(unlike) - 1, "talker")
+        assert finding.confidence == pytest.approx(
+            max(LAST_STEP_SHARE, 1 / (len(unlike) - (unlike[0].agent == "human")))
+        )
+
+
+def alike_texts(steps: list[RunStep]) -> list[tuple[str, str]]:
+    return [(step.agent, step.text) for step in steps]
+
+
+def test_where_tools_were_called_the_last_call_is_the_answer() -> None:
+    steps = [
+        RunStep(0, "user", TASK),
+        RunStep(1, "clerk", "count()"),
+        RunStep(2, "count", "41", tool="count"),
+        RunStep(3, "clerk", "book(41)"),
+        RunStep(4, "book", "done", tool="book"),
+        RunStep(5, "clerk", "I booked 41 bridges."),
+        RunStep(6, "result", "observation: wrong", None, True),
+    ]
+    assert (found(steps).step, found(steps).confidence) == (3, LAST_CALL_SHARE)
+
+
+def test_the_last_step_of_an_unlike_run_is_never_the_output_of_code() -> None:
+    browsing = [("surfer", "Address: file:///a.txt")]
+    for end, guilty in (
+        (("terminal", "exitcode: 1 (execution failed)"), "surfer"),
+        (("filer", "Address: /b"), "filer"),
+    ):
+        assert found(run(("human", TASK), *browsing, ("surfer", "I looked at the page."), end)).agent == guilty
 
 
 def test_a_repeated_opening_is_no_foreign_task() -> None:

@@ -7,6 +7,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -14,15 +15,17 @@ import matplotlib
 matplotlib.use("Agg")
 import numpy as np
 import pytest
+from decisive_standins import airline_failures
 from failure_weights import fit_choice, fit_weights
 
 from theorex_lab.cli.evaluate_failures import report
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.decisive import WEIGHTS
-from theorex_lab.experiments.data.datasets import fetch_whoandwhen
+from theorex_lab.evolution.decisive import LAST_CALL_SHARE, WEIGHTS, find_decisive
+from theorex_lab.evolution.reviewers import UNMENDED_SHARE, _first_unmended
+from theorex_lab.experiments.data.datasets import fetch_whoandwhen, load_failed_runs
 from theorex_lab.experiments.data.parsing.runs import FailedRun, LabelledStep, Reflexion
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic, mcnemar
-from theorex_lab.experiments.scores.failures import effect_of_fixes, half_of, score_failures
+from theorex_lab.experiments.scores.failures import effect_of_fixes, half_of, run_steps, score_failures
 from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(
@@ -192,6 +195,81 @@ def test_reports(dataset: str, n: int, bounds: dict[str, tuple[float, float]]) -
     for name, (low, high) in bounds.items():
         assert low <= result["metrics"][name] <= high
     assert json.loads(json.dumps(result)) == result
-    assert text.startswith(f"{dataset}, n = {n}\n")
+    assert text.startswith(f"{dataset}, n = {n}; ")
     assert result["published"]
     assert result["baselines"]
+
+
+@PUBLIC
+def test_the_last_call_decides_where_signs_do_not_carry_over() -> None:
+    runs = [run for run in airline_failures() if any(step.tool for step in run[1])]
+    found = [find_decisive(steps, task=task) for task, steps, _ in runs]
+    right = bootstrap_mean([float(each.step == label) for each, (_, _, label) in zip(found, runs, strict=True)])
+    spoken = [[step.index for step in steps if step.tool is None and step.agent != "user"] for _, steps, _ in runs]
+    last = np.mean([said[-1] == label for said, (_, _, label) in zip(spoken, runs, strict=True)])
+    assert len(runs) == 102
+    assert right.mean == pytest.approx(LAST_CALL_SHARE, abs=0.005)
+    assert right.low > np.mean([1 / len(said) for said in spoken])
+    assert right.mean > last
+    assert {each.confidence for each, said in zip(found, spoken, strict=True) if len(said) > 3} == {LAST_CALL_SHARE}
+
+
+@PUBLIC
+def test_the_first_unmended_call_is_as_often_right_as_it_says() -> None:
+    runs = [(_first_unmended(steps), label) for _, steps, label in airline_failures()]
+    right = [found == label for found, label in runs if found is not None]
+    assert len(right) == 11
+    assert np.mean(right) == pytest.approx(UNMENDED_SHARE, abs=0.05)
+
+
+@PUBLIC
+def test_confidence_in_runs_of_the_known_kind_is_calibrated() -> None:
+    runs = [run for run in fetch_whoandwhen().runs if half_of(run.question_id) == "report"]
+    found = [find_decisive(run_steps(run), task=run.question) for run in runs]
+    right = bootstrap_mean([float(each.step == run.mistake_step) for each, run in zip(found, runs, strict=True)])
+    assert right.low < np.mean([each.confidence for each in found]) < right.high
+
+
+# Runs of one's own.
+
+
+def orchestrated(**changed: Any) -> str:
+    said = [("human", "How long is it?"), ("Orchestrator (thought)", "Plan"), ("Orchestrator (-> Surfer)", None)]
+    history = [{"role": role, "content": text} for role, text in [*said, ("Surfer", "It is 7 m.")]]
+    run = {"history": history, "question": "How long is it?", "ground_truth": 9, "mistake_reason": ""}
+    return json.dumps(run | {"mistake_agent": "Orchestrator (thought)", "mistake_step": "1"} | changed)
+
+
+def test_runs_of_a_file_or_folder_are_all_scored(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text(orchestrated())
+    (tmp_path / "2.json").write_text(orchestrated(mistake_agent="Surfer", mistake_step=3))
+    for place, n, right in ((tmp_path, 2, 0.5), (tmp_path / "2.json", 1, 1.0)):
+        result, text = report("whoandwhen", str(place))
+        assert (result["n"], result["metrics"]["agent_accuracy"], result["metrics"]["step_accuracy"]) == (
+            n,
+            right,
+            right,
+        )
+        assert result["baselines"]["last_step"]["agent_gain"] == 0
+        assert result["published"] == {}
+        assert str(place) in text
+        assert "published" not in text
+    agents = [step.agent for step in load_failed_runs(tmp_path)[0].steps]
+    assert agents == ["human", "Orchestrator", "Orchestrator", "Surfer"]
+    assert load_failed_runs(tmp_path)[0].mistake_agent == "Orchestrator"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"history": 3}', orchestrated(mistake_step=9), orchestrated(mistake_step="x")]
+)
+def test_a_broken_run_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "7.json").write_text(text)
+    with pytest.raises(InvalidInput, match=r"7\.json.*got"):
+        report("whoandwhen", str(tmp_path))
+
+
+def test_a_path_is_for_runs_alone(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="without a run"):
+        report("whoandwhen", str(tmp_path))
+    with pytest.raises(InvalidInput, match="whoandwhen"):
+        report("reflexion_alfworld", str(tmp_path))

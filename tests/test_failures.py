@@ -17,13 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Lab
+from theorex_lab.cli.evolve import _told
 from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
+from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
+from theorex_lab.evolution.decisive import LAST_CALL_SHARE
 from theorex_lab.evolution.model_review import ModelReviewer, read_reply, review_prompt
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.evolution.reviewers import HeuristicReviewer, choose_reviewer
-from theorex_lab.journal.event import Event
+from theorex_lab.evolution.reviewers import UNMENDED_SHARE, HeuristicReviewer, choose_reviewer
+from theorex_lab.journal.event import Event, new_event, upcast
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.text.line import one_line
 
@@ -92,7 +95,7 @@ def test_a_usable_review_and_its_fix_are_appended_at_once(lab: Lab) -> None:
     assert record.to_dict() == {
         "outcome_id": outcome_id, "trace_id": "t-1", "score": 0.9, "fix_description": FIX, "decisive_step": 1,
         "failure_class": "wrong_plan", "written_to_axon": True, "model_used": "qwen", "problem": None,
-        "observation_id": record.observation_id,
+        "observation_id": record.observation_id, "confidence": None,
     }  # fmt: skip
     fix, reviewed = lab.journal.tail(before)
     assert fix.id == record.observation_id
@@ -104,11 +107,17 @@ def test_a_usable_review_and_its_fix_are_appended_at_once(lab: Lab) -> None:
     assert fix.lineage == (outcome_id, ended.id)
     assert reviewed.lineage == (outcome_id, ended.id, fix.id)
     assert reviewed.body == {
-        "v": 1, "outcome_id": outcome_id, "trace_id": "t-1", "score": 0.9, "fix_description": FIX, "decisive_step": 1,
-        "failure_class": "wrong_plan", "model_used": "qwen", "observation_id": fix.id,
+        "v": 2, "outcome_id": outcome_id, "trace_id": "t-1", "score": 0.9, "fix_description": FIX, "decisive_step": 1,
+        "failure_class": "wrong_plan", "model_used": "qwen", "observation_id": fix.id, "confidence": None,
     }  # fmt: skip
     assert log_of(lab).get(outcome_id).reviewed
     assert lab.verify().ok
+
+
+def test_a_review_of_an_older_journal_has_no_confidence() -> None:
+    assert upcast(new_event("reviewed", {"score": 0.9}, agent="main", at=1)._replace(body={"v": 1, "score": 0.9})).body == {
+        "v": 2, "score": 0.9, "confidence": None,
+    }  # fmt: skip
 
 
 def test_a_failure_is_reviewed_once_and_again_only_when_asked(lab: Lab) -> None:
@@ -269,6 +278,22 @@ def test_the_rules_judge_an_answer_that_came_without_tools(lab: Lab) -> None:
     [record] = lab.review_failures(reviewer="heuristic")
     assert (record.failure_class, record.decisive_step) == ("made_up_data", 1)
     assert record.fix_description.startswith("The run used made-up data; next time fetch the real data")
+
+
+def test_a_fix_from_a_weak_guess_says_so_and_a_surer_one_does_not(lab: Lab) -> None:
+    weak, sure = failed(lab, "the ledger says 57"), failed(lab, "the ledger says 58")
+    traced(lab, weak, *[("Bash", f"sum {n}", "42") for n in range(6)], trace_id="t-weak")
+    traced(lab, sure, ("Bash", "sum 1", "42"), ("Bash", "./add", "bash: ./add: command not found"), trace_id="t-sure")
+    found = {record.outcome_id: record for record in lab.review_failures(reviewer="heuristic")}
+    assert found[weak].fix_description.startswith("Probably the cause: the run ")
+    assert (found[weak].decisive_step, found[weak].confidence) == (11, LAST_CALL_SHARE)
+    assert found[sure].fix_description.startswith("The tool Bash answered with ")
+    assert found[sure].confidence == UNMENDED_SHARE
+    kept = {event.body["outcome_id"]: event.body["confidence"] for event in events(lab, "reviewed")}
+    assert kept == {weak: LAST_CALL_SHARE, sure: UNMENDED_SHARE}
+    assert {each.detail["confidence"] for each in audit(lab.home) if each.kind == "review"} == set(kept.values())
+    (line,) = [line for line in _told(list(found.values()), "") if weak in line]
+    assert f"step 11 with confidence {LAST_CALL_SHARE:.2f}: Probably" in line
 
 
 def test_the_words_of_a_rule_are_no_concepts(lab: Lab) -> None:
@@ -580,7 +605,7 @@ def test_trace_review_of_one_agent_and_of_all(run: Run, home: Callable[..., Path
         assert ended.json["reviewer"] == "model: m0 accepts connections; asked in turn are m0"
         assert ended.json["reviews"][0].keys() == {
             "outcome_id", "trace_id", "score", "fix_description", "decisive_step", "failure_class", "written_to_axon",
-            "model_used", "problem", "observation_id",
+            "model_used", "problem", "observation_id", "confidence",
         }  # fmt: skip
         assert [each["outcome_id"] for each in run("trace-review", "--agent", "all", "--json").json["reviews"]] == [
             theirs

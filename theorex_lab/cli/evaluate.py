@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk.",
 )
-@click.option("--path", default="", help="retrieval: where a set is that you have.")
+@click.option(
+    "--path",
+    "--file",
+    "path",
+    default="",
+    help="retrieval: where a set is that you have; failures: a JSON file, or a folder of them, in "
+    "the format of whoandwhen, all of which are scored.",
+)
 @click.option(
     "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
 )
@@ -108,7 +115,9 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
 
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
-    "failures": lambda dataset, *_, **__: later("theorex_lab.cli.evaluate_failures:report")(dataset or "whoandwhen"),
+    "failures": lambda dataset, *_, path, **__: later("theorex_lab.cli.evaluate_failures:report")(
+        dataset or "whoandwhen", path
+    ),
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,

@@ -14,33 +14,39 @@ Report = tuple[dict[str, Any], str]
 Metrics = dict[str, float]
 
 
-def report(dataset: str) -> Report:
+def report(dataset: str, path: str = "") -> Report:
     """(result, text) of a data set: whoandwhen or reflexion_alfworld.
 
+    path: of runs that the user has in the format of whoandwhen, a file or a folder; all are scored.
     result: dataset, n, metrics (with 95 % intervals: `_low`, `_high`), baselines and published by name, and notes.
     Raises InvalidInput for another set, and what the set's `fetch_*` raises where it cannot be read.
     """
     if dataset not in _REPORTS:
         raise InvalidInput(f"got data set {dataset!r}; allowed are {', '.join(_REPORTS)}")
-    return _REPORTS[dataset]()
+    if path and dataset != "whoandwhen":
+        raise InvalidInput(f"got a path of runs for {dataset}; allowed is one with --dataset whoandwhen")
+    return _whoandwhen(path) if path else _REPORTS[dataset]()
 
 
-def _whoandwhen() -> Report:
+def _whoandwhen(path: str = "") -> Report:
+    from theorex_lab.experiments.data.datasets import load_failed_runs
     from theorex_lab.experiments.scores.failures import PUBLISHED, score_failures
 
-    scores = score_failures()
+    scores = score_failures(load_failed_runs(path), half="all") if path else score_failures()
     shown, gains = ["agent_accuracy", "step_accuracy"], ["agent_gain", "step_gain"]
     table = scores.frame.set_index("method")
     result = {"dataset": "whoandwhen", "n": scores.n} | _beside(table, "find_decisive", shown, gains)
-    result["published"] = {"best_language_model_given_ground_truth": PUBLISHED}
+    result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
+    source = "the algorithm-generated part, questions of odd SHA-1; signs and weights were made on the even ones"
     result["notes"] = [
-        "questions of odd SHA-1; signs and weights were made on the even ones",
-        "the algorithm-generated part; the hand-crafted part is not in the set",
+        f"all runs of {path}" if path else source,
+        "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs",
         "gain: find_decisive less the baseline, paired run by run",
-        "published: over all runs of that part, so not paired",
     ]
-    table.loc["published, best model"] = PUBLISHED
-    return result, _text(result, table, shown)
+    if not path:
+        result["notes"].append("published: over all runs of that part, so not paired")
+        table.loc["published, best model"] = PUBLISHED
+    return result, _text(result, table, [*shown, *gains])
 
 
 def _reflexion_alfworld() -> Report:
@@ -87,9 +93,7 @@ def _text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], coun
     """The table for people: what was counted, then each measure with its interval."""
     shown = table[[*counted]].astype(int)
     for name in measured:
-        shown[name] = table[name].map("{:.3f}".format)
-        shown[f"{name}, 95 % interval"] = [
-            f"{low:.3f} – {high:.3f}" for low, high in table[_columns(name)[1:]].to_numpy()
-        ]
-    head = f"{result['dataset']}, n = {result['n']}"
-    return "\n".join([head, shown.to_string(), "", *result["notes"]])
+        shown[name] = ["{:.3f} [{:.3f}, {:.3f}]".format(*row) for row in table[_columns(name)].to_numpy()]
+    told = shown.to_string().replace("[nan, nan]", "").replace("nan", "–")
+    head = f"{result['dataset']}, n = {result['n']}; [95 % intervals]"
+    return "\n".join([head, told, "", *result["notes"]])

@@ -38,7 +38,8 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     fails, nothing is, and the failure waits for another reviewer (--again: for the same too). A model that is silent
     twice in a row is asked no more in that run.
 
-    JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step, failure_class, written_to_axon, model_used, problem, observation_id}], reviewer}
+    JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step, failure_class, written_to_axon, model_used, problem,
+    observation_id, confidence}], reviewer}; confidence: how often such a step was the right one where that was measured, null for models.
     """
     name = _named(agent)
     reviews, reason = _reviews(open_lab(), name, reviewer, again=again)
@@ -87,11 +88,16 @@ def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> 
     return lab.review_failures(agent=agent, reviewer=reviewer, again=again), reason
 
 
+def _sure(review: TraceReviewRecord) -> str:
+    known = review.decisive_step is not None and review.confidence is not None
+    return f", step {review.decisive_step} with confidence {review.confidence:.2f}" if known else ""
+
+
 def _told(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     """The reviews for people: what was written, and what waits on and why, each reason once."""
     lines = [f"reviewer: {reason}"]
     lines += [
-        f"{review.outcome_id}  {review.failure_class}, {review.score:.2f} by {review.model_used}: {review.fix_description}"
+        f"{review.outcome_id}  {review.failure_class}, {review.score:.2f} by {review.model_used}{_sure(review)}: {review.fix_description}"
         for review in reviews
         if review.written_to_axon
     ]

@@ -112,7 +112,7 @@ def _outcome(body: Body) -> Body:
 
 
 def _reviewed(body: Body) -> Body:
-    told = {name: body[name] for name in ("outcome_id", "score", "failure_class", "model_used")}
+    told = {name: body[name] for name in ("outcome_id", "score", "confidence", "failure_class", "model_used")}
     return {**told, "fix": cut(body["fix_description"])}
 
 

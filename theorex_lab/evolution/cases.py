@@ -59,6 +59,8 @@ class ReviewVerdict:
     """What a reviewer said of a failure; with a `problem` nothing of it may enter the memory.
 
     score: 0..1, how sure it is that the fix would have prevented the failure.  decisive_step: index into the steps.
+    confidence: 0..1, how often such a step was the labelled one where that was measured; None for models, whose word on
+    it is not calibrated.
     reply: the beginning of a reply that could not be used.  about: a text whose concepts the fix has in
     place of its own, for one whose words are the same each time; None for its own.
     """
@@ -71,13 +73,14 @@ class ReviewVerdict:
     problem: str | None = None
     reply: str = ""
     about: str | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)
 class TraceReviewRecord:
     """What came of one review. written_to_axon: whether the fix is remembered; if not, `problem` says why.
 
-    observation_id: of the fix, by which a person confirms it.
+    observation_id: of the fix, by which a person confirms it.  confidence: of the step, as in `ReviewVerdict`.
     """
 
     outcome_id: str
@@ -90,6 +93,7 @@ class TraceReviewRecord:
     model_used: str
     problem: str | None = None
     observation_id: str | None = None
+    confidence: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON holds it."""

@@ -1,7 +1,9 @@
 """The decisive step of a failed run: the first mistake without which it might have succeeded, and by whom.
 
-A step's score is a weighted sum of the signs of `failure_signs`; the highest is the finding. Deterministic, without a
-language model.
+In runs like those that the signs of `failure_signs` were weighted on, short chats of agents whose tools answer in the
+chat, the step with the highest weighted sum of its signs is the finding. In any other run the signs were measured to be
+worse than the trivial answer, so that this is given: the last call of a tool, or, where no call is known, the last step.
+Deterministic, without a language model.
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ from theorex_lab.text.line import one_line
 
 __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decisive"]
 
+LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
+# How often the trivial answer is the labelled step: about one in ten for the last step of Who&When's hand-crafted runs,
+# which was known when it was chosen; 45 of 102 for the last call of tau-bench's failures (tests/decisive_standins.py).
+LAST_STEP_SHARE = 0.1
+LAST_CALL_SHARE = 0.44
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
 
@@ -78,7 +85,8 @@ class Quote:
 class Finding:
     """The step that decided a failure.
 
-    step: its index.  agent: who took it.  confidence: 0..1, the chance the scores give it among all steps.
+    step: its index.  agent: who took it.  confidence: 0..1, the chance the scores give it among all steps: by the signs
+    in a run like those that they were weighted on, else how often the trivial answer was right.
     scores: such a chance for each step, in order, summing to 1; 0 for answers of tools.
     """
 
@@ -91,7 +99,7 @@ class Finding:
 
 
 def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> Finding:
-    """The step that most likely decided the failure; of equal ones the first.
+    """The step that most likely decided the failure; see the module for which runs the signs are asked.
 
     task: what the run was to do, where it is known.  Texts past 20,000 characters are cut to their head and tail.
     Raises InvalidInput for a run without steps, or with an agent or text that is no string.
@@ -106,24 +114,46 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> Finding:
     (1, 'coder', 'made_up_data')
     """
     readings = read_run(steps, task)
-    positions = candidates(readings)
-    raw = [math.fsum(w * x for w, x in zip(WEIGHTS.values(), row, strict=True)) for row in sign_values(readings, task)]
-    highest = max(raw)
-    mass = [math.exp(value - highest) for value in raw]
-    total = math.fsum(mass)
-    scores = [0.0] * len(steps)
-    for position, share in zip(positions, mass, strict=True):
-        scores[position] = share / total
-    found = positions[raw.index(highest)]
+    chances = _chances_by_signs(readings, task) if carries_over(steps, readings) else _chances_of_last(steps, readings)
+    found = max(chances, key=chances.__getitem__)
     failure_class = _classify(readings, found, task)
     return Finding(
         step=steps[found].index,
         agent=steps[found].agent,
         failure_class=failure_class,
-        confidence=scores[found],
+        confidence=chances[found],
         evidence=_evidence(steps, readings, found, failure_class),
-        scores=tuple(scores),
+        scores=tuple(chances.get(position, 0.0) for position in range(len(steps))),
     )
+
+
+def carries_over(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> bool:
+    """Whether a run is like those that the signs were weighted on: at most ten steps, no user in it, no known tool call."""
+    strange = any(reading.of_user or step.tool is not None for step, reading in zip(steps, readings, strict=True))
+    return len(steps) <= LONGEST_CHAT_STEPS and not strange
+
+
+def _chances_by_signs(readings: Sequence[StepReading], task: str) -> dict[int, float]:
+    """Position → chance; a conditional logit."""
+    raw = [math.fsum(w * x for w, x in zip(WEIGHTS.values(), row, strict=True)) for row in sign_values(readings, task)]
+    mass = [math.exp(value - max(raw)) for value in raw]
+    total = math.fsum(mass)
+    return {position: value / total for position, value in zip(candidates(readings), mass, strict=True)}
+
+
+def _chances_of_last(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> dict[int, float]:
+    """Position → chance, the trivial answer first: the measured share; the rest is spread evenly over the others."""
+    said = [k for k in range(len(steps)) if not (readings[k].of_user or _is_output(steps[k], readings[k]))]
+    calls = [k for k in said if steps[k + 1 : k + 2] and steps[k + 1].tool is not None]
+    last = (calls or said or [len(steps) - 1])[-1]
+    others = [k for k in candidates(readings) if k != last]
+    share = max(LAST_CALL_SHARE if calls else LAST_STEP_SHARE, 1 / (1 + len(others)))
+    return {last: share} | {k: min(share, (1 - share) / len(others)) for k in others}
+
+
+def _is_output(step: RunStep, reading: StepReading) -> bool:
+    """Whether nobody said a step. A page that a browsing agent shows begins as an answer does, and is that agent's act."""
+    return step.tool is not None or (reading.is_result and not reading.text.lower().startswith("address:"))
 
 
 def _classify(readings: Sequence[StepReading], found: int, task: str) -> FailureClass:

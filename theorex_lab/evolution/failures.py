@@ -203,7 +203,7 @@ def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]
 
 
 def _record(outcome: Outcome, verdict: ReviewVerdict, *, observation_id: str | None = None) -> TraceReviewRecord:
-    names = ("score", "fix_description", "decisive_step", "failure_class", "model_used", "problem")
+    names = ("score", "fix_description", "decisive_step", "failure_class", "model_used", "problem", "confidence")
     return TraceReviewRecord(
         outcome.outcome_id, outcome.trace_id, written_to_axon=observation_id is not None,
         observation_id=observation_id, **{name: getattr(verdict, name) for name in names},

@@ -77,6 +77,7 @@ _MEMBERS: dict[str, dict[str, Any]] = {
     "reviewed": {
         **_REVIEW, "score": schema.Share, "fix_description": _FIX, "decisive_step": _STEP, "failure_class": schema.Text,
         "observation_id": schema.EventId,
+        "confidence": Annotated[schema.Share | None, Field(description="a number from 0 to 1, or null")],
     },
     "review_failed": {**_REVIEW, "problem": _Line, "reply": _Line, "reviewer": schema.Text},
     "nightly": {

@@ -55,7 +55,7 @@ VERSIONS: dict[str, int] = {
     "task_ended": 1,  # a task was completed, or failed
     "outcome": 2,  # how something that an agent decided went, with the scores that were given at once
     "outcome_scored": 1,  # a later score of an outcome: a judge's, or a person's correction
-    "reviewed": 1,  # a failure was reviewed: decisive step, class, fix, and the observation that holds it
+    "reviewed": 2,  # a failure was reviewed: decisive step and how sure, class, fix, and the observation that holds it
     "review_failed": 2,  # a reviewer did not answer, or said nothing that could be used; the failure waits for others
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
@@ -161,6 +161,7 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
         [(kind, 1) for kind in ("prompt", "session_ended", "observation", "task_submitted", "outcome")], without_project
     ),
     ("review_failed", 1): _by_its_model,
+    ("reviewed", 1): lambda body: {**body, "confidence": None},  # what the rules gave was the score, and not calibrated
     ("trace_ended", 1): _no_answer_apart,
     ("trace_ended", 2): _tokens_in_one,
     ("archived", 1): lambda body: {

@@ -10,10 +10,12 @@ and cannot be downloaded.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import local_runs, sources
-from theorex_lab.experiments.data.dataset_files import members_of, read_files
+from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.parsing import routing, runs
 
@@ -67,6 +69,20 @@ def fetch_whoandwhen() -> runs.WhoAndWhen:
     """Who&When, the algorithm-generated part: 126 failed multi-agent runs with guilty agent, step and reason."""
     info = DATASETS["whoandwhen"]
     return runs.whoandwhen(members_of(read_files(info)["whoandwhen_algorithm_generated.tar"]), info.licence)
+
+
+def load_failed_runs(path: str | Path) -> tuple[runs.FailedRun, ...]:
+    """Runs in the format of Who&When, its hand-crafted half among others: a JSON file, or those of a folder, in order.
+
+    Raises InvalidInput where there is no such file, or one is not as it should be, naming it.
+    """
+    place = Path(path)
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place] if place.is_file() else []
+    if not files:
+        raise InvalidInput(
+            f"got {str(path)!r} without a run; allowed is a JSON file, or a folder of .json files, a run each"
+        )
+    return runs.whoandwhen({file.name: Content(str(file), file.read_bytes()) for file in files}, "").runs
 
 
 def fetch_reflexion_alfworld() -> runs.Reflexion:

@@ -109,6 +109,8 @@ def score_failures(runs: Sequence[FailedRun] | None = None, *, half: Half = "rep
         "find_decisive": _found,
         "first_code": _first_code,
         "before_first_error_word": _before_first_error_word,
+        "last_step": lambda run: (len(run.steps) - 1, run.steps[-1].agent),
+        "first_step": lambda run: (0, run.steps[0].agent),
     }
     hits = {name: _hits(chosen, [guess(run) for run in chosen]) for name, guess in methods.items()}
     agents = [np.mean([step.agent == run.mistake_agent for step in run.steps]) for run in chosen]

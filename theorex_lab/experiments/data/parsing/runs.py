@@ -15,6 +15,7 @@ from pydantic import AfterValidator, AliasChoices, AliasPath, BeforeValidator, F
 from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, refused
 
+_AgentName = Annotated[str, AfterValidator(lambda name: name.split(" (")[0])]
 _TRIAL = re.compile(r"(base|reflexion)_run_logs/env_results_trial_(\d{1,3})\.json\Z")
 
 
@@ -103,11 +104,9 @@ class LabelledStep:
     """agent: who spoke; without a name the role, which may tell to whom: `Orchestrator (-> WebSurfer)`.
     role: as the framework saw it, user or assistant in most."""
 
-    agent: Annotated[
-        str, Field(validation_alias=AliasChoices("name", "role")), AfterValidator(lambda name: name.split(" (")[0])
-    ]
+    agent: Annotated[_AgentName, Field(validation_alias=AliasChoices("name", "role"))]
     role: str
-    text: Annotated[str, Field(alias="content")]
+    text: Annotated[str, Field(alias="content"), BeforeValidator(lambda text: text or "")]
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,13 @@ class FailedRun:
     """
 
     id: Annotated[str, Field(default="")]
-    question_id: Annotated[str, Field(alias="question_ID")]
+    question_id: Annotated[str, Field(alias="question_ID", default="")]
     question: str
-    ground_truth: str
+    ground_truth: Annotated[str, Field(coerce_numbers_to_str=True)]
     level: Annotated[str, Field(default="", coerce_numbers_to_str=True)]
     agents: Annotated[dict[str, str], Field(alias="system_prompt", default_factory=dict)]
     steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
-    mistake_agent: str
+    mistake_agent: _AgentName
     mistake_step: Annotated[int, Field(ge=0)]
     mistake_reason: str
 
