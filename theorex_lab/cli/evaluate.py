@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
 
 
+_PATH = (
+    "retrieval: where a set is that you have; failures: your runs in the format of whoandwhen, a JSON file or a folder."
+)
+
+
 @command("eval")
 @click.argument("part", type=click.Choice(["routing", "failures", "retrieval", "search", "sentences"]))
 @click.option(
@@ -23,14 +28,7 @@ if TYPE_CHECKING:
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk.",
 )
-@click.option(
-    "--path",
-    "--file",
-    "path",
-    default="",
-    help="retrieval: where a set is that you have; failures: a JSON file, or a folder of them, in "
-    "the format of whoandwhen, all of which are scored.",
-)
+@click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option(
     "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
 )
@@ -80,6 +78,13 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], 
     return result, text
 
 
+def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
+    result: tuple[dict[str, Any], str] = later("theorex_lab.cli.evaluate_failures:report")(
+        dataset or "whoandwhen", path
+    )
+    return result
+
+
 def _retrieval(dataset: str | None, seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
@@ -115,9 +120,7 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
 
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
-    "failures": lambda dataset, *_, path, **__: later("theorex_lab.cli.evaluate_failures:report")(
-        dataset or "whoandwhen", path
-    ),
+    "failures": _failures,
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,

@@ -38,14 +38,15 @@ def _whoandwhen(path: str = "") -> Report:
     result = {"dataset": "whoandwhen", "n": scores.n} | _beside(table, "find_decisive", shown, gains)
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
     source = "the algorithm-generated part, questions of odd SHA-1; signs and weights were made on the even ones"
-    result["notes"] = [
+    notes = [
         f"all runs of {path}" if path else source,
         "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs",
         "gain: find_decisive less the baseline, paired run by run",
     ]
     if not path:
-        result["notes"].append("published: over all runs of that part, so not paired")
+        notes.append("published: over all runs of that part, so not paired")
         table.loc["published, best model"] = PUBLISHED
+    result["notes"] = notes
     return result, _text(result, table, [*shown, *gains])
 
 

@@ -89,8 +89,7 @@ def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> 
 
 
 def _sure(review: TraceReviewRecord) -> str:
-    known = review.decisive_step is not None and review.confidence is not None
-    return f", step {review.decisive_step} with confidence {review.confidence:.2f}" if known else ""
+    return "" if review.confidence is None else f", step {review.decisive_step} with confidence {review.confidence:.2f}"
 
 
 def _told(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:

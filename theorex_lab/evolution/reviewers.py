@@ -47,15 +47,9 @@ class HeuristicReviewer:
         about = f"{case.outcome.decision}\n{case.outcome.result}"
         problem = None if fix else _NOTHING_FOUND
         return ReviewVerdict(
-            found.confidence,
-            fix,
-            HEURISTIC,
-            found.step,
-            found.failure_class.value,
-            problem,
-            about=about,
+            found.confidence, fix, HEURISTIC, found.step, found.failure_class.value, problem, about=about,
             confidence=found.confidence,
-        )
+        )  # fmt: skip
 
 
 def _is_unanswered(case: Case) -> bool:
@@ -66,8 +60,7 @@ def _finding(case: Case) -> Finding:
     start = _first_unmended(case.steps)
     if start is None:
         return find_decisive(case.steps[1:]) if _is_unanswered(case) else find_decisive(case.steps, task=case.task)
-    found = find_decisive(case.steps[start : start + 2])
-    return replace(found, confidence=UNMENDED_SHARE)
+    return replace(find_decisive(case.steps[start : start + 2]), confidence=UNMENDED_SHARE)
 
 
 def _first_unmended(steps: Sequence[RunStep]) -> int | None:

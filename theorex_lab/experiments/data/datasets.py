@@ -79,9 +79,7 @@ def load_failed_runs(path: str | Path) -> tuple[runs.FailedRun, ...]:
     place = Path(path)
     files = sorted(place.glob("*.json")) if place.is_dir() else [place] if place.is_file() else []
     if not files:
-        raise InvalidInput(
-            f"got {str(path)!r} without a run; allowed is a JSON file, or a folder of .json files, a run each"
-        )
+        raise InvalidInput(f"got {str(path)!r} without a run; allowed is a JSON file, or a folder of .json files")
     return runs.whoandwhen({file.name: Content(str(file), file.read_bytes()) for file in files}, "").runs
 
 

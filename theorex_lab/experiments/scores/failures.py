@@ -29,6 +29,7 @@ Guess = tuple[int, str]
 # Shares of Zhang et al. (2025), "Which agent causes task failures and when?": the best language model on the
 # algorithm-generated part, ground truth given, over all its runs.
 PUBLISHED = {"agent_accuracy": 0.5433, "step_accuracy": 0.2551}
+_CODE = re.compile("```")
 _ERROR_WORD = re.compile(r"\b(?:error|failed|exception|traceback)\b", re.I)
 
 
@@ -105,14 +106,7 @@ def score_failures(runs: Sequence[FailedRun] | None = None, *, half: Half = "rep
     runs: read from the public set by default.  Raises InvalidInput where no run is left.
     """
     chosen = _half(runs, half)
-    methods: dict[str, Callable[[FailedRun], Guess]] = {
-        "find_decisive": _found,
-        "first_code": _first_code,
-        "before_first_error_word": _before_first_error_word,
-        "last_step": lambda run: (len(run.steps) - 1, run.steps[-1].agent),
-        "first_step": lambda run: (0, run.steps[0].agent),
-    }
-    hits = {name: _hits(chosen, [guess(run) for run in chosen]) for name, guess in methods.items()}
+    hits = {name: _hits(chosen, [guess(run) for run in chosen]) for name, guess in _METHODS.items()}
     agents = [np.mean([step.agent == run.mistake_agent for step in run.steps]) for run in chosen]
     hits["random"] = (np.array(agents), np.array([1 / len(run.steps) for run in chosen]))
     return FailureScores(half, len(chosen), hits, seed)
@@ -157,15 +151,23 @@ def _found(run: FailedRun) -> Guess:
     return finding.step, finding.agent
 
 
-def _first_code(run: FailedRun) -> Guess:
-    found = next((k for k, step in enumerate(run.steps) if "```" in step.text), 0)
-    return found, run.steps[found].agent
+def _first(run: FailedRun, sign: re.Pattern[str], before: int = 0) -> Guess:
+    """So many steps before the first with the sign; the opening where nothing goes before, or no step has it."""
+    return _at(run, max(0, next((k for k, step in enumerate(run.steps) if sign.search(step.text)), 0) - before))
 
 
-def _before_first_error_word(run: FailedRun) -> Guess:
-    """The opening where nothing goes before, or no step holds such a word."""
-    found = max(0, next((k for k, step in enumerate(run.steps) if _ERROR_WORD.search(step.text)), 0) - 1)
-    return found, run.steps[found].agent
+def _at(run: FailedRun, position: int) -> Guess:
+    position %= len(run.steps)
+    return position, run.steps[position].agent
+
+
+_METHODS: dict[str, Callable[[FailedRun], Guess]] = {
+    "find_decisive": _found,
+    "first_code": lambda run: _first(run, _CODE),
+    "before_first_error_word": lambda run: _first(run, _ERROR_WORD, before=1),
+    "last_step": lambda run: _at(run, -1),
+    "first_step": lambda run: _at(run, 0),
+}
 
 
 def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
