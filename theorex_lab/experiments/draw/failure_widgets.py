@@ -114,13 +114,12 @@ class _Explorer:
 
     def label(self, _: Any) -> None:
         """Label the chosen failure, which stays in view with its label."""
-        chosen = self.failure.value
         try:
-            self.queue.label(chosen, self.kind.value, decisive_step=self.step.value, note=self.note.value)
+            self.queue.label(self.failure.value, self.kind.value, decisive_step=self.step.value, note=self.note.value)
         except TheorexError as error:
             self.say(str(error))
             return
-        self.go_to(chosen)
+        self.go_to(self.failure.value)
 
     def next(self, _: Any) -> None:
         """Go to the next failure without a label; stay where there is none."""

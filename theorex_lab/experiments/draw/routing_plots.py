@@ -23,7 +23,6 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
-_NAME_LETTERS = 13  # of a model's name on one line under its column
 _HOURS_PER_DAY, _MINUTES_PER_DAY = 24.0, 1_440.0
 
 Choices = Mapping[str, str | None]
@@ -55,7 +54,7 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
             ax.add_patch(Rectangle((place[1] - 0.5, place[0] - 0.5), 1, 1, linewidth=0, **_UNUSABLE))
         if choices and choices.get(row.query_type) == row.model:
             ax.add_patch(Rectangle((place[1] - 0.46, place[0] - 0.44), 0.92, 0.88, zorder=3, **_CHOSEN))
-    broken = ["\n".join(wrap(model, _NAME_LETTERS)) for model in models]
+    broken = ["\n".join(wrap(model, 13)) for model in models]
     picture = axes.heat_map(ax, rates, texts, rows=kinds, columns=broken, cmap=RATE_COLOURS, vmin=0, vmax=1)
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
     axes.figure_of(ax).colorbar(picture, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
