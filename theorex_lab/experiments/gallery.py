@@ -22,7 +22,7 @@ class Page(NamedTuple):
     problem: str = ""
 
 
-def chosen(notebooks: Path, names: Sequence[str] = ()) -> list[Path]:
+def chosen_notebooks(notebooks: Path, names: Sequence[str] = ()) -> list[Path]:
     """The numbered notebooks of a folder, or those whose names begin so, in order.
 
     Raises InvalidInput for a name that none has, and where there is none at all.

@@ -165,18 +165,18 @@ def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes |
     `scores`: of `PolicyScore`.  names: which of them are drawn, and how they are called there. Raises InvalidInput for a
     name that was not scored.
     """
-    missing = sorted(set(names) - {each.policy for each in scores})
+    missing = sorted(set(names) - {score.policy for score in scores})
     if missing:
-        raise InvalidInput(f"got the policies {missing}; allowed are {', '.join(each.policy for each in scores)}")
-    shown = sorted((each for each in scores if each.policy in names), key=lambda each: -each.score)
+        raise InvalidInput(f"got the policies {missing}; allowed are {', '.join(score.policy for score in scores)}")
+    shown = sorted((score for score in scores if score.policy in names), key=lambda score: -score.score)
     ax = axes.new_axes(ax, width=8.5, height=1.4 + 0.42 * max(len(shown), 2))
     if not shown:
         return axes.say(ax, "No policy yet: nothing to compare")
-    middle, low, high = ([getattr(each, name) for each in shown] for name in ("score", "low", "high"))
+    middle, low, high = ([getattr(score, name) for score in shown] for name in ("score", "low", "high"))
     axes.draw_interval(ax, middle, range(len(shown)), low, high, level=True, fmt="o", color=LINE_COLOURS[0], ms=8)
-    for row, each in enumerate(shown):
-        axes.note(ax, f"{each.score:.3f} [{each.low:.3f}, {each.high:.3f}]", (1, row), 10, in_width=True)
-    axes.name_rows(ax, [names[each.policy] for each in shown])
+    for row, score in enumerate(shown):
+        axes.note(ax, f"{score.score:.3f} [{score.low:.3f}, {score.high:.3f}]", (1, row), 10, in_width=True)
+    axes.name_rows(ax, [names[score.policy] for score in shown])
     title = "What each way of choosing earns (bars: 95 % intervals)"
     return axes.finish_axes(ax, xlim=(0, 1), xlabel="Mean score of the held-back queries (0 to 1)", title=title)
 

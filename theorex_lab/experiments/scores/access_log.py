@@ -164,7 +164,7 @@ class Snapshots:
 
     Within a snapshot the most recent item comes first; `id` is its position in the log's items, `tokens` what its line
     takes in a context. `needed` marks the rows that the event touched; `reuse_days` are the days until each row's next
-    use (inf: never again). `signals`, (n, 9): what is told by the order of events alone, see `History.signals`.
+    use (inf: never again). `signals`, (n, 9): what is told by the order of events alone, see `OrderOfUse.signals`.
     """
 
     items: Items
@@ -236,7 +236,7 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
     )
 
 
-class History:
+class OrderOfUse:
     """What the order of a log's events tells of n items: time is counted in events, whatever the days between them."""
 
     def __init__(self, n: int) -> None:
@@ -304,7 +304,7 @@ class LogReplay:
         rows, self._link, ends = together(log.event, log.item, np.arange(len(log.time)))
         self._links, self._link_bounds = Links.none(ends), np.searchsorted(rows, self._bounds)
         self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
-        self._history = History(n)
+        self._history = OrderOfUse(n)
 
     def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
         """Snapshots before `events` with every known item, and before `pooled` events with the foremost items only.
