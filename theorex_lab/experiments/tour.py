@@ -164,7 +164,7 @@ def transcripts_of(path: Path) -> History:
 
 
 def _of_sessions(source: str, log: Log) -> History:
-    """A history of sessions, of which each is an event of the access log."""
+    """A history of sessions, each an event of the access log."""
     touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
     return History(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
 

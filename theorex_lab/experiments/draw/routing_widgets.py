@@ -134,12 +134,12 @@ def _set_controls(controls: list[Any], runs: Runs) -> None:
     half_life.options = [*((f"{days:g}", days) for days in offered), _NEVER]
     half_life.value = own.half_life_days or math.inf
     aged = own.half_life_days is not None or (runs.now - runs.frame["at"] >= MICROSECONDS_PER_DAY).any()
-    for each, shown in ((success, runs.frame["latency_ms"].notna().any()), (half_life, aged)):
-        each.layout.display = "" if shown else "none"
+    for slider, shown in ((success, runs.frame["latency_ms"].notna().any()), (half_life, aged)):
+        slider.layout.display = "" if shown else "none"
 
 
 def sample_stops(runs: Runs) -> list[int]:
-    """The runs that a cell may be asked for, each of which takes in other cells than the home's own setting, and that.
+    """The runs that a cell may be asked for, where each takes in other cells than the one before, and the home's own setting.
 
     >>> from theorex_lab.experiments.scores.routing_runs import local_runs
     >>> sample_stops(local_runs())  # every cell has 23 or 24 runs
