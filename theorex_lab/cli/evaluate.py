@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.cli import open_lab
-from theorex_lab.console import command, emit
+from theorex_lab.console import command, emit, write_whole
 from theorex_lab.design import later
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _PATH = (
     "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
 )
 @click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
+@click.option("--picture", metavar="FILE", help="retrieval: draw the recall of each way into this PNG file.")
 @click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, help="Seed of what is drawn: bandits, intervals, queries."
@@ -85,11 +87,16 @@ def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> tuple[dic
     return result
 
 
-def _retrieval(dataset: str | None, seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
+def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
     name = dataset or "locomo"
     score, known = score_retrieval(retrieval_logs(name, path), seed=seed), known_figures(name)
+    if picture is not None:
+        from theorex_lab.experiments.draw.explorer import drawn
+        from theorex_lab.experiments.draw.retrieval_plots import plot_recall
+
+        write_whole(Path(picture), drawn(lambda ax: plot_recall(score, ax=ax)), "--picture")
     result = {"dataset": name, "n": score.n, "methods": score.result(), **known, "weights": score.weights}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
     for kind in ("baselines", "published"):
