@@ -145,9 +145,9 @@ def test_the_context_holds_sentences_and_files_and_the_tour_ends_with_its_worth(
     with pytest.raises(SystemExit):
         cli.main()
     shown, errors = capsys.readouterr()
-    assert "- Ended with: The importer keeps its importer until the ledger has closed" in shown
+    assert "- Ended with: The importer keeps its importer until the scheduler has closed" in shown
     assert "Files you will probably need:\nimporter.py renderer.py" in shown
-    assert "- The parser keeps its " in shown, "a sentence, not words"
+    assert "- The invoice keeps its parser until the cache has closed" in shown, "a sentence, not words"
     *_, title, head, own, recent, nothing, _, mean, _ = shown.rstrip("\n").splitlines()
     assert title.startswith("What it was worth")
     assert head.split() == ["in", "2000", "tokens", "in", "500", "tokens"]

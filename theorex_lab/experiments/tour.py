@@ -340,7 +340,7 @@ pre {{ background: #f6f6f6; padding: 1rem; overflow-x: auto; white-space: pre-wr
 <h1>What the next session would be given</h1>
 <p>Source: {escape(tour.source)}. As of {to_iso(tour.now)[:10]}.</p>
 <p>The context, {tour.context.tokens} tokens:</p><pre>{escape(tour.context.text)}</pre>
-<h2>What it was worth</h2><pre>{escape(tour.worth)}</pre>
+<h2>In figures</h2><pre>{escape(tour.worth)}</pre>
 <h2>Which law fits</h2>
 <p>{escape(tour.advice)}</p>{laws}
 <h2>What lies behind it</h2>
