@@ -218,9 +218,9 @@ def gallery(folder: str, names: tuple[str, ...]) -> None:
 
     JSON: {folder, pages: [{name, title, problem}]}
     """
-    from theorex_lab.experiments.gallery import chosen, write_gallery
+    from theorex_lab.experiments.gallery import chosen_notebooks, write_gallery
 
-    pages = write_gallery(chosen(_packaged_notebooks(), names), Path(folder))
+    pages = write_gallery(chosen_notebooks(_packaged_notebooks(), names), Path(folder))
     lines = [f"{page.name}: {page.problem or 'written'}" for page in pages]
     emit(
         {"folder": folder, "pages": [page._asdict() for page in pages]},

@@ -24,7 +24,7 @@ from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, Replay, replay_sessions
+from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, SessionReplay, replay_sessions
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.fitting import calibration
@@ -48,7 +48,7 @@ _MOST_CHARACTERS = 2_000  # of a note
 
 
 @dataclass(frozen=True)
-class History:
+class TourHistory:
     """What a tour starts from: where it came from, which items each event touched, and the sessions that are lived again.
 
     unit: what a session of it is, session or commit.
@@ -71,7 +71,7 @@ class Tour(Rows[dict[str, Any]]):
     tuning: Tuning | None
     unfit: str
     settings: dict[str, Any]
-    replayed: Replay | None
+    replayed: SessionReplay | None
     unit: str
     tiers: dict[str, int]
     context: Context
@@ -123,7 +123,7 @@ class Tour(Rows[dict[str, Any]]):
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
 
 
-def history_of(repository: Path) -> History:
+def history_of(repository: Path) -> TourHistory:
     """The history of a git repository, or the packaged simulation where it has fewer than 30 commits (or is none).
 
     `source` says which, and why. Raises InvalidInput for a folder that does not exist.
@@ -142,10 +142,10 @@ def history_of(repository: Path) -> History:
     _, lived = part(name, record_commits, commits, lambda commit: commit.sha[:12])
     first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
     source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
-    return History(source, log_of_commits(commits), lived(), "commit")
+    return TourHistory(source, log_of_commits(commits), lived(), "commit")
 
 
-def transcripts_of(path: Path) -> History:
+def transcripts_of(path: Path) -> TourHistory:
     """The sessions of coding agents in a file or folder; of several projects the one with the most sessions.
 
     Raises InvalidInput as `load_logs` does.
@@ -163,17 +163,17 @@ def transcripts_of(path: Path) -> History:
     return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
 
 
-def _of_sessions(source: str, log: Log) -> History:
-    """A history of sessions, of which each is an event of the access log."""
+def _of_sessions(source: str, log: Log) -> TourHistory:
+    """A history of sessions; each session is an event of the access log."""
     touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
-    return History(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
+    return TourHistory(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
 
 
-def simulated_history(source: str) -> History:
+def simulated_history(source: str) -> TourHistory:
     """The packaged simulation of a team: its sessions, and the files of its commits as the access log."""
     activities = load(packaged(f"{_TEAM}.jsonl.gz"))
     commits = [Commit(str(n), done.at, done.text, done.files) for n, done in enumerate(activities) if done.files]
-    return History(source, log_of_commits(commits), load_logs(_TEAM)[0])
+    return TourHistory(source, log_of_commits(commits), load_logs(_TEAM)[0])
 
 
 def run_tour(
@@ -234,7 +234,7 @@ def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
     return notes.theorex.scan().tiers
 
 
-def _replayed(history: History, lab: Lab, seed: int, progress: bool | None) -> Replay | None:
+def _replayed(history: TourHistory, lab: Lab, seed: int, progress: bool | None) -> SessionReplay | None:
     """The last sessions, or as many of the last third of the commits; None where there are too few."""
     asked = len(scenes(history.lived))
     if not asked:
@@ -247,7 +247,7 @@ def _replayed(history: History, lab: Lab, seed: int, progress: bool | None) -> R
     )  # fmt: skip
 
 
-def _worth(replayed: Replay, unit: str) -> str:
+def _worth(replayed: SessionReplay, unit: str) -> str:
     """A table: a row a memory, a column a budget; the difference to the files touched last stands below."""
     budgets = replayed.compared.plan.budgets
     cells = {name: [_percent(replayed, name, tokens) for tokens in budgets] for name in replayed.compared.designs}
@@ -271,14 +271,14 @@ def _worth(replayed: Replay, unit: str) -> str:
     ])  # fmt: skip
 
 
-def _percent(replayed: Replay, name: str, tokens: int) -> str:
+def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
     found = replayed.values_within(tokens)[name]
     return f"{found.value:.0%}" + (
         f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
     )
 
 
-def _figure(replayed: Replay, unit: str) -> dict[str, Any]:
+def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
     """The closing figure for JSON: by budget and memory the share with its interval, and the difference to recency."""
     found = {
         str(tokens): {
@@ -290,7 +290,7 @@ def _figure(replayed: Replay, unit: str) -> dict[str, Any]:
     return {"unit": unit, "replayed": len(replayed), "of": replayed.of, "tokens": found}
 
 
-def _figures(lab: Lab, history: History, tuning: Tuning | None, replayed: Replay | None) -> dict[str, str]:
+def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: SessionReplay | None) -> dict[str, str]:
     """Caption -> the picture as base64 PNG."""
     recorded = EventLog.of(history.log)
     every_days = max(float(np.ptp(recorded.time)) / MICROSECONDS_PER_DAY / _SCANS, 0.01)

@@ -10,7 +10,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
 
 if TYPE_CHECKING:
-    from theorex_lab.experiments.replay.sessions import Replay
+    from theorex_lab.experiments.replay.sessions import SessionReplay
     from theorex_lab.experiments.scores.compare import Comparison
 
 WORDS = {
@@ -75,7 +75,7 @@ def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
     )  # fmt: skip
 
 
-def plot_sessions(replayed: Replay, *, ax: Axes | None = None) -> Axes:
+def plot_sessions(replayed: SessionReplay, *, ax: Axes | None = None) -> Axes:
     """Draw, session by session, the share of the needed files that the context named, beside the files touched last.
 
     A line is the mean of all sessions up to there; a mark is a session.

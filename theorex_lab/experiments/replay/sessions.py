@@ -49,7 +49,7 @@ class ReplayedSession(NamedTuple):
     nothing: float
 
 
-class Replay(Rows[ReplayedSession]):
+class SessionReplay(Rows[ReplayedSession]):
     """A row a session; `compared` has all scores of each memory, `of` how many sessions of the log could be scored.
 
     tokens: the budget.  design: the name of the memory whose context was given.
@@ -133,7 +133,7 @@ def replay_sessions(
     settings: Settings | None = None,
     seed: int = 0,
     progress: bool | None = None,
-) -> Replay:
+) -> SessionReplay:
     """Let a memory live through a log of sessions, and keep what it gives at each start beside what was then needed.
 
     A session is scored from the sixth on, by `scores.session_scores`.  tokens: the budget of a context.  also: other budgets,
@@ -164,7 +164,7 @@ def replay_sessions(
     compared = Comparison(tuple(trial for trial, _ in lived.values()), plan)
     texts = {name: given for name, (_, given) in lived.items()}
     first = next(iter(named))
-    return Replay([_row(scene, texts[first], texts.get(RECENT, {})) for scene in wanted], compared, len(asked))
+    return SessionReplay([_row(scene, texts[first], texts.get(RECENT, {})) for scene in wanted], compared, len(asked))
 
 
 def _lived(
