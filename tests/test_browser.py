@@ -298,7 +298,7 @@ def test_the_quickstart_runs_in_jupyterlab(browser: Any, jupyterlab: tuple[str, 
         assert page.locator(ERRORS).count() == 0
         outputs = _outputs(file)
         _no_error(outputs)
-        assert sum("image/png" in output.get("data", {}) for output in outputs) >= 4
+        assert sum("image/png" in output.get("data", {}) for output in outputs) >= 3
 
 
 def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
