@@ -27,7 +27,6 @@ from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, SessionReplay, replay_sessions
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.fitting import calibration
 from theorex_lab.experiments.scores.session_scores import scenes
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
@@ -251,7 +250,7 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
     """A table: a row a memory, a column a budget; the difference to the files touched last stands below."""
     budgets = replayed.compared.plan.budgets
     cells = {name: [_percent(replayed, name, tokens) for tokens in budgets] for name in replayed.compared.designs}
-    gains = [replayed.gain_within(tokens) for tokens in budgets]
+    gains = [replayed.gain(tokens) for tokens in budgets]
     points = [
         f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f}): {gain.verdict}" for gain in gains
     ]
@@ -272,7 +271,7 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
 
 
 def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
-    found = replayed.values_within(tokens)[name]
+    found = replayed.values(tokens)[name]
     return f"{found.value:.0%}" + (
         f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
     )
@@ -282,8 +281,8 @@ def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
     """The closing figure for JSON: by budget and memory the share with its interval, and the difference to recency."""
     found = {
         str(tokens): {
-            **{name: value._asdict() for name, value in replayed.values_within(tokens).items()},
-            "gain": replayed.gain_within(tokens)._asdict(),
+            **{name: value._asdict() for name, value in replayed.values(tokens).items()},
+            "gain": replayed.gain(tokens)._asdict(),
         }
         for tokens in replayed.compared.plan.budgets
     }
@@ -301,7 +300,7 @@ def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: Se
         caption = (
             "How well each law foretells which known files are touched next (mean reciprocal rank, 95 % interval)."
         )
-        pictures |= {caption: tuning.plot, **_calibrated(history.log, tuning)}
+        pictures[caption] = tuning.plot
     pictures |= {
         "Tiers of the files over time, under the settings in force.": lambda ax: plots.plot_occupancy(
             replay(recorded, lab.settings, every_days=every_days), ax=ax
@@ -309,16 +308,6 @@ def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: Se
         "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),
     }
     return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}
-
-
-def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
-    """Caption -> what draws the calibration; nothing where the scored commits came too fast to tell what was used again."""
-    try:
-        table = calibration(log, tuning.law, tuning.fit.horizon_days)
-    except InvalidInput:
-        return {}
-    caption = "Predicted against observed reuse: on the line, importance is the chance of being used again."
-    return {caption: lambda ax: plots.plot_calibration(table, ax=ax)}
 
 
 def _page(tour: Tour) -> str:
