@@ -34,22 +34,22 @@ def test_the_figures_are_those_of_a_comparison() -> None:
     replayed = replay_sessions(log, tokens=150, also=[500])
     compared = compare([log], ["sessions", "recent_files", "nothing"], budgets=(150, 500), progress=False)
     for tokens in (150, 500):
-        for name, found in replayed.values_within(tokens).items():
+        for name, found in replayed.values(tokens).items():
             assert found == compared.value(name, "inject", tokens, "file")
-    assert replayed.gain == compared.difference("sessions", "recent_files", "inject", 150, "file")
+    assert replayed.gain() == compared.difference("sessions", "recent_files", "inject", 150, "file")
 
 
 def test_the_last_sessions_alone_are_asked_about() -> None:
     whole, last = replay_sessions(worked_log()), replay_sessions(worked_log(), last=2)
     assert [*last] == [*whole][-2:]
-    assert last.values["sessions"].n == 2
+    assert last.values()["sessions"].n == 2
     assert last.of == 4
 
 
 def test_a_memory_of_ones_own_and_a_baseline_are_replayed() -> None:
     assert replay_sessions(worked_log(), design=Remembers).design == "Remembers"
     alone = replay_sessions(worked_log(), design="recent_files")
-    assert alone.gain.value == 0.0
+    assert alone.gain().value == 0.0
     assert all(row.share == row.recent_files for row in alone)
 
 

@@ -30,7 +30,9 @@ def chosen_notebooks(notebooks: Path, names: Sequence[str] = ()) -> list[Path]:
     found = sorted(notebooks.glob("[0-9]*.ipynb"))
     unknown = [name for name in names if not any(path.name.startswith(name) for path in found)]
     if unknown or not found:
-        allowed = ", ".join(path.stem for path in found) or f"numbered notebooks, and {notebooks} has none"
+        allowed = (
+            ", ".join(path.stem for path in found) or f"notebooks whose names begin with a number; {notebooks} has none"
+        )
         raise InvalidInput(f"got the notebook {', '.join(unknown) or notebooks}; allowed are {allowed}")
     return [path for path in found if not names or path.name.startswith(tuple(names))]
 

@@ -27,7 +27,6 @@ from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, SessionReplay, replay_sessions
 from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.fitting import calibration
 from theorex_lab.experiments.scores.session_scores import scenes
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
@@ -48,7 +47,7 @@ _MOST_CHARACTERS = 2_000  # of a note
 
 
 @dataclass(frozen=True)
-class History:
+class TourHistory:
     """What a tour starts from: where it came from, which items each event touched, and the sessions that are lived again.
 
     unit: what a session of it is, session or commit.
@@ -123,7 +122,7 @@ class Tour(Rows[dict[str, Any]]):
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
 
 
-def history_of(repository: Path) -> History:
+def history_of(repository: Path) -> TourHistory:
     """The history of a git repository, or the packaged simulation where it has fewer than 30 commits (or is none).
 
     `source` says which, and why. Raises InvalidInput for a folder that does not exist.
@@ -142,10 +141,10 @@ def history_of(repository: Path) -> History:
     _, lived = part(name, record_commits, commits, lambda commit: commit.sha[:12])
     first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
     source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
-    return History(source, log_of_commits(commits), lived(), "commit")
+    return TourHistory(source, log_of_commits(commits), lived(), "commit")
 
 
-def transcripts_of(path: Path) -> History:
+def transcripts_of(path: Path) -> TourHistory:
     """The sessions of coding agents in a file or folder; of several projects the one with the most sessions.
 
     Raises InvalidInput as `load_logs` does.
@@ -163,17 +162,17 @@ def transcripts_of(path: Path) -> History:
     return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
 
 
-def _of_sessions(source: str, log: Log) -> History:
-    """A history of sessions, each an event of the access log."""
+def _of_sessions(source: str, log: Log) -> TourHistory:
+    """A history of sessions; each session is an event of the access log."""
     touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
-    return History(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
+    return TourHistory(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
 
 
-def simulated_history(source: str) -> History:
+def simulated_history(source: str) -> TourHistory:
     """The packaged simulation of a team: its sessions, and the files of its commits as the access log."""
     activities = load(packaged(f"{_TEAM}.jsonl.gz"))
     commits = [Commit(str(n), done.at, done.text, done.files) for n, done in enumerate(activities) if done.files]
-    return History(source, log_of_commits(commits), load_logs(_TEAM)[0])
+    return TourHistory(source, log_of_commits(commits), load_logs(_TEAM)[0])
 
 
 def run_tour(
@@ -234,7 +233,7 @@ def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
     return notes.theorex.scan().tiers
 
 
-def _replayed(history: History, lab: Lab, seed: int, progress: bool | None) -> SessionReplay | None:
+def _replayed(history: TourHistory, lab: Lab, seed: int, progress: bool | None) -> SessionReplay | None:
     """The last sessions, or as many of the last third of the commits; None where there are too few."""
     asked = len(scenes(history.lived))
     if not asked:
@@ -251,7 +250,7 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
     """A table: a row a memory, a column a budget; the difference to the files touched last stands below."""
     budgets = replayed.compared.plan.budgets
     cells = {name: [_percent(replayed, name, tokens) for tokens in budgets] for name in replayed.compared.designs}
-    gains = [replayed.gain_within(tokens) for tokens in budgets]
+    gains = [replayed.gain(tokens) for tokens in budgets]
     points = [
         f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f}): {gain.verdict}" for gain in gains
     ]
@@ -272,7 +271,7 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
 
 
 def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
-    found = replayed.values_within(tokens)[name]
+    found = replayed.values(tokens)[name]
     return f"{found.value:.0%}" + (
         f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
     )
@@ -282,15 +281,15 @@ def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
     """The closing figure for JSON: by budget and memory the share with its interval, and the difference to recency."""
     found = {
         str(tokens): {
-            **{name: value._asdict() for name, value in replayed.values_within(tokens).items()},
-            "gain": replayed.gain_within(tokens)._asdict(),
+            **{name: value._asdict() for name, value in replayed.values(tokens).items()},
+            "gain": replayed.gain(tokens)._asdict(),
         }
         for tokens in replayed.compared.plan.budgets
     }
     return {"unit": unit, "replayed": len(replayed), "of": replayed.of, "tokens": found}
 
 
-def _figures(lab: Lab, history: History, tuning: Tuning | None, replayed: SessionReplay | None) -> dict[str, str]:
+def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: SessionReplay | None) -> dict[str, str]:
     """Caption -> the picture as base64 PNG."""
     recorded = EventLog.of(history.log)
     every_days = max(float(np.ptp(recorded.time)) / MICROSECONDS_PER_DAY / _SCANS, 0.01)
@@ -301,7 +300,7 @@ def _figures(lab: Lab, history: History, tuning: Tuning | None, replayed: Sessio
         caption = (
             "How well each law foretells which known files are touched next (mean reciprocal rank, 95 % interval)."
         )
-        pictures |= {caption: tuning.plot, **_calibrated(history.log, tuning)}
+        pictures[caption] = tuning.plot
     pictures |= {
         "Tiers of the files over time, under the settings in force.": lambda ax: plots.plot_occupancy(
             replay(recorded, lab.settings, every_days=every_days), ax=ax
@@ -309,16 +308,6 @@ def _figures(lab: Lab, history: History, tuning: Tuning | None, replayed: Sessio
         "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),
     }
     return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}
-
-
-def _calibrated(log: AccessLog, tuning: Tuning) -> dict[str, Any]:
-    """Caption -> what draws the calibration; nothing where the scored commits came too fast to tell what was used again."""
-    try:
-        table = calibration(log, tuning.law, tuning.fit.horizon_days)
-    except InvalidInput:
-        return {}
-    caption = "Predicted against observed reuse: on the line, importance is the chance of being used again."
-    return {caption: lambda ax: plots.plot_calibration(table, ax=ax)}
 
 
 def _page(tour: Tour) -> str:
@@ -340,7 +329,7 @@ pre {{ background: #f6f6f6; padding: 1rem; overflow-x: auto; white-space: pre-wr
 <h1>What the next session would be given</h1>
 <p>Source: {escape(tour.source)}. As of {to_iso(tour.now)[:10]}.</p>
 <p>The context, {tour.context.tokens} tokens:</p><pre>{escape(tour.context.text)}</pre>
-<h2>What it was worth</h2><pre>{escape(tour.worth)}</pre>
+<h2>In figures</h2><pre>{escape(tour.worth)}</pre>
 <h2>Which law fits</h2>
 <p>{escape(tour.advice)}</p>{laws}
 <h2>What lies behind it</h2>

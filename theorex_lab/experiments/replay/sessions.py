@@ -70,23 +70,17 @@ class SessionReplay(Rows[ReplayedSession]):
         counts, means = ["sessions", "needed", "named"], ["share", "recent_files", "nothing"]
         return frame.groupby("day").agg(dict.fromkeys(counts, "sum") | dict.fromkeys(means, "mean")).reset_index()
 
-    @property
-    def values(self) -> dict[str, MeanInterval]:
-        """By memory, the mean share of the needed files that its context named, with its 95 % interval."""
-        return self.values_within(self.tokens)
+    def values(self, tokens: int | None = None) -> dict[str, MeanInterval]:
+        """By memory, the mean share of the needed files that its context named, with its 95 % interval.
 
-    def values_within(self, tokens: int) -> dict[str, MeanInterval]:
-        """`values` of another of the budgets that were scored; NaN for one that was not."""
-        return {name: self.compared.value(name, INJECT, tokens, "file") for name in self.compared.designs}
+        tokens: one of the budgets that were scored, default the first; NaN for any other.
+        """
+        names, budget = self.compared.designs, tokens or self.tokens
+        return {name: self.compared.value(name, INJECT, budget, "file") for name in names}
 
-    @property
-    def gain(self) -> Difference:
+    def gain(self, tokens: int | None = None) -> Difference:
         """How much more of the needed files the design named than the files touched last do, paired by session."""
-        return self.gain_within(self.tokens)
-
-    def gain_within(self, tokens: int) -> Difference:
-        """`gain` of another of the budgets that were scored."""
-        return self.compared.difference(self.design, RECENT, INJECT, tokens, "file")
+        return self.compared.difference(self.design, RECENT, INJECT, tokens or self.tokens, "file")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The share of the needed files that was named, session by session, beside the files touched last."""
