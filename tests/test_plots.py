@@ -36,6 +36,14 @@ OCCUPANCY = pd.DataFrame(
     {"at_days": [0.0, 10.0, 40.0], "active": [3, 4, 1], "mild": [0, 2, 3], "less": [0, 1, 4], "sleeping": [0, 0, 2]}
 )
 CALIBRATION = pd.DataFrame({"predicted": [0.1, 0.5, 0.9], "observed": [0.2, 0.5, 1.0], "n": [900, 40, 4]})
+SHARES = pd.DataFrame(
+    {
+        "at": pd.to_datetime(["2026-01-01", "2026-01-01", "2026-01-02", "2026-02-01"], utc=True),
+        "oracle": [1.0, 1.0, 0.5, 1.0],
+        "recency": [0.5, 0.0, 0.5, 1.0],
+        "product": [1.0, 0.5, 0.5, 1.0],
+    }
+)
 SCORES = pd.DataFrame(
     {
         "law": ["recency", "product", "frequency"],
@@ -69,6 +77,7 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
     "graph": lambda **to: plots.plot_graph(concept_graph(agents=2), **to),
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY, **to),
     "calibration": lambda **to: plots.plot_calibration(CALIBRATION, horizon_days=30.0, **to),
+    "in_context": lambda **to: plots.plot_in_context(SHARES, tokens=500, **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES, **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
@@ -76,6 +85,7 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "graph": lambda **to: plots.plot_graph(nx.Graph(), **to),
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY[:0], **to),
     "calibration": lambda **to: plots.plot_calibration(CALIBRATION[:0], **to),
+    "in_context": lambda **to: plots.plot_in_context(SHARES[:0], **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES[:0], **to),
 }
 
@@ -209,6 +219,28 @@ class TestCalibration:
         ends = np.array([bar[:, 1] for bar in ax.collections[0].get_segments()])
         np.testing.assert_allclose(ends, [[0.175166, 0.227384], [0.351993, 0.648007], [0.5101, 1.0]], atol=2e-6)
 
+    def test_the_title_names_what_is_furthest_from_a_chance(self) -> None:
+        table = pd.DataFrame({"predicted": [0.1, 0.75], "observed": [0.2, 0.1], "n": [900, 40]})
+        assert plots.plot_calibration(table, ax=own_axes()).get_title() == "At importance 0.75, 10% were used again"
+
+
+class TestInContext:
+    def test_a_line_a_law_best_first_with_its_interval_over_days(self) -> None:
+        ax = plots.plot_in_context(SHARES, tokens=500, ax=own_axes())
+        assert ax.get_title() == "What a context of 500 tokens held of what was needed next"
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert [label.partition(":")[0] for label in labels] == ["oracle", "new", "product", "recency"]
+        assert labels[2].startswith("product: 0.75 [")
+        assert [line.get_ydata().tolist() for line in ax.lines] == [
+            SHARES[name].tolist() for name in SHARES.columns[[1, 3, 2]]
+        ]
+
+    def test_many_events_are_drawn_as_a_dozen_means(self) -> None:
+        many = pd.concat([SHARES] * 30, ignore_index=True).sort_values("at", ignore_index=True)
+        lines = plots.plot_in_context(many, ax=own_axes()).lines
+        assert [len(line.get_xdata()) for line in lines] == [12, 12, 12]
+        assert np.mean(lines[0].get_ydata()) == pytest.approx(many["oracle"].mean())
+
 
 class TestLawScores:
     def test_best_on_top_and_the_chosen_marked(self) -> None:
@@ -234,6 +266,7 @@ class TestLawScores:
         (plots.plot_occupancy, OCCUPANCY.drop(columns="less"), "less"),
         (plots.plot_calibration, CALIBRATION.drop(columns=["n", "observed"]), "observed, n"),
         (plots.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
+        (plots.plot_in_context, SHARES.drop(columns="oracle"), "oracle"),
     ],
 )
 def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
@@ -370,6 +403,8 @@ class TestSources:
         assert list(found) == ["recorded: git_touches_helm", "simulation of a team of agents"]
         assert items_at_end(found["recorded: git_touches_helm"]()).count.tolist() == [1, 1]
         assert found["simulation of a team of agents"]().n_events > 500
+        (recorded.parents[1] / "coding_sessions").mkdir()
+        assert next(iter(log_sources(tmp_path))) == "recorded: coding_sessions"
         monkeypatch.delenv("THEOREX_DATA")
         assert list(log_sources(tmp_path / "not there")) == ["simulation of a team of agents"]
 

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.dates import ConciseDateFormatter
 from matplotlib.patheffects import withStroke
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
-from theorex_lab.memory.intervals import wilson
+from theorex_lab.memory.intervals import bootstrap_means, wilson
 
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
+_MOST_POINTS = 12
 
 
 def plot_forgetting_curves(
@@ -123,7 +125,9 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes | None = None) -> Axes:
-    """Share of items used again against the importance that foretold it; the dashed line is a perfect forecast.
+    """Share of items used again against the importance at that time; on the dashed line importance is a chance of reuse.
+
+    The title names the group that is furthest from the line: importance is a chance only under a law that was fitted to be.
 
     `table` (of `calibration`, or its frame) has the columns predicted and observed (0..1) and n (views of items,
     written over each point); bars are 95 % Wilson intervals, which take the views for independent and so are narrow.
@@ -138,9 +142,40 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
     for x, y, views in zip(predicted, high, n, strict=True):
         outline = [withStroke(linewidth=2.5, foreground="white")]
         axes.note(ax, f"{views:,.0f}", (x, y), above=4, fontsize=8, path_effects=outline)
-    title = "Is importance the chance of being used again?" if len(n) else "No forecasts to check yet"
+    worst = int(np.argmax(np.abs(predicted - observed))) if len(n) else 0
+    title = (
+        f"At importance {predicted[worst]:.2f}, {observed[worst]:.0%} were used again"
+        if len(n)
+        else "Nothing to check yet"
+    )
     ax.set(xlabel="Importance when it was asked (0 to 1)", ylabel=f"Share used again{within}")
     return axes.finish_axes(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
+
+
+def plot_in_context(table: Any, *, tokens: int | None = None, ax: Axes | None = None) -> Axes:
+    """What the context held of what was needed next, over time: a line for `oracle` and for each law, best first.
+
+    `table` (of `shares_in_context`) has the column at, then shares 0..1, a row an event; a point is the mean of about as
+    many events as every other. The legend has each mean with its 95 % interval, for which whole days are drawn. `tokens` is
+    named in the title. Raises InvalidInput where at or oracle is missing.
+    """
+    at, _ = axes.columns_of(table, "at", "oracle")
+    ax = axes.new_axes(ax, width=9.0, height=5.0)
+    if not len(at):
+        return axes.say(ax, "No events yet: nothing was needed")
+    points = table.groupby(np.arange(len(at)) * _MOST_POINTS // max(len(at), _MOST_POINTS)).mean()
+    shares = table.drop(columns="at")
+    means = dict(zip(shares, bootstrap_means(shares, groups=list(table["at"].dt.date)), strict=True))
+    for number, name in enumerate(sorted(means, key=lambda each: -means[each].mean)):
+        look = {"color": "#444444", "ls": "--"} if name == "oracle" else axes.look_of(number - 1, markersize=5)
+        label = f"{name}: {means[name].mean:.2f} [{means[name].low:.2f}, {means[name].high:.2f}]"
+        ax.plot(points["at"], points[name], label=label, **look)
+    ax.fill_between(points["at"], points["oracle"], 1.0, color="#E5E5E5", label="new: in no memory", linewidth=0)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(ax.xaxis.get_major_locator()))  # type: ignore[no-untyped-call]
+    axes.legend_below(ax, columns=2)
+    budget = "a context" if tokens is None else f"a context of {tokens:,} tokens"
+    ax.set(ylim=(0, 1.02), ylabel="Share held (0 to 1)", xlabel="When it was needed")
+    return axes.finish_axes(ax, title=f"What {budget} held of what was needed next")
 
 
 def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None = None) -> Axes:

@@ -16,8 +16,6 @@ from theorex_lab.experiments.replay.sweep import frontier
 
 _ANNOTATED_CELLS = 120
 
-_Marks = Sequence[tuple[Any, str, str]]
-
 
 def draw_sweep(
     table: Any, x: str, y: str, metric: str, *, maximise: bool, marks: Mapping[str, Mapping[str, Any]], ax: Axes | None
@@ -25,9 +23,21 @@ def draw_sweep(
     """The metric over a grid of two settings, columns of `table` as it is; see `Sweep.plot`."""
     _check_marks(marks, [x, y])
     best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
-    drawn = [(best, "D", f"best: {best[metric]:.4g}")]
-    drawn += [(mark, "o^sP"[number % 4], name) for number, (name, mark) in enumerate(marks.items())]
-    return _draw_map(table, x, y, metric, drawn, ax)
+    cells = table.pivot(index=y, columns=x, values=metric)
+    ax = axes.new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
+    values = cells.to_numpy(dtype=np.float64)
+    texts = [[f"{value:.3g}" if values.size <= _ANNOTATED_CELLS else "" for value in row] for row in values]
+    columns, rows = ([f"{tick:.4g}" if _is_real(tick) else str(tick) for tick in axis] for axis in cells.axes[::-1])
+    picture = axes.heat_map(ax, values, texts, rows=rows, columns=columns, size=7.5, drop=-0.28, cmap="viridis")
+    ax.invert_yaxis()
+    drawn = {f"best: {best[metric]:.4g}": best, **marks}
+    for (label, mark), marker in zip(drawn.items(), cycle("Do^sP"), strict=False):
+        place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
+        ax.plot(*place, marker, color=LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
+    axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
+    ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
+    axes.legend_below(ax, columns=3)
+    return ax
 
 
 def _check_marks(marks: Mapping[str, Mapping[str, Any]], wanted: Sequence[str]) -> None:
@@ -41,34 +51,13 @@ def _words(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _is_numeric(values: Any) -> bool:
-    return values.dtype.kind in "iuf"
-
-
-def _draw_map(table: Any, x: str, y: str, metric: str, marks: _Marks, ax: Axes | None) -> Axes:
-    cells = table.pivot(index=y, columns=x, values=metric)
-    ax = axes.new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
-    values = cells.to_numpy(dtype=np.float64)
-    texts = [[f"{value:.3g}" if values.size <= _ANNOTATED_CELLS else "" for value in row] for row in values]
-    columns, rows = ([f"{tick:.4g}" if _is_real(tick) else str(tick) for tick in axis] for axis in cells.axes[::-1])
-    picture = axes.heat_map(ax, values, texts, rows=rows, columns=columns, size=7.5, drop=-0.28, cmap="viridis")
-    ax.invert_yaxis()
-    for mark, marker, label in marks:
-        place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
-        ax.plot(*place, marker, color=LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
-    axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
-    ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
-    axes.legend_below(ax, columns=3)
-    return ax
-
-
 def _is_real(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
 def _place(value: Any, ticks: Any) -> float:
     """Where a value lies among ticks that are spaced evenly."""
-    if _is_numeric(ticks) and _is_real(value):
+    if ticks.dtype.kind in "iuf" and _is_real(value):
         return float(np.interp(value, np.asarray(ticks, np.float64), np.arange(len(ticks))))
     if value not in list(ticks):
         raise InvalidInput(f"got a mark at {value!r}; allowed are {', '.join(map(str, ticks))}")

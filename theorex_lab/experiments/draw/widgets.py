@@ -18,13 +18,14 @@ from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.explorer import to_png as to_png
 from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
-from theorex_lab.experiments.scores.access import from_git_touches, git_commits, log_of_commits
+from theorex_lab.experiments.scores.access import git_commits, load_log, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, LAWS, MILD_THRESHOLD, Items, Law, Tier, make_law, tiers
 
 HALF_LIFE_RANGE_DAYS = (0.5, 120.0)
-RECORDED_LOGS = ("git_touches_pfr", "git_touches_helm")  # folders below the one that THEOREX_DATA names
+# What is read below the folder that THEOREX_DATA names; of sessions the folder is the set's name.
+RECORDED_LOGS = ("coding_sessions", "git_touches_helm/touches.log.gz", "git_touches_pfr/touches.log.gz")
 _MOST_DOTS = 1_000  # more of them take longer to draw and show nothing new
 
 
@@ -94,7 +95,7 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
     """The logs at hand by name, each read when it is called: your repository, recorded logs, the simulation.
 
     The git history around the folder `repository` is there where it has at least 30 commits (the newest 5,000 are
-    read), a recorded log where the folder that THEOREX_DATA names holds it. Raises InvalidInput where that is none.
+    read), a recorded log where the folder that THEOREX_DATA names holds it (of sessions, the files of each turn). Raises InvalidInput where that is none.
 
     >>> list(log_sources("/"))[-1]
     'simulation of a team of agents'
@@ -105,10 +106,10 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
         top = next((folder for folder in (where, *where.parents) if (folder / ".git").exists()), where)
         found[f"your repository: {top.name}"] = lambda: log_of_commits(git_commits(where, limit=MAX_COMMITS))
     folder = data_folder()
-    files = [folder / name / "touches.log.gz" for name in RECORDED_LOGS] if folder else []
-    for file in files:
-        if file.exists():
-            found[f"recorded: {file.parent.name}"] = partial(from_git_touches, file)
+    for recorded in RECORDED_LOGS if folder else ():
+        name, touches, _ = recorded.partition("/")
+        if folder and (folder / recorded).exists():
+            found[f"recorded: {name}"] = partial(load_log, folder / recorded if touches else name)
     found["simulation of a team of agents"] = lambda: simulated_history("simulation").log
     return found
 
