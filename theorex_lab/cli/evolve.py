@@ -36,10 +36,10 @@ def _named(agent: str | None) -> str | None:
 def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     """A failure waits where its score is at most reviewThreshold. Its fix is written as a trace_fix; where a review
     fails, nothing is, and the failure waits for another reviewer (--again: for the same too). A model that is silent
-    twice in a row is asked no more in that run.
+    twice in a row is asked no more in that run. The confidence of rules is how often such a step was the right one
+    where that was measured; a model's is not known.
 
-    JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step, failure_class, written_to_axon, model_used, problem,
-    observation_id, confidence}], reviewer}; confidence: how often such a step was the right one where that was measured, null for models.
+    JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step, failure_class, written_to_axon, model_used, problem, observation_id, confidence}], reviewer}
     """
     name = _named(agent)
     reviews, reason = _reviews(open_lab(), name, reviewer, again=again)
