@@ -97,9 +97,9 @@ def _given(home: Home, now: int) -> list[Rule]:
 
 
 def _is_convention(view: Said, row: int) -> bool:
-    """Whether a sentence is long enough to say how something is done, and is no label of what is pasted."""
+    """Whether a sentence is long enough to say how something is done, and is no label or status line of what is pasted."""
     text = view.texts[int(view.sentences["text"][row])]
-    return len(text.split()) >= _CONVENTION_WORDS and not _LABEL.match(text)
+    return len(text.split()) >= _CONVENTION_WORDS and text.lstrip("*_\"'`“«")[:1].isalpha() and not _LABEL.match(text)
 
 
 def _ranked(rules: Iterable[Rule]) -> list[Rule]:
