@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from theorex_lab.cli import write_picture
 from theorex_lab.console import command, emit, one_row
-from theorex_lab.console.options import SEED
+from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -52,9 +53,10 @@ _LEADING = ("mean", "evidence_recall", "stale")
     default=None,
     help="Keeps what is done, trial by trial; an interrupted comparison goes on from it.",
 )
+@PICTURE
 def compare(
     logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every_days: float, baseline: str | None,
-    timeout: float | None, workers: int, seed: int, out: str | None,
+    timeout: float | None, workers: int, seed: int, out: str | None, picture: str | None,
 ) -> None:  # fmt: skip
     """Each design lives through each log in a home of its own and is asked at every session's start (inject) and at every
     question or first prompt (retrieve). Your own home is not touched.
@@ -77,6 +79,7 @@ def compare(
         compared = run(
             found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=executor, resume=out
         )  # fmt: skip
+    write_picture(picture, compared.plot)
     emit(compared.to_dict(against), "\n".join([_table(compared, against), *_problems(compared)]))
 
 
