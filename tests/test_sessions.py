@@ -202,6 +202,14 @@ def test_files_stand_by_how_often_and_how_lately_they_were_used(lab: Lab) -> Non
     assert (found["a/often.py"].end, found["a/edited.py"].end) == ("often.py", "a/edited.py")
 
 
+def test_a_lower_power_of_age_keeps_what_is_often_used() -> None:
+    touched = [*(uses(read=["often.py"], days=days) for days in range(40, 48)), uses(read=["lately.py"], days=2)]
+    for power, first in ((0.25, "often.py"), (1.0, "lately.py")):
+        with Lab.temporary(clock=FixedClock(NOW), designs={"sessions": {"agePower": power}}) as lab:
+            add(lab, *touched)
+            assert lab.sessions.files()[0].path == first
+
+
 def test_a_query_that_names_a_file_brings_it_first(lab: Lab) -> None:
     add(lab, *(uses(edited=[f"src/hot{n}.py"], days=1) for n in range(5)), uses(read=["docs/deep/cold.md"], days=200))
     assert lab.sessions.files()[-1].path == "docs/deep/cold.md"

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from theorex_lab import InvalidInput, cli
+from theorex_lab import InvalidInput, Lab, cli
+from theorex_lab.cli.research import _adopt
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import load_settings
 from theorex_lab.experiments.tour import history_of, run_tour
@@ -136,12 +137,32 @@ def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, m
         assert cost["mean_context_tokens"] > 0
         assert 0 <= cost["asleep_rate"] <= cost["absent_rate"] <= 1
     assert load_settings(home / "config.json").decay_law == "product", "nothing is adopted unasked"
-    _run([*arguments, "--write"], monkeypatch, capsys)
-    adopted = load_settings(home / "config.json")
-    assert adopted.decay_law == result["law"] == result["config"]["decayLaw"]
-    assert adopted.prune_threshold_days == 60
-    code, status = _run(["status", "--home", str(home), "--json"], monkeypatch, capsys)
-    assert (code, status["decay_law"]) == (0, result["law"])
+    _, written = _run([*arguments, "--write"], monkeypatch, capsys)
+    assert (written["adopted"], result["advice"]["adopt"]) == (False, False)
+    assert result["advice"]["why"].startswith("keep what you have")
+    assert (home / "config.json").read_text() == '{"pruneThresholdDays": 60}', "what is not advised is not adopted"
+
+
+def test_tune_adopts_what_it_advises(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    """A few hundred rare concepts fit into the context, which the default threshold leaves half empty."""
+    home, log = tmp_path / "home", tmp_path / "log.csv"
+    home.mkdir()
+    (home / "config.json").write_text('{"pruneThresholdDays": 60}')
+    rows = [f"{1_600_000_000 + day * 86_400},c{number}" for day in range(200) for number in (day % 7, day * 13 % 60)]
+    log.write_text("\n".join(["time,item", *rows]) + "\n")
+    code, result = _run(["tune", "--log", str(log), "--home", str(home), "--json", "--write"], monkeypatch, capsys)
+    assert (code, result["adopted"], result["advice"]["adopt"]) == (0, True, True)
+    assert result["advice"]["low"] > 0
+    adopted = load_settings(home / "config.json").model_dump(by_alias=True)
+    assert result["advice"]["config"].items() <= adopted.items()
+    assert adopted["pruneThresholdDays"] == 60
+
+
+def test_what_is_advised_for_files_is_written_for_the_sessions(tmp_path: Path, monkeypatch: Any) -> None:
+    with Lab(tmp_path) as lab:
+        monkeypatch.setattr("theorex_lab.cli.research.open_lab", lambda: lab)
+        assert _adopt({"designs": {"sessions": {"agePower": 0.25}}}) == f"adopted in {lab.config_file}"
+        assert load_settings(lab.config_file).designs == {"sessions": {"agePower": 0.25}}
 
 
 def test_tune_names_bad_rows(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
