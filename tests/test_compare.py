@@ -328,8 +328,10 @@ def test_the_command_gives_one_object(run: Run, tmp_path: Path) -> None:
     assert paired["designs"]["recent_files"]["500"]["retrieve"]["waste"]["value"] is None, "nothing given has no waste"
     assert [trial["log"] for trial in told["trials"]] == ["asked"] * 3 + ["worked"] * 3
     before = Path(out).read_bytes()
-    again = run("compare", *words, "--out", out)
+    picture = tmp_path / "context.png"
+    again = run("compare", *words, "--out", out, "--picture", str(picture))
     assert (again.code, Path(out).read_bytes()) == (0, before), "nothing is run twice"
+    assert picture.read_bytes().startswith(b"\x89PNG")
     assert "beside nothing" in again.out
     assert Comparison.load(out).designs == ["bm25", "recent_files", "nothing"]
 

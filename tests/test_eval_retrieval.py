@@ -21,6 +21,7 @@ from theorex_lab.experiments.scores.retrieval import (
     SETS,
     TEXTS,
     KeptEmbedder,
+    Retrieval,
     found_by,
     known_figures,
     question_scores,
@@ -280,6 +281,20 @@ class TestCommand:
         told = run("eval", "search", "--queries", "2", "--json").json
         assert set(told) == {"log", "n", "methods", "weights", "gain", "adopt"}
         assert told["n"] == 2
+
+    def test_a_picture_is_drawn_of_retrieval_alone(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        retrieval = "theorex_lab.experiments.scores.retrieval"
+        monkeypatch.setattr(f"{retrieval}.retrieval_logs", lambda *_: [])
+        score = Retrieval(9, {"default": np.full((9, len(METRICS)), 0.5)})
+        monkeypatch.setattr(f"{retrieval}.score_retrieval", lambda *_, **__: score)
+        picture = tmp_path / "search.png"
+        assert run("eval", "retrieval", "--picture", str(picture)).code == 0
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        ended = run("eval", "routing", "--picture", str(tmp_path / "no.png"))
+        assert (ended.code, (tmp_path / "no.png").exists()) == (1, False)
+        assert "allowed is it with retrieval" in ended.err
 
     def test_what_is_no_set_is_refused(self, run: Run) -> None:
         for arguments in (("--dataset", "coding_sessions"), ("--dataset", "beam"), ("--path", "x")):

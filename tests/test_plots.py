@@ -229,8 +229,8 @@ class TestInContext:
         ax = plots.plot_in_context(SHARES, tokens=500, ax=own_axes())
         assert ax.get_title() == "What a context of 500 tokens held of what was needed next"
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert [label.partition(":")[0] for label in labels] == ["oracle", "new", "product", "recency"]
-        assert labels[2].startswith("product: 0.75 [")
+        assert [label.partition(":")[0] for label in labels] == ["oracle", "product", "recency", "new"]
+        assert labels[1].startswith("product: 0.75 [")
         assert [line.get_ydata().tolist() for line in ax.lines] == [
             SHARES[name].tolist() for name in SHARES.columns[[1, 3, 2]]
         ]
@@ -279,14 +279,13 @@ class TestDecayExplorer:
     items = Items.of(np.linspace(0, 100, 60), count=np.arange(60) % 7 + 1)
 
     @staticmethod
-    def _explorer(items: Items, law: str = "product") -> Any:
-        return decay_explorer({"sixty items": lambda: items}, law=law)
+    def _explorer(items: Items) -> Any:
+        return decay_explorer({"sixty items": lambda: items})
 
     def test_counts_follow_the_settings(self) -> None:
         items = Items.of([0.0, 9.0, 20.0, 40.0])
         assert count_tiers(items, 10.0) == {"ACTIVE": 1, "MILD": 1, "LESS": 2}
         assert count_tiers(items, 10.0, 0.5, 0.1) == {"ACTIVE": 2, "MILD": 1, "LESS": 1}
-        assert count_tiers(items, 120.0, law="recency") == {"ACTIVE": 4, "MILD": 0, "LESS": 0}
 
     def test_the_drawing_opens_nothing_and_shows_every_item(self) -> None:
         figure = draw_decay(self.items, 20.0)
@@ -297,12 +296,6 @@ class TestDecayExplorer:
 
     def test_without_items_it_still_draws(self) -> None:
         assert draw_decay(Items.of([])).axes[1].get_title() == "Nothing is remembered yet"
-
-    @pytest.mark.parametrize("law", ["frequency", "constant", "nonsense"])
-    def test_a_law_without_half_life_is_refused(self, law: str) -> None:
-        for call in (count_tiers, draw_decay, self._explorer):
-            with pytest.raises(InvalidInput, match="those with a half-life: product, weighted_sum, recency"):
-                call(self.items, law=law)
 
     def test_settings_out_of_range_are_refused(self) -> None:
         with pytest.raises(InvalidInput, match="half_life_days"):

@@ -20,6 +20,7 @@ from theorex_lab.experiments.draw.retrieval_plots import (
 )
 from theorex_lab.experiments.scores.retrieval import METRICS, Retrieval
 from theorex_lab.experiments.scores.search_weights import Considered, floor_table
+from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.blend import WEIGHTS
 
 rng = np.random.default_rng(0)
@@ -46,6 +47,14 @@ def test_every_method_has_its_line_and_its_point() -> None:
         [SCORE.value("lexical", f"recall@{depth}") for depth in (5, 10, 25, 50)]
     )
     assert texts(plot_recall_by_tokens(SCORE, ax=own_axes())) == ["lexical", "default, words"]
+
+
+def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_table_none() -> None:
+    drawn = plot_recall(SCORE, ax=own_axes()).collections
+    assert len(drawn) == 2 * 4
+    low, high = bootstrap_means(SCORE.scores["lexical"])[0].low, bootstrap_means(SCORE.scores["lexical"])[0].high
+    assert drawn[0].get_paths()[0].vertices[:, 1].tolist() == [low, high]
+    assert not plot_recall(SCORE.frame, ax=own_axes()).collections
 
 
 def test_a_table_without_the_columns_is_refused() -> None:

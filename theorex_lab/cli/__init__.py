@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -35,6 +36,14 @@ def open_lab(*, all_projects: bool = False) -> Lab:
     if named:
         lab.home.project = _project_called(lab, named)
     return lab
+
+
+def write_picture(picture: str | None, plot: Callable[..., Any]) -> None:
+    """Write what `plot(ax=…)` draws into a PNG file, where one is asked for."""
+    if picture is not None:
+        from theorex_lab.experiments.draw.explorer import drawn
+
+        console.write_whole(Path(picture), drawn(plot), "--picture")
 
 
 def _project_here() -> str:

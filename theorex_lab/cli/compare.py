@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from theorex_lab.console import command, emit, one_row, write_whole
-from theorex_lab.console.options import SEED
+from theorex_lab.cli import write_picture
+from theorex_lab.console import command, emit, one_row
+from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _LEADING = ("mean", "evidence_recall", "stale")
     default=None,
     help="Keeps what is done, trial by trial; an interrupted comparison goes on from it.",
 )
-@click.option("--picture", metavar="FILE", help="Draw the scores against the tokens given into this PNG file.")
+@PICTURE
 def compare(
     logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every_days: float, baseline: str | None,
     timeout: float | None, workers: int, seed: int, out: str | None, picture: str | None,
@@ -79,11 +79,7 @@ def compare(
         compared = run(
             found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=executor, resume=out
         )  # fmt: skip
-    if picture is not None:
-        from theorex_lab.experiments.draw.comparison_plots import plot_comparison
-        from theorex_lab.experiments.draw.explorer import drawn
-
-        write_whole(Path(picture), drawn(lambda ax: plot_comparison(compared, ax=ax)), "--picture")
+    write_picture(picture, compared.plot)
     emit(compared.to_dict(against), "\n".join([_table(compared, against), *_problems(compared)]))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import open_lab
-from theorex_lab.console import command, emit, write_whole
+from theorex_lab.cli import open_lab, write_picture
+from theorex_lab.console import command, emit
+from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.design import later
+from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
@@ -34,11 +36,9 @@ _PATH = (
     "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
 )
 @click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
-@click.option("--picture", metavar="FILE", help="retrieval: draw the recall of each way into this PNG file.")
 @click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, help="Seed of what is drawn: bandits, intervals, queries."
-)
+@SEED
+@PICTURE
 def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     """Every score stands beside trivial baselines and its 95 % interval. Public sets are downloaded unless THEOREX_DATA
     names a folder that holds them.
@@ -49,7 +49,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     failures: which agent and step made a run fail; whether fixes help.
 
     retrieval: what search finds of the texts that answer questions: by words alone, by vectors, by both, as it ships with
-    and without vectors, and with weights fitted to the texts without labels.
+    and without vectors, and with weights fitted to the texts without labels. --picture draws it.
 
     search: the same on a log of your own, without labels: a few words of a text must find it, though most of them were
     deleted from it. --fit proposes weights for it where held-back queries say that they help.
@@ -61,6 +61,8 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     sentences: {dataset, n, methods, types_right}
     """
+    if given["picture"] and part != "retrieval":
+        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, or leave it out")
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
 
@@ -88,15 +90,12 @@ def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> tuple[dic
 
 
 def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> tuple[dict[str, Any], str]:
+    from theorex_lab.experiments.draw.retrieval_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
     name = dataset or "locomo"
     score, known = score_retrieval(retrieval_logs(name, path), seed=seed), known_figures(name)
-    if picture is not None:
-        from theorex_lab.experiments.draw.explorer import drawn
-        from theorex_lab.experiments.draw.retrieval_plots import plot_recall
-
-        write_whole(Path(picture), drawn(lambda ax: plot_recall(score, ax=ax)), "--picture")
+    write_picture(picture, partial(plot_recall, score))
     result = {"dataset": name, "n": score.n, "methods": score.result(), **known, "weights": score.weights}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
     for kind in ("baselines", "published"):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import open_lab
+from theorex_lab.cli import open_lab, write_picture
 from theorex_lab.console import command, emit, given_options, write_whole
-from theorex_lab.console.options import SEED
+from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput, TheorexError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 @SEED
 @click.option("--law", "own", metavar="MODULE:NAME", multiple=True, help="Score your own law too; again for more.")
 @click.option("--write", is_flag=True, help="Adopt what is advised in the home's config.json.")
-@click.option("--picture", metavar="FILE", help="Write the laws' scores into this PNG file.")
+@PICTURE
 def tune(
     log_file: str, format: str | None, seed: int, own: tuple[str, ...], write: bool, picture: str | None
 ) -> None:  # fmt: skip
@@ -67,11 +67,7 @@ def tune(
     lines = [advice["why"], *([json.dumps(advice["config"], indent=2)] if advice["adopt"] else [])]
     if write:
         lines.append(_adopt(advice["config"]) if advice["adopt"] else "nothing is adopted")
-    if picture is not None:
-        from theorex_lab.experiments.draw.explorer import drawn
-
-        write_whole(Path(picture), drawn(tuning.plot), "--picture")
-        lines.append(f"picture: {picture}")
+    write_picture(picture, tuning.plot)
     kept = {"costs": spent.by_name, "frontier": spent.frontier, "chosen_point": spent.chosen}
     shown = [
         f"  {name.replace('_', ' '):<12} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"

@@ -68,10 +68,10 @@ def paragraph(text: str) -> str:
     return f'<p role="status">{escape(text)}</p>'
 
 
-def to_png(figure: Figure, dpi: int = 80) -> bytes:
+def to_png(figure: Figure, dpi: int = 80, compress_level: int = 1) -> bytes:
     """The figure as a PNG file; it needs no window and leaves nothing open."""
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
+    figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": compress_level})
     return file.getvalue()
 
 
@@ -79,4 +79,4 @@ def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
     """What `draw(ax=…)` draws, as a PNG file of 8 by 4.8 inches."""
     figure = Figure(figsize=(8, 4.8), layout="constrained")
     draw(ax=figure.add_subplot())
-    return to_png(figure, dpi)
+    return to_png(figure, dpi, compress_level=9)

@@ -166,7 +166,7 @@ def plot_in_context(table: Any, *, tokens: int | None = None, ax: Axes | None = 
     points = table.groupby(np.arange(len(at)) * _MOST_POINTS // max(len(at), _MOST_POINTS)).mean()
     shares = table.drop(columns="at")
     means = dict(zip(shares, bootstrap_means(shares, groups=list(table["at"].dt.date)), strict=True))
-    for number, name in enumerate(sorted(means, key=lambda each: -means[each].mean)):
+    for number, name in enumerate(sorted(means, key=lambda law: -means[law].mean)):
         look = {"color": "#444444", "ls": "--"} if name == "oracle" else axes.look_of(number - 1, markersize=5)
         label = f"{name}: {means[name].mean:.2f} [{means[name].low:.2f}, {means[name].high:.2f}]"
         ax.plot(points["at"], points[name], label=label, **look)

@@ -13,6 +13,7 @@ from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import colour_of, finish_axes, new_axes, shape_of
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.scores.search_weights import Considered, Weights, floor_table, shown_right
+from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.blend import WEIGHTS
 
 if TYPE_CHECKING:
@@ -24,15 +25,21 @@ _FLOOR = 0.35
 
 
 def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
-    """Recall against how many texts come back, a line a method; `score` is a Retrieval, or a table like its frame."""
+    """Recall against how many texts come back, a line a method; `score` is a Retrieval, or a table like its frame.
+
+    Of a Retrieval each point has its 95 % interval over questions.
+    """
     depths = (5, 10, 25, 50)
     table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
-    ax = new_axes(ax)
+    ax, scores = new_axes(ax), getattr(score, "scores", {})
     if table.empty:
         return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
         found = [row[f"recall@{depth}"] for depth in depths]
-        ax.plot(depths, found, marker=shape_of(number), color=colour_of(number), label=str(method).replace("_", ", "))
+        look = axes.look_of(number)
+        ax.plot(depths, found, label=str(method).replace("_", ", "), **look)
+        for depth, span in zip(depths, bootstrap_means(scores[method]) if method in scores else (), strict=False):
+            ax.vlines(depth, span.low, span.high, color=look["color"], linewidth=1)
     axes.legend_beside(ax)
     ax.set_xscale("log")
     ax.minorticks_off()

@@ -21,7 +21,7 @@ from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tier
 from theorex_lab.experiments.scores.access import git_commits, load_log, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
-from theorex_lab.memory.decay import ACTIVE_THRESHOLD, LAWS, MILD_THRESHOLD, Items, Law, Tier, make_law, tiers
+from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Items, Tier, make_law, tiers
 
 HALF_LIFE_RANGE_DAYS = (0.5, 120.0)
 # What is read below the folder that THEOREX_DATA names; of sessions the folder is the set's name.
@@ -34,16 +34,14 @@ def count_tiers(
     half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
-    *,
-    law: str = "product",
 ) -> dict[str, int]:
     """How many of the items these settings make ACTIVE, MILD and LESS. Raises InvalidInput as `draw_decay` does.
 
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
     {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}
     """
-    chosen = _law(law, half_life_days)
-    codes = tiers(chosen.importance(chosen.raw(items)), active_threshold, mild_threshold)
+    law = make_law("product", half_life_days=half_life_days)
+    codes = tiers(law.importance(law.raw(items)), active_threshold, mild_threshold)
     return {tier.name: int(np.count_nonzero(codes == tier)) for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)}
 
 
@@ -52,24 +50,21 @@ def draw_decay(
     half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
-    *,
-    law: str = "product",
 ) -> Figure:
-    """The items on the forgetting curves of these settings, and beside them how many fall into each tier.
+    """The items on the forgetting curves of `product` under these settings, and beside them how many fall into each tier.
 
-    `law` is one that has a half-life. Raises InvalidInput for any other, a half-life outside its range, or
-    thresholds outside 0 <= mild <= active <= 1.
+    Raises InvalidInput for a half-life outside its range, or thresholds outside 0 <= mild <= active <= 1.
 
     >>> [axes.get_title() for axes in draw_decay(Items.of([0.0, 14.0, 60.0])).axes]
     ['product, half-life 14 days', '3 items by tier']
     """
-    chosen = _law(law, half_life_days)
-    importance = chosen.importance(chosen.raw(items))
+    law = make_law("product", half_life_days=half_life_days)
+    importance = law.importance(law.raw(items))
     figure = Figure(figsize=(10.5, 4.0))
     curves, bars = figure.subplots(1, 2, width_ratios=(3, 2))
     figure.subplots_adjust(left=0.06, right=0.97, top=0.91, bottom=0.24, wspace=0.45)
     plot_forgetting_curves(
-        chosen, active_threshold=active_threshold, mild_threshold=mild_threshold,
+        law, active_threshold=active_threshold, mild_threshold=mild_threshold,
         longest_days=HALF_LIFE_RANGE_DAYS[1], ax=curves,
     )  # fmt: skip
     # Each item as a dot at its age and importance; of many, evenly chosen ones.
@@ -78,8 +73,8 @@ def draw_decay(
     for tier in Tier:
         ages, heights = items.age_days[shown][codes == tier], importance[shown][codes == tier]
         curves.plot(ages, heights, "o", color=TIER_COLOURS[tier.name], markersize=4, alpha=0.6, markeredgewidth=0)
-    curves.set_title(f"{law}, half-life {half_life_days:.3g} days")
-    plot_tiers(count_tiers(items, half_life_days, active_threshold, mild_threshold, law=law), ax=bars)
+    curves.set_title(f"product, half-life {half_life_days:.3g} days")
+    plot_tiers(count_tiers(items, half_life_days, active_threshold, mild_threshold), ax=bars)
     # Ticks are what a redraw waits for; and on the bars the numbers stand in words.
     curves.set(xticks=np.linspace(0, HALF_LIFE_RANGE_DAYS[1], 5), yticks=(0, 0.5, 1))
     bars.set_xticks([])
@@ -114,22 +109,21 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
     return found
 
 
-def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]], *, law: str = "product") -> Any:
+def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> Any:
     """A choice of sources, sliders for the half-life (0.5 to 120 days) and both thresholds, over `draw_decay`.
 
     `sources` gives items, or a log whose items at its end are taken, by name, as `log_sources` does; the first is
     shown, any other is read when it is chosen, and why one cannot be read stands in place of the counts. Returns an
     ipywidgets VBox that works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is moved past
-    the other takes it along. Raises InvalidInput for no source, and for a law without a half-life.
+    the other takes it along. Raises InvalidInput for no source.
     """
-    _law(law, DEFAULT_HALF_LIFE_DAYS)
     explorer = Explorer({name: partial(_items, read) for name, read in sources.items()}, "Items or an AccessLog")
     half_life, active, mild = controls = _controls()
 
     def drawn(items: Items) -> tuple[str, Figure]:
         settings = (half_life.value, active.value, mild.value)
-        line = _counts_in_words(count_tiers(items, *settings, law=law), half_life.value)
-        return line, draw_decay(items, *settings, law=law)
+        line = _counts_in_words(count_tiers(items, *settings), half_life.value)
+        return line, draw_decay(items, *settings)
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
@@ -162,13 +156,6 @@ def _controls() -> list[Any]:
         control("FloatSlider", f"{name} from importance", value=value, min=0.0, max=1.0, step=0.01)
         for name, value in thresholds.items()
     ]
-
-
-def _law(name: str, half_life_days: float) -> Law:
-    having = [law for law in LAWS if "half_life_days" in LAWS[law].parameters]
-    if name not in having:
-        raise InvalidInput(f"got the law {name!r}; allowed are those with a half-life: {', '.join(having)}")
-    return make_law(name, half_life_days=half_life_days)
 
 
 def _counts_in_words(counts: dict[str, int], half_life_days: float) -> str:
