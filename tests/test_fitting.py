@@ -16,7 +16,7 @@ from theorex_lab.experiments.scores.access import from_git_touches
 from theorex_lab.experiments.scores.access_log import (
     EVENT_SIGNALS,
     AccessLog,
-    History,
+    OrderOfUse,
     LogReplay,
     Snapshots,
     score_snapshots,
@@ -344,7 +344,7 @@ def test_scored_events_in_small_parts_are_scored_alike(monkeypatch: pytest.Monke
 
 def test_transitions_and_co_change_tell_what_comes_after_what() -> None:
     """a and b come together and c follows; after a the others are expected, and what followed long ago is not."""
-    history = History(4)
+    history = OrderOfUse(4)
     for touched in ([0, 1], [2], [0, 1], [2], [3], [0]):
         history.take_in(np.array(touched))
     known = np.array([0, 3, 2, 1])
