@@ -120,7 +120,9 @@ class FailedRun:
     id: Annotated[str, Field(default="")]
     question_id: Annotated[str, Field(alias="question_ID", default="")]
     question: str
-    ground_truth: Annotated[str, Field(coerce_numbers_to_str=True)]
+    ground_truth: Annotated[
+        str, Field(validation_alias=AliasChoices("ground_truth", "groundtruth"), coerce_numbers_to_str=True)
+    ]
     level: Annotated[str, Field(default="", coerce_numbers_to_str=True)]
     agents: Annotated[dict[str, str], Field(alias="system_prompt", default_factory=dict)]
     steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
