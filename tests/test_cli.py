@@ -385,6 +385,18 @@ def test_stored_text_does_not_rule_the_terminal(run: Run, tmp_path: Path) -> Non
     assert "\x1b" not in run("trace-show", "a\x1b[2J").err
 
 
+def test_the_pictures_of_the_readme_are_small_say_what_they_find_and_name_their_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", readme)
+    assert len(pictures) == 3
+    for found, path in pictures:
+        assert re.search(r"\.\d\d", found), "the text in place of the picture has its figures"
+        content = (ROOT / path).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert len(content) < 60_000
+        assert re.search(rf"`theorex [^`]*--picture {re.escape(path)}", readme)
+
+
 def test_the_code_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = [part.partition("```")[0] for part in readme.split("```python\n")[1:]]

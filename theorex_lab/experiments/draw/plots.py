@@ -173,9 +173,9 @@ def plot_in_context(table: Any, *, tokens: int | None = None, ax: Axes | None = 
     ax.fill_between(points["at"], points["oracle"], 1.0, color="#E5E5E5", label="new: in no memory", linewidth=0)
     ax.xaxis.set_major_formatter(ConciseDateFormatter(ax.xaxis.get_major_locator()))  # type: ignore[no-untyped-call]
     axes.legend_below(ax, columns=2)
-    budget = "a context" if tokens is None else f"a context of {tokens:,} tokens"
+    budget = "" if tokens is None else f" of {tokens:,} tokens"
     ax.set(ylim=(0, 1.02), ylabel="Share held (0 to 1)", xlabel="When it was needed")
-    return axes.finish_axes(ax, title=f"What {budget} held of what was needed next")
+    return axes.finish_axes(ax, title=f"What a context{budget} held of what was needed next")
 
 
 def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None = None) -> Axes:

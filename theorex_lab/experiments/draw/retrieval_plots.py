@@ -65,7 +65,7 @@ def plot_floor(table: pd.DataFrame, *, floor: float = _FLOOR, ax: Axes | None = 
     floors, *values = axes.columns_of(table, "floor", "precision", "recall")
     ax = new_axes(ax)
     for number, (name, value) in enumerate(zip(("precision", "recall"), values, strict=True)):
-        ax.plot(floors, value, marker=shape_of(number), color=colour_of(number), label=name)
+        ax.plot(floors, value, label=name, **axes.look_of(number))
     ax.axvline(floor, color="#8C8C8C", linestyle=":", label=f"floor {floor:g}")
     axes.legend_beside(ax)
     return finish_axes(ax, ylim=(0, 1.02), xlabel="Score below which a text does not come back",
@@ -78,9 +78,7 @@ def draw_search(asked: Sequence[Considered], weights: Weights = WEIGHTS, floor: 
     left, right = figure.subplots(1, 2)
     for number, (name, used) in enumerate({"as it ships": WEIGHTS, "these weights": weights}.items()):
         curve = _recall_curve(asked, used, floor)
-        left.plot(
-            DEPTHS, curve, marker=shape_of(number), color=colour_of(number), label=f"{name}: {curve[3]:.3f} at ten"
-        )
+        left.plot(DEPTHS, curve, label=f"{name}: {curve[3]:.3f} at ten", **axes.look_of(number))
     left.legend(frameon=False, loc="lower right")
     left.set_xscale("log")
     left.minorticks_off()
