@@ -16,8 +16,8 @@ from theorex_lab.experiments.scores.access import from_git_touches
 from theorex_lab.experiments.scores.access_log import (
     EVENT_SIGNALS,
     AccessLog,
-    OrderOfUse,
     LogReplay,
+    OrderOfUse,
     Snapshots,
     score_snapshots,
     split,
