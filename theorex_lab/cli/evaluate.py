@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 
 @command("eval")
-@click.argument("part", type=click.Choice(["routing", "failures", "retrieval", "search", "sentences"]))
+@click.argument(
+    "part",
+    type=click.Choice([*"routing failures retrieval search sentences supersede duplicates contradictions".split()]),
+)
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
-    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk.",
+    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
+    "supersede: fact_updates. duplicates: stsb. contradictions: fever_symmetric (the default) or sick.",
 )
+@click.option("--file", default="", help="supersede: 1k, 8k, or a log with questions; default both files of the set.")
 @click.option("--path", default="", help="retrieval: where a set is that you have.")
 @click.option(
     "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
@@ -49,6 +54,12 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     sentences: directives in prompts, and sentences worth keeping in prompts and last messages, on 450 labelled turns of
     coding_sessions: half of the sessions made the rules, the other half reports them.
+
+    supersede: whether what is found first holds now, where later statements correct earlier ones, add to them or end
+    them.
+
+    duplicates: how alike two sentences are (weights from one half of the pairs, reported on the other);
+    contradictions: whether they contradict each other (weights from the other of the two sets).
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
@@ -106,12 +117,16 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
     return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
 
 
+_FACTS = "theorex_lab.cli.evaluate_facts"
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
     "failures": lambda dataset, *_, **__: later("theorex_lab.cli.evaluate_failures:report")(dataset or "whoandwhen"),
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
+    "supersede": lambda dataset, seed, file, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", file, seed),
+    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:duplicates")(dataset or "stsb", seed),
+    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:contradictions")(dataset or "fever_symmetric", seed),
 }
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from theorex_lab.errors import InvalidInput
 from theorex_lab.search.embed import Embedder
 from theorex_lab.search.lexical import STOP_WORDS
 from theorex_lab.text.sections import read_sections
@@ -25,7 +26,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SECTIONS = read_sections(__file__, "polarity.txt")
 NEGATIONS, LIMITS, NUMBERS = (frozenset(_SECTIONS[name].split()) for name in ("negations", "limits", "numbers"))
-_NEAR = 4  # stems between a negation and what it may speak of
+_ROUNDS = 200
 
 
 class Words(NamedTuple):
@@ -43,7 +44,8 @@ class Words(NamedTuple):
 @cache
 def opposites() -> dict[str, frozenset[str]]:
     """For the stem of a word the stems of its opposites."""
-    stem, found = Stemmer.Stemmer("english", 0).stemWord, {}
+    stem = Stemmer.Stemmer("english", 0).stemWord
+    found: dict[str, frozenset[str]] = {}
     for line in _SECTIONS["opposites"].splitlines():
         sides = [{stem(word) for word in side.split()} for side in line.split(" | ")]
         for side, other in (sides, sides[::-1]):
@@ -69,7 +71,11 @@ def words_of(text: str) -> Words:
 
 SIGNS = (
     "cosine", "cosine_squared", "overlap", "content", "held", "grams", "pairs", "numbers", "negation", "opposite",
-    "length", "limits", "names", "left", "one_left", "both_left", "left_cosine", "alike_negation", "alike_left",
+    "length", "limits", "names", "left", "one_left", "both_left", "left_cosine", "alike_negation", "alike_left", "alike_opposite",
+)  # fmt: skip
+# Signs that something changed: each may only speak for a contradiction, never against it.
+CHANGES = (
+    "negation", "alike_negation", "opposite", "alike_opposite", "numbers", "limits", "names", "left_cosine",
 )  # fmt: skip
 
 
@@ -106,6 +112,7 @@ def _signs(one: Words, other: Words, cosine: float, grams: float, left_cosine: f
         len(one.content & other.content) / smaller, grams, _pairs(one, other), numbers, negation, opposite,
         lengths[0] / max(1, lengths[1]), float(one.limits != other.limits), names, left, float(bool(ours) != bool(theirs)),
         float(bool(ours and theirs)), left_cosine, negation * cosine, float(bool(ours and theirs)) * cosine,
+        opposite * cosine,
     )  # fmt: skip
 
 
@@ -135,4 +142,39 @@ def _cosine(one: Counter[str], other: Counter[str]) -> float:
 
 def _cosines(embedder: Embedder, first: Sequence[str], second: Sequence[str]) -> Floats:
     found: Floats = (embedder.embed(list(first)) * embedder.embed(list(second))).sum(axis=1).astype(np.float64)
+    return found
+
+
+class Weights(NamedTuple):
+    """Of each column of a table of signs its mean, standard deviation and weight, and what stands for a mean pair."""
+
+    mean: Floats
+    deviation: Floats
+    weight: Floats
+    constant: float
+
+
+def fit(table: Floats, told: Floats, *, penalty: float = 30.0, rising: bool = False) -> Weights:
+    """Weights by ridge regression of what people said, (pairs,), on signs, (pairs, signs), standardised.
+
+    rising: no weight is below 0; found by coordinate descent. Raises InvalidInput for tables of other shapes.
+    """
+    if table.ndim != 2 or told.shape != table.shape[:1] or not len(told):
+        raise InvalidInput(
+            f"got signs {table.shape} and judgements {told.shape}; allowed are (pairs, signs) and (pairs,)"
+        )
+    mean, deviation = table.mean(axis=0), table.std(axis=0) + 1e-9
+    centred = (table - mean) / deviation
+    gram = centred.T @ centred + penalty * np.eye(table.shape[1])
+    pull = centred.T @ (told - told.mean())
+    weight: Floats = np.zeros(table.shape[1]) if rising else np.linalg.solve(gram, pull)
+    for _ in range(_ROUNDS if rising else 0):
+        for sign in range(len(weight)):
+            weight[sign] = max(0.0, weight[sign] + (pull[sign] - gram[sign] @ weight) / gram[sign, sign])
+    return Weights(mean, deviation, weight, float(told.mean()))
+
+
+def weigh(table: Floats, weights: Weights) -> Floats:
+    """What the signs of pairs, (pairs, signs), say together, (pairs,)."""
+    found: Floats = (table - weights.mean) / weights.deviation @ weights.weight + weights.constant
     return found

@@ -242,8 +242,10 @@ def _verbal(tokens: list[str], place: int, token: str) -> bool:
     kind = word_kinds().get(lower)
     if kind in (VERB, AUXILIARY, MODAL, PARTICIPLE):
         return True
-    return (lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led")) and tokens[place - 1][:1].isalnum() and (
-        kind is not None or lower in _known()
+    return (
+        (lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led"))
+        and tokens[place - 1][:1].isalnum()
+        and (kind is not None or lower in _known())
     )
 
 

@@ -52,14 +52,11 @@ def score_fact_updates(file: str = "", *, embedder: Embedder | None = None, seed
                     found = [id for id in found_by(lab, probe.query, search).events if id not in hidden[method]]
                     rows[method].append(_scores(probe, found))
     if not rows["superseding"]:
-        raise InvalidInput(f"got {name!r} without a question that a statement answers; give a log with questions and answers")
+        raise InvalidInput(
+            f"got {name!r} without a question that a statement answers; give a log with questions and answers"
+        )
     figures = {method: _figures(row, seed) for method, row in rows.items()}
-    return {
-        "dataset": name,
-        "n": len(rows["superseding"]),
-        "metrics": figures.pop("superseding"),
-        "baselines": figures,
-    }
+    return {"dataset": name, "n": len(rows["superseding"]), "metrics": figures.pop("superseding"), "baselines": figures}
 
 
 def _scores(probe: Probe, found: Sequence[str]) -> list[float]:
