@@ -90,7 +90,7 @@ def cue_of(text: str) -> tuple[Cue, str]:
 def _without_cue(cue: re.Match[str]) -> str:
     """What stands for a cue: a verb stays one, and one that names the relation stays itself."""
     last = cue[0].lower().split()[-1]
-    if last in _known() or last.endswith("ed") and last not in ("stopped", "ceased", "dropped"):
+    if last in _known() or (last.endswith("ed") and last not in ("stopped", "ceased", "dropped")):
         return cue[0]
     return " has " if last in _ENDING_VERBS or cue[0].lower().split()[0] in ("has", "have") else " "
 
@@ -192,10 +192,11 @@ def _text(tokens: Sequence[str]) -> str:
     return _POSSESSIVE.sub("", " ".join(words))
 
 
-def _is_name(token: str, place: int) -> bool:
+def _is_name(token: str, place: int, previous: str = "") -> bool:
     """Whether a token is a name, an identifier or a number; a capital at the beginning says little."""
     lower = _POSSESSIVE.sub("", token.lower())
-    if any(sign.isdigit() for sign in token) or re.search(r"\w[-_/@.]\w", token) and not _ordinary(lower.split("-")[0]):
+    joined = re.search(r"\w[-_/@.]\w", token) is not None and previous not in _ARTICLES and lower not in _known()
+    if joined or any(sign.isdigit() for sign in token):
         return True
     if not token[:1].isupper() or lower in _ARTICLES:
         return token[1:2].isupper()
@@ -210,7 +211,7 @@ def _mentions(tokens: list[str]) -> list[_Mention]:
     """Runs of names; an abbreviation after "its", "the", "as" or "a" is an ordinary word, such as CEO."""
     found: list[_Mention] = []
     for place, token in enumerate(tokens):
-        if not _is_name(token, place) or token.lower() in _known():
+        if not _is_name(token, place, tokens[place - 1].lower() if place else "") or token.lower() in _known():
             continue
         if found and found[-1].end == place and not _POSSESSIVE.search(tokens[place - 1]):
             found[-1] = _Mention(found[-1].start, place + 1)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from theorex_lab.designs.facts.statements import Statement, read_statement
 
-_LOOKED_AT = 64  # statements of one subject that share a word of the relation, the newest first
+_LOOKED_AT = 64  # statements of one subject that share a relation, or a word of it: the newest
 _SIMILAR = 0.5
 _LEARNED = 2  # statements that must say so before a relation is held to be of one value, or of many
 
@@ -89,7 +90,10 @@ class Superseding:
             return Judgement(new)
         if new.cue == "ends":
             return Judgement(new, ends=tuple(self._ended(new)))
-        same = list(self._same_relation(new))
+        group = self._groups.get((new.subject, _group(new.relation)), {})
+        valued = self._valued.get((new.subject, new.value), {})
+        near = [*(id for id in valued if id in group), *islice(reversed(group), _LOOKED_AT)]
+        same = [_Held(id, group[id]) for id in dict.fromkeys(near)]
         duplicates = tuple(id for id, old in same if old.value == new.value and old.cue != "ends")
         others = [_Held(id, old) for id, old in same if id not in duplicates]
         if self.holds_many(new):
@@ -114,10 +118,6 @@ class Superseding:
             return True
         return bool(self._kinds[old.value] & self._kinds[new.value] or _kinds_of(old) & _kinds_of(new))
 
-    def _same_relation(self, new: Statement) -> Iterator[_Held]:
-        for id, old in self._groups.get((new.subject, _group(new.relation)), {}).items():
-            yield _Held(id, old)
-
     def _ended(self, new: Statement) -> list[str]:
         """What holds of the subject with that value: of the same relation, or of any where the words name no known one."""
         at = [_Held(id, self._held[id]) for id in self._valued.get((new.subject, new.value), {})]
@@ -128,7 +128,9 @@ class Superseding:
 
     def _doubtful(self, new: Statement) -> Iterator[str]:
         """Statements with another value whose relation is called alike, though not the same."""
-        ids = {id for word in new.relation for id in list(self._words.get((new.subject, word), {}))[-_LOOKED_AT:]}
+        ids = {
+            id for word in new.relation for id in islice(reversed(self._words.get((new.subject, word), {})), _LOOKED_AT)
+        }
         for id in sorted(ids):
             old = self._held[id]
             shared = len(old.relation & new.relation) / len(old.relation | new.relation)
@@ -148,14 +150,13 @@ class Superseding:
         elif new.cue == "ends":
             # What was not stated last held on beside what was stated after it.
             for id in judged.ends:
-                beside = list(self._groups[new.subject, _group(self._held[id].relation)])
-                self._many[_group(self._held[id].relation)] += beside[-1:] != [id]
+                of = _group(self._held[id].relation)
+                self._many[of] += next(reversed(self._groups[new.subject, of]), id) != id
 
     def _is_spent(self, judged: Judgement) -> bool:
         """Whether it says only that something ended while other values of the relation still hold."""
         new = judged.statement
-        groups = {_group(new.relation)}
-        left = [old for group in groups for old in self._groups.get((new.subject, group), {}).values()]
+        left = self._groups.get((new.subject, _group(new.relation)), {}).values()
         return new.cue == "ends" and bool(judged.ends) and any(old.cue != "ends" for old in left)
 
     def _take(self, id: str, statement: Statement) -> None:

@@ -66,7 +66,8 @@ def _scores(probe: Probe, found: Sequence[str]) -> list[float]:
 
 
 def _figures(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
-    table, told = np.array(rows, float), {}
+    table = np.array(rows, float)
+    told: dict[str, float] = {}
     for number, metric in enumerate(METRICS):
         column = table[:, number]
         known = column[~np.isnan(column)]
