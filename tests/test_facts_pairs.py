@@ -58,6 +58,7 @@ def test_likeness_correlates_better_than_cosine_and_words() -> None:
 
 
 @needs_data
+@pytest.mark.filterwarnings("ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice")
 def test_weights_for_contradictions_carry_over() -> None:
     own = score_contradictions("sick")
     assert own["fitted_to"] == "fever_symmetric"

@@ -125,8 +125,10 @@ _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "search": _search,
     "sentences": _sentences,
     "supersede": lambda dataset, seed, file, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", file, seed),
-    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:duplicates")(dataset or "stsb", seed),
-    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:contradictions")(dataset or "fever_symmetric", seed),
+    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset or "stsb", seed),
+    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")(
+        "contradictions", dataset or "fever_symmetric", seed
+    ),
 }
 
 

@@ -17,18 +17,12 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
     return _report(score_fact_updates(file, seed=seed))
 
 
-def duplicates(dataset: str, seed: int) -> Report:
-    """See `score_duplicates`."""
-    from theorex_lab.experiments.scores.pairs import score_duplicates
+def pairs(part: str, dataset: str, seed: int) -> Report:
+    """See `score_duplicates` and `score_contradictions`, of which `part` names one."""
+    from theorex_lab.experiments.scores import pairs
 
-    return _report(score_duplicates(dataset, seed=seed))
-
-
-def contradictions(dataset: str, seed: int) -> Report:
-    """See `score_contradictions`."""
-    from theorex_lab.experiments.scores.pairs import score_contradictions
-
-    return _report(score_contradictions(dataset, seed=seed))
+    score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
+    return _report(score(dataset, seed=seed))
 
 
 def _report(result: dict[str, Any]) -> Report:

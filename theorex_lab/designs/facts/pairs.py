@@ -83,10 +83,8 @@ def signs(first: Sequence[str], second: Sequence[str], embedder: Embedder | None
     """The SIGNS of pairs of sentences, (pairs, len(SIGNS)); without an embedder, cosines are those of character triples."""
     read = [(words_of(one), words_of(other)) for one, other in zip(first, second, strict=True)]
     grams = np.array([_cosine(one.grams, other.grams) for one, other in read])
-    if embedder is None:
-        cosine = grams
-        left = grams
-    else:
+    cosine = left = grams
+    if embedder is not None:
         cosine = _cosines(embedder, first, second)
         rests = [_rests(one, other) for one, other in read]
         left = _cosines(embedder, [one or "nothing" for one, _ in rests], [other or "nothing" for _, other in rests])
