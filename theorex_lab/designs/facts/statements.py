@@ -107,8 +107,7 @@ def read_statement(text: str) -> Statement:
     ('bath', ('ann', frozenset({'=speaks'}), 'welsh', 'ends'))
     """
     cue, rest = cue_of(text.strip())
-    tokens = [token.rstrip(".") if token != "." else token for token in _TOKEN.findall(rest)]
-    tokens = [token for token in tokens if token]
+    tokens = [kept for token in _TOKEN.findall(rest) if (kept := token.rstrip("."))]
     if not tokens:
         return Statement("", frozenset(), "", cue)
     mentions = _mentions(tokens)
@@ -132,7 +131,7 @@ def _read(tokens: list[str], verb: int, before: list[_Mention], after: list[_Men
     relation, known = _relation(outside, second, _preposition(tokens, verb, value))
     if after and before and _is_object(tokens, verb, value, known):
         first, second = second, first
-    return Statement(first, relation, second, cue, _holds(known))
+    return Statement(first, relation, second, cue, known[0].holds if known else "")
 
 
 def _is_object(tokens: list[str], verb: int, value: _Mention, known: Sequence[Known]) -> bool:
@@ -150,10 +149,6 @@ def _is_object(tokens: list[str], verb: int, value: _Mention, known: Sequence[Kn
     belongs = tokens[verb].lower().startswith("belong")
     number = tokens[value.start][0].isdigit()
     return active and not theirs and not belongs and not number and any("object" in each.marks for each in known)
-
-
-def _holds(known: Sequence[Known]) -> Holds:
-    return known[0].holds if known else ""
 
 
 def _relation(words: Sequence[str], value: str, preposition: str) -> tuple[frozenset[str], list[Known]]:
