@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 
 _PATH = (
-    "retrieval: where a set is that you have; failures: your runs in the format of whoandwhen, a JSON file or a folder."
+    "retrieval: where a set is that you have; failures: your runs in the format of whoandwhen, a JSON file or a folder; "
+    "supersede: 1k, 8k, or a log with questions; default both files of the set."
 )
 
 
 @command("eval")
-@click.argument("part", type=click.Choice(["routing", "failures", "retrieval", "search", "sentences"]))
+@click.argument("part", type=click.Choice([*"routing failures retrieval search sentences supersede".split()]))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
-    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk.",
+    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
+    "supersede: fact_updates.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option(
@@ -56,6 +58,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     sentences: directives in prompts, and sentences worth keeping in prompts and last messages, on 450 labelled turns of
     coding_sessions: half of the sessions made the rules, the other half reports them.
+
+    supersede: whether what is found first holds now, where later statements correct earlier ones, add to them or end
+    them.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
@@ -130,6 +135,9 @@ _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
+    "supersede": lambda dataset, seed, path, **_: later("theorex_lab.cli.evaluate_facts:supersede")(
+        dataset or "fact_updates", path, seed
+    ),
 }
 
 

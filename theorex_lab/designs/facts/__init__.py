@@ -1,0 +1,1 @@
+"""Facts with supersede chains, contradictions, a heartbeat and domains, as Engram keeps them."""

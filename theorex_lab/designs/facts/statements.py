@@ -1,0 +1,257 @@
+"""What a sentence states: its subject, the relation, the value, and a cue of change; by general English, no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal, NamedTuple
+
+import Stemmer
+
+from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
+from theorex_lab.text.sections import read_sections
+
+Cue = Literal["ends", "replaces", "adds", ""]
+Holds = Literal["one", "many", "open", ""]
+_CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
+_COPULA = frozenset("is are was were be am 's become became".split())
+_PLACE = frozenset("in on at during since".split())
+_ENDING_VERBS = frozenset("stopped ceased left quit dropped from up".split())
+_RELATIVE = frozenset("that which where who whom when what".split())
+_ARTICLES = frozenset("the a an this that these those my your our his her its their".split())
+_TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_SECTIONS = read_sections(__file__, "relations.txt")
+GENERIC = frozenset(_SECTIONS["generic"].split())
+WEAK = frozenset(_SECTIONS["weak"].split())
+
+
+class Known(NamedTuple):
+    """A known relation: how many values it holds, and its marks (see relations.txt)."""
+
+    name: str
+    holds: Holds
+    marks: frozenset[str]
+
+
+class Statement(NamedTuple):
+    """What a text states.
+
+    subject: in lower case, what it is about.  relation: its words, as stems, and the names of known relations after "=".
+    value: in lower case; empty where none was found.  cue: whether it says that something ends, replaces, or adds.
+    holds: how many values the relation is known to hold; empty where that is not known.
+    """
+
+    subject: str
+    relation: frozenset[str]
+    value: str
+    cue: Cue
+    holds: Holds = ""
+
+
+class _Mention(NamedTuple):
+    start: int
+    end: int
+
+
+@cache
+def _known() -> dict[str, Known]:
+    table: dict[str, Known] = {}
+    for line in _SECTIONS["relations"].splitlines():
+        head, _, words = line.partition(" : ")
+        name, holds, *marks = head.split()
+        known = Known(name, holds, frozenset(marks))  # type: ignore[arg-type]
+        table.update(dict.fromkeys(words.split(), known))
+    return table
+
+
+@cache
+def _cue_patterns() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
+    found = []
+    for cue in _CUES:
+        phrases = sorted(_SECTIONS[cue].splitlines(), key=len, reverse=True)
+        found.append((cue, re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, phrases)) + r")(?![\w-])", re.I)))
+    return tuple(found)
+
+
+def cue_of(text: str) -> tuple[Cue, str]:
+    """The first cue of change that a text has, of those that end, replace, add; and the text without it.
+
+    >>> cue_of("Ann no longer likes tea")
+    ('ends', 'Ann likes tea')
+    """
+    for cue, pattern in _cue_patterns():
+        if pattern.search(text):
+            return cue, " ".join(pattern.sub(_without_cue, text).split())
+    return "", text
+
+
+def _without_cue(cue: re.Match[str]) -> str:
+    """What stands for a cue: a verb stays one, and one that names the relation stays itself."""
+    last = cue[0].lower().split()[-1]
+    if last in _known() or (last.endswith("ed") and last not in ("stopped", "ceased", "dropped")):
+        return cue[0]
+    return " has " if last in _ENDING_VERBS or cue[0].lower().split()[0] in ("has", "have") else " "
+
+
+def read_statement(text: str) -> Statement:
+    """Read what a text states, by its first sentence.
+
+    The subject is what stands before the verb, or, of "the R of S is V" and "V is the R of S", S; of a verb such as "leads"
+    and "wrote", its object.
+
+    >>> read_statement("The mayor of Bath is Ann Lee.")
+    Statement(subject='bath', relation=frozenset({'=mayor'}), value='ann lee', cue='', holds='one')
+    >>> read_statement("Ann Lee is mayor of Bath.")[0], read_statement("Ann no longer speaks Welsh.")[:4]
+    ('bath', ('ann', frozenset({'=speaks'}), 'welsh', 'ends'))
+    """
+    cue, rest = cue_of(text.strip())
+    tokens = [kept for token in _TOKEN.findall(rest) if (kept := token.rstrip("."))]
+    if not tokens:
+        return Statement("", frozenset(), "", cue)
+    mentions = _mentions(tokens)
+    verb = _main_verb(tokens, mentions)
+    before = [mention for mention in mentions if mention.end <= verb]
+    after = [mention for mention in mentions if mention.start > verb]
+    return _read(tokens, verb, before, after, cue)
+
+
+def _read(tokens: list[str], verb: int, before: list[_Mention], after: list[_Mention], cue: Cue) -> Statement:
+    subject = before[-1] if before else _Mention(0, verb)
+    value = _Mention(after[0].start, after[-1].end) if after else _Mention(_tail(tokens, verb), len(tokens))
+    if after and tokens[after[-1].end - 1].lower().endswith(("'s", "’s")):
+        value = after[0]
+    first, second = _text(tokens[subject.start : subject.end]), _text(tokens[value.start : value.end])
+    outside = [
+        token
+        for place, token in enumerate(tokens)
+        if not subject.start <= place < subject.end and not value.start <= place < value.end
+    ]
+    relation, known = _relation(outside, second, _preposition(tokens, verb, value))
+    if after and before and _is_object(tokens, verb, value, known):
+        first, second = second, first
+    return Statement(first, relation, second, cue, known[0].holds if known else "")
+
+
+def _is_object(tokens: list[str], verb: int, value: _Mention, known: Sequence[Known]) -> bool:
+    """Whether what follows the verb is what the statement is about."""
+    between = [token.lower() for token in tokens[verb + 1 : value.start]]
+    if tokens[verb].lower() in _COPULA:
+        if between and between[0] in _RELATIVE:
+            return True
+        role = [token for token in between if token != "the"]
+        article = bool(role) and role[0] in {"a", "an", "one", "another"}
+        named = len(role) > 1 and role[-1] == "of" and word_kinds().get(role[0]) != PARTICIPLE
+        return named and not article and role[0] not in _PLACE and not (role[0].endswith("ed") or role[0] == "born")
+    active = word_kinds().get(tokens[verb].lower()) != PARTICIPLE or "by" not in between
+    theirs = len(tokens) > value.end - 1 and _POSSESSIVE.search(tokens[value.end - 1]) is not None
+    belongs = tokens[verb].lower().startswith("belong")
+    number = tokens[value.start][0].isdigit()
+    return (
+        active and not theirs and not belongs and not number and any("object" in relation.marks for relation in known)
+    )
+
+
+def _relation(words: Sequence[str], value: str, preposition: str) -> tuple[frozenset[str], list[Known]]:
+    """The words of a relation, with known relations by their names, and those."""
+    stemmer, table = Stemmer.Stemmer("english", 0), _known()
+    lower = [_POSSESSIVE.sub("", word.lower()) for word in words]
+    said = [word for word in lower if word not in GENERIC and word[:1].isalnum()]
+    named = [word for word in said if word in table]
+    known = [table[word] for word in named if word not in WEAK] or [table[word] for word in named]
+    if any(relation.holds != "open" for relation in known):
+        known = [relation for relation in known if relation.holds != "open"]
+    if not known and (kind := _kind_of_value(value)):
+        known = [table[kind]]
+    found = {f"={relation.name}" for relation in known} | {stemmer.stemWord(word) for word in said if word not in table}
+    if preposition == "as" or (preposition in _PLACE and not any("place" in relation.marks for relation in known)):
+        found |= {preposition} if found else {preposition, "be"}
+    return frozenset(found or lower[-1:] or {"be"}), known
+
+
+def _kind_of_value(value: str) -> str:
+    """A relation that a value in such a form speaks of; empty where it says nothing."""
+    if re.fullmatch(r"v?\d+(\.\d+)+[\w.-]*", value):
+        return "version"
+    return "email" if re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value) else ""
+
+
+def _preposition(tokens: list[str], verb: int, value: _Mention) -> str:
+    """The word after the verb that tells relations apart: "as", or that of a place after a participle ("was made in")."""
+    after = [token.lower() for token in tokens[verb : min(verb + 3, value.start)]]
+    made = any(word_kinds().get(token) == PARTICIPLE for token in after)
+    return next((token for token in after if token == "as" or (made and token in _PLACE)), "")
+
+
+def _text(tokens: Sequence[str]) -> str:
+    words = [token.lower() for token in tokens if token.lower() not in _ARTICLES]
+    return _POSSESSIVE.sub("", " ".join(words))
+
+
+def _is_name(token: str, place: int, previous: str = "") -> bool:
+    """Whether a token is a name, an identifier or a number; a capital at the beginning says little."""
+    lower = _POSSESSIVE.sub("", token.lower())
+    joined = re.search(r"\w[-_/@.]\w", token) is not None and previous not in _ARTICLES and lower not in _known()
+    if joined or any(sign.isdigit() for sign in token):
+        return True
+    if not token[:1].isupper() or lower in _ARTICLES:
+        return token[1:2].isupper()
+    return place > 0 or not _ordinary(lower)
+
+
+def _ordinary(word: str) -> bool:
+    return word in GENERIC or word in word_kinds() or word in _known()
+
+
+def _mentions(tokens: list[str]) -> list[_Mention]:
+    """Runs of names; an abbreviation after "its", "the", "as" or "a" is an ordinary word, such as CEO."""
+    found: list[_Mention] = []
+    for place, token in enumerate(tokens):
+        if not _is_name(token, place, tokens[place - 1].lower() if place else "") or token.lower() in _known():
+            continue
+        if found and found[-1].end == place and not _POSSESSIVE.search(tokens[place - 1]):
+            found[-1] = _Mention(found[-1].start, place + 1)
+        else:
+            found.append(_Mention(place, place + 1))
+    return found
+
+
+def _main_verb(tokens: list[str], mentions: list[_Mention]) -> int:
+    """The place of the main verb; of what begins "the R that S does" or "what S does", the last form of "to be"."""
+    inside = {place for mention in mentions for place in range(mention.start, mention.end)}
+    verbs = [
+        place for place, token in enumerate(tokens) if place and place not in inside and _verbal(tokens, place, token)
+    ]
+    if not verbs:
+        return next((mention.end for mention in mentions if mention.end < len(tokens)), min(1, len(tokens) - 1))
+    copulas = [place for place in verbs if tokens[place].lower() in _COPULA]
+    if copulas and any(token.lower() in _RELATIVE for token in tokens[: verbs[0]]):
+        return copulas[-1]
+    return verbs[0]
+
+
+def _verbal(tokens: list[str], place: int, token: str) -> bool:
+    lower = token.lower()
+    if lower in _COPULA and lower != "'s":
+        return True
+    if tokens[place - 1].lower() in _ARTICLES or _POSSESSIVE.search(tokens[place - 1]):
+        return False
+    kind = word_kinds().get(lower)
+    if kind in (VERB, AUXILIARY, MODAL, PARTICIPLE):
+        return True
+    return (
+        (lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led"))
+        and tokens[place - 1][:1].isalnum()
+        and (kind is not None or lower in _known())
+    )
+
+
+def _tail(tokens: list[str], verb: int) -> int:
+    """Where the value begins after a verb without a name: after the last "of", "in", "to" …, else after the verb."""
+    places = [
+        place
+        for place in range(verb + 1, len(tokens) - 1)
+        if tokens[place].lower() in {"of", "in", "on", "at", "to", "by", "as", "for"}
+    ]
+    return (places[-1] + 1) if places else min(verb + 1, len(tokens))
