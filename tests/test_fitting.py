@@ -26,10 +26,11 @@ from theorex_lab.experiments.scores.fitting import (
     WEIGHT_SETS,
     Fit,
     _ConditionalLogit,
+    _law_scores,
+    _ranks,
     _WeightFit,
     calibration,
     fit,
-    score_laws,
 )
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats, make_law, multi_scale_features
 
@@ -308,10 +309,11 @@ def test_fitted_importance_is_the_chance_of_use() -> None:
         assert error < 0.1
 
 
-def test_score_laws_pairs_its_resamples() -> None:
+def test_scores_of_laws_share_their_resamples() -> None:
     log = log_of(power_law, 100, 2)
     snapshots, _ = LogReplay(log).snapshots(split(log)[1])
-    twice = score_laws(snapshots, {"one": make_law("recency"), "two": make_law("recency")}, seed=4)
+    laws = {"one": make_law("recency"), "two": make_law("recency")}
+    twice = _law_scores(laws, *_ranks([snapshots], laws), seed=4)
     assert twice["one"] == twice["two"]
 
 

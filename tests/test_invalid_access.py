@@ -12,7 +12,7 @@ import pytest
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, split
-from theorex_lab.experiments.scores.fitting import calibration, score_laws
+from theorex_lab.experiments.scores.fitting import _ranks, calibration
 from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
 
 SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
@@ -167,4 +167,4 @@ def test_nothing_to_score() -> None:
     assert len(split(LONG)[1]) == 9
     empty, _ = LogReplay(LONG).snapshots([])
     with pytest.raises(InvalidInput, match="no events to score"):
-        score_laws(empty, {"recency": make_law("recency")})
+        _ranks([empty], {"recency": make_law("recency")})

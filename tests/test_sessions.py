@@ -110,6 +110,14 @@ def test_a_rule_comes_back_with_its_date_and_how_often_it_was_given(lab: Lab) ->
     assert rules(lab, MILL) == []
 
 
+def test_what_is_said_again_on_three_days_is_a_rule_and_a_status_line_is_none(lab: Lab) -> None:
+    wish = "I read every change line by line with you"
+    status = ("⏭️ One session is up to date here", "Parsing the newest sessions of the agent [2/2]")
+    for days in (5, 4, 3):
+        add(lab, *(asks(text, days=days, session=f"s{days}") for text in (wish, *status)))
+    assert rules(lab) == [wish]
+
+
 def test_a_later_word_takes_a_rule_back(lab: Lab) -> None:
     old, new = "Always use tabs for indentation.", "From now on use spaces instead of tabs."
     add(lab, asks(old, days=5, session="a"), asks(old, days=3, session="b"))

@@ -18,7 +18,7 @@ from theorex_lab.text.spoken import Span
 
 CONVENTION_DAYS = 3  # on which a user says the very same, so that it is a rule whatever its words
 _CONVENTION_WORDS = 6
-_LABEL = re.compile(r"[\w /-]{1,40}:\s")
+_LABEL = re.compile(r"[\w /-]{1,40}:\s|.*[\[(](?:\d+/\d+|\d+ ?%|skipped|done|ok)[\])]\W*$", re.I)
 # What names a file, a command or a place: such a rule belongs to its project.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 

@@ -360,11 +360,14 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
 def _advice_on_files(fitted: Fit) -> dict[str, Any]:
     power = FILE_POWERS[fitted.files]
     told = f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the events before, changes the MRR by"
-    if fitted.files == PRESENT:
-        told = f"files ranked by age^-{power:g}, the default of the sessions, did best on the events before; MRR"
-    more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(fitted.gains[fitted.chosen])}"
-    more = "" if fitted.chosen in FILE_POWERS else more
-    return _advice({"designs": {"sessions": {"agePower": power}}}, told, fitted.gains[fitted.files], more)
+    gain, other = fitted.gains[fitted.files], fitted.gains[fitted.chosen]
+    more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(other)}"
+    more = "" if fitted.chosen in FILE_POWERS or other["mean"] <= 0 else more
+    advice = _advice({"designs": {"sessions": {"agePower": power}}}, told, gain, more)
+    if fitted.files == PRESENT:  # nothing changes, so that there is no gain to tell
+        same = f"files ranked by age^-{power:g}, the default of the sessions, did best on the events before"
+        advice["why"] = f"keep what you have: {same}{more}"
+    return advice
 
 
 def _advice_on_concepts(fitted: Fit, compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -156,16 +156,6 @@ def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapsh
         yield replaying.snapshots(events[start : start + size])[0]
 
 
-def score_laws(
-    snapshots: Snapshots | Iterable[Snapshots], laws: Mapping[str, Order], seed: int = 0
-) -> dict[str, LawScore]:
-    """MRR with a 95 % interval and recall@10 of each law; one set of resampled events serves all laws.
-
-    `snapshots`: all of them, or parts of them in their order, of which one at a time is held. InvalidInput where there are none.
-    """
-    return _law_scores(laws, *_ranks([snapshots] if isinstance(snapshots, Snapshots) else snapshots, laws), seed)
-
-
 def _ranks(parts: Iterable[Snapshots], laws: Mapping[str, Order]) -> tuple[Floats, Floats]:
     """Reciprocal ranks and recall@10 of each event under each law, (n, laws) each."""
     found = [[score_snapshots(part, raw_of(law, part)) for law in laws.values()] for part in parts if len(part)]
