@@ -8,6 +8,13 @@ import unicodedata
 from theorex_lab.errors import InvalidInput
 
 SPACES = ("people", "projects", "archives")
+_CYRILLIC = dict(
+    zip(
+        "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
+        "a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu ya".split(" "),
+        strict=True,
+    )
+)
 _PATH = re.compile(rf"(?:life/)?({'|'.join(SPACES)})/([a-z0-9][a-z0-9-]{{0,63}})/?")
 
 
@@ -26,10 +33,11 @@ def check_entity(path: str) -> str:
 
 
 def slug_of(name: str) -> str:
-    """A name as an entity's last part; 'unnamed' where no letter or digit of it is left.
+    """A name as an entity's last part; 'unnamed' where no Latin or Russian letter and no digit is in it.
 
-    >>> slug_of("Ann O'Neil"), slug_of("Zoë")
-    ('ann-o-neil', 'zoe')
+    >>> slug_of("Ann O'Neil"), slug_of("Zoë"), slug_of("Женя Щукин")
+    ('ann-o-neil', 'zoe', 'zhenya-shchukin')
     """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower() or name.lower()
+    latin = "".join(_CYRILLIC.get(sign, sign) for sign in unicodedata.normalize("NFC", name).lower())
+    plain = unicodedata.normalize("NFKD", latin).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].strip("-") or "unnamed"
