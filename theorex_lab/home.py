@@ -101,6 +101,14 @@ class Home:
         return tuple(chosen) if any(design.sections for design in chosen) else self.designs
 
     @property
+    def closed_projects(self) -> frozenset[str]:
+        """The projects that designs closed to others: of what was captured there nothing is given in any other project."""
+        if not self.project:
+            return frozenset()
+        found = (design.silos(self) for design in self.designs if design.silos is not None)
+        return frozenset().union(*found) - {self.project}
+
+    @property
     def projects(self) -> tuple[str, ...] | None:
         """The projects whose memory is returned, beside memory without a project; None: all projects."""
         return (self.project,) if self.project else None

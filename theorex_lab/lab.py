@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tempfile
 
     from theorex_lab.design import Design
+    from theorex_lab.designs.facts.face import FactsMemory
     from theorex_lab.designs.sessions.face import Sessions
     from theorex_lab.designs.theorex.axon_view import AxonView
     from theorex_lab.designs.theorex.face import Theorex
@@ -215,6 +216,12 @@ class Lab:
     def sessions(self) -> Sessions:
         """The design of sessions: rules, files and sessions in short."""
         found: Sessions = self.design("sessions")
+        return found
+
+    @property
+    def facts(self) -> FactsMemory:
+        """The design of facts: written, replaced, believed when; channels, a heartbeat, domains."""
+        found: FactsMemory = self.design("facts")
         return found
 
     @property

@@ -126,6 +126,8 @@ class Searcher:
                 for part in self._parts:
                     if part.visible is not None:
                         allowed |= part.visible(self.home, index, allowed)
+            if closed := self.home.closed_projects:
+                allowed &= ~index.only_within(closed)
             if kinds is not None:
                 allowed &= index.of_kinds(kinds)
             return allowed if cold else allowed & self._awake(index)

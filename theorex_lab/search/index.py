@@ -230,6 +230,15 @@ class ItemIndex(View):
         mask[self.located["document"][wanted[self.located["project"]]]] = True
         return mask
 
+    def only_within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
+        """A mask of the documents that are of these projects and of no other."""
+        numbers = [number for name in projects if (number := self.projects.find(name)) is not None]
+        inside = np.isin(self.located["project"], numbers)
+        mask = np.zeros(len(self.documents), bool)
+        mask[self.located["document"][inside]] = True
+        mask[self.located["document"][~inside]] = False
+        return mask
+
     def _known(self) -> tuple[dict[_Key, int], dict[_Key, list[int]]]:
         if self._once is None:
             keys, documents = self._items(kind.name for kind in self.items if kind.once)

@@ -27,7 +27,7 @@ def check_entity(path: str) -> str:
     found = _PATH.fullmatch(path.replace("\\", "/").lower()) if isinstance(path, str) else None
     if found is None:
         raise InvalidInput(
-            f"got the entity {path!r}; allowed are {', '.join(SPACES)}, a slash, and 1 to 64 of a-z 0-9 -, not first: people/ann"
+            f"got the entity {path!r}; allowed are people/NAME, projects/NAME and archives/NAME, a NAME of 1 to 64 of a-z 0-9 -, the first no -"
         )
     return f"{found[1]}/{found[2]}"
 

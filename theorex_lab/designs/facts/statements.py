@@ -26,6 +26,18 @@ _SECTIONS = read_sections(__file__, "relations.txt")
 GENERIC = frozenset(_SECTIONS["generic"].split())
 WEAK = frozenset(_SECTIONS["weak"].split())
 
+# What stands at the beginning of a fact that leaves out whom it is about, beside verbs.
+_SUBJECTLESS = frozenset(
+    "is was has had now no not never also still currently formerly recently moved switched stopped started became left quit joined "
+    "married born lives works uses prefers likes speaks knows owns studies plays drinks eats wants needs hates loves".split()
+)
+_FIRST_PERSON = (
+    (re.compile(r"\bI(?:'m| am)\b"), "{} is"),
+    (re.compile(r"\bI(?:'ve| have)\b"), "{} has"),
+    (re.compile(r"\b[Mm]y\b"), "{}'s"),
+    (re.compile(r"\bI\b|^(?:She|He|They|We)\b"), "{}"),
+)
+
 
 class Known(NamedTuple):
     """A known relation: how many values it holds, and its marks (see relations.txt)."""
@@ -93,6 +105,22 @@ def _without_cue(cue: re.Match[str]) -> str:
     if last in _known() or (last.endswith("ed") and last not in ("stopped", "ceased", "dropped")):
         return cue[0]
     return " has " if last in _ENDING_VERBS or cue[0].lower().split()[0] in ("has", "have") else " "
+
+
+def as_statement(entity: str, text: str) -> str:
+    """A fact of an entity as a sentence that says whom it is about: of "I", "my", or a verb without a subject.
+
+    >>> as_statement("people/ann", "Prefers Bun over Node.js"), as_statement("people/ann", "I moved to my house in Bath")
+    ("Ann prefers Bun over Node.js", "Ann moved to Ann's house in Bath")
+    """
+    name = entity.partition("/")[2].replace("-", " ").title()
+    for pattern, form in _FIRST_PERSON:
+        text = pattern.sub(form.format(name), text)
+    first = text.partition(" ")[0].strip(",.").lower()
+    begins = first in _SUBJECTLESS or (
+        first.removesuffix("s") in word_kinds() and word_kinds()[first.removesuffix("s")] == VERB
+    )
+    return f"{name} {text[:1].lower()}{text[1:]}" if begins and not text.startswith(name) else text
 
 
 def read_statement(text: str) -> Statement:

@@ -76,6 +76,13 @@ class Superseding:
             self._take(id, judged.statement)
         return judged
 
+    def hold(self, id: str, text: str) -> None:
+        """Take in a statement that holds whatever it means for the others, which stay."""
+        judged = self.judge(text)
+        self._learn(judged)
+        if not self._is_spent(judged):
+            self._take(id, judged.statement)
+
     def remove(self, id: str) -> None:
         """Take a statement out of those that hold; one that does not hold is let be."""
         statement = self._held.pop(id, None)

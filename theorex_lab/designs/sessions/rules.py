@@ -89,9 +89,11 @@ def _given(home: Home, now: int) -> list[Rule]:
         kept = (standing >= STANDING) | again
         rows, days = found.rows[kept], found.days[kept]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
-        names = ["", *view.projects]
+        names, closed = ["", *view.projects], home.closed_projects
         given = [
-            (told(view, int(rows[i]), int(days[i])), names[int(table["project"][rows[i]])]) for i in order.tolist()
+            (told(view, int(rows[i]), int(days[i])), project)
+            for i in order.tolist()
+            if (project := names[int(table["project"][rows[i]])]) not in closed
         ]
     return _merged(given)
 

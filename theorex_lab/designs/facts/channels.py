@@ -1,0 +1,71 @@
+"""Channels: chats that keep to themselves. Each is a project of its own whose notes reach no other, only facts do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.ids import SCANNER, derived_event_id
+from theorex_lab.journal.base import append_once
+from theorex_lab.journal.columns import Names, Table
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.view import View
+
+_PLATFORM = re.compile(r"[a-z][a-z0-9]{0,31}")
+_ID = re.compile(r"[A-Za-z0-9._-]{1,31}")
+
+
+class Channels(View):
+    """The channels that were added, and which are groups."""
+
+    name = "channels"
+    code = 1
+    kinds = ("channel_added",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names, self.groups = Names(), Table(group="i1")
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in channels; one that is added again is as it was said last."""
+        for event in events:
+            row = self.names.number(event.body["channel"])
+            if row == len(self.groups):
+                self.groups.grow(1)
+            self.groups.put(row, group=event.body["group"])
+
+    def is_group(self, project: str) -> bool | None:
+        """Whether a project is a group's channel; None where it is no channel."""
+        row = self.names.find(project)
+        return None if row is None else bool(self.groups["group"][row])
+
+
+def add_channel(home: Home, platform: str, id: str, *, group: bool = False) -> dict[str, Any]:
+    """Make a chat a channel of its own, named `platform-id`: `theorex --project platform-id …` writes and reads in it.
+
+    Adding it again changes nothing but whether it is a group. Raises InvalidInput for a name outside the rules.
+    """
+    if not _PLATFORM.fullmatch(platform) or not _ID.fullmatch(id.removeprefix("-")):
+        raise InvalidInput(
+            f"got the platform {platform!r} and the id {id!r}; allowed are a-z 0-9 for a platform, and up to 31 of A-Z a-z 0-9 . _ - for an id"
+        )
+    channel = f"{platform}-{id.removeprefix('-')}"
+    with home.views.reading(Channels) as view:
+        known = view.is_group(channel)
+    body = {"platform": platform, "id": id, "channel": channel, "group": group, "project": channel}
+    if known is not group:
+        seq = home.journal.last_seq()
+        event_id = derived_event_id("channel", channel, group, seq)
+        append_once(
+            home.journal, [new_event("channel_added", body, agent=SCANNER, at=home.clock.now(), event_id=event_id)]
+        )
+    return {**body, "added": known is None}
+
+
+def silos(home: Home) -> frozenset[str]:
+    """The projects that are channels."""
+    with home.views.reading(Channels) as view:
+        return frozenset(view.names)

@@ -1,0 +1,54 @@
+"""Pairs of active facts that may not hold side by side, and exact duplicates that stand twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from theorex_lab.designs.facts.facts import Fact, facts_of
+from theorex_lab.designs.facts.pairs import Candidates, contradiction
+from theorex_lab.designs.facts.sameness import fact_hash, same_fact
+from theorex_lab.home import Home
+
+_LEAST_SHARED, _LEAST_JACCARD = 2, 0.3  # words, of Engram's candidates
+_NEAREST = 20
+
+
+def contradicting(
+    home: Home, entity: str | None = None, *, cross_entity: bool = False, limit: int = 20
+) -> list[dict[str, Any]]:
+    """Pairs of active facts that share two words and three tenths of their words, what speaks most for a contradiction first.
+
+    entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of other entities too, people included.
+    [{facts: ids, texts, shared: words, jaccard, contradiction: 0..1}]
+    """
+    facts = facts_of(home)
+    groups: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        groups["" if cross_entity else fact.entity].append(fact)
+    pairs = [pair for group in groups.values() for pair in _pairs(group, entity)]
+    return sorted(pairs, key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]))[:limit]
+
+
+def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
+    earlier, by_id = Candidates(), dict[str, Fact]()
+    for fact in facts:
+        for other_id, jaccard, shared in earlier.near(fact.text, _NEAREST):
+            other = by_id[other_id]
+            if shared >= _LEAST_SHARED and jaccard >= _LEAST_JACCARD and entity in (None, fact.entity, other.entity):
+                yield {
+                    "facts": [other.id, fact.id], "texts": [other.text, fact.text], "shared": shared,
+                    "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text, None), 3),
+                }  # fmt: skip
+        earlier.add(fact.id, fact.text)
+        by_id[fact.id] = fact
+
+
+def exact_duplicates(home: Home) -> tuple[int, list[list[str]]]:
+    """How many normal forms the active facts have, each within its entity, and the ids of those that say exactly the same."""
+    groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in facts_of(home):
+        groups[fact.entity, fact_hash(fact.text)].append(fact)
+    same = ([fact.id for fact in group if same_fact(fact.text, group[0].text)] for group in groups.values())
+    return len(groups), [ids for ids in same if len(ids) > 1]

@@ -1,0 +1,42 @@
+"""What facts bring to a home: each part is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from theorex_lab.design import Design, NightStep, Section, later
+from theorex_lab.designs.facts import KINDS
+from theorex_lab.designs.facts.items import FACT, FactSettings
+from theorex_lab.search.items import OBSERVATION
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.view import View
+
+_HERE = "theorex_lab.designs.facts"
+
+
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.facts.channels import Channels
+    from theorex_lab.designs.facts.extracting import Watermark
+    from theorex_lab.designs.facts.facts import Facts
+
+    return Facts, Channels, Watermark
+
+
+DESIGN = Design(
+    name="facts",
+    group="fact",
+    face=later(f"{_HERE}.face:FactsMemory"),
+    kinds=KINDS,
+    views=_views,
+    items=(OBSERVATION, FACT),
+    sections=(Section(later(f"{_HERE}.summaries:fact_lines"), {"known": "What is known"}),),
+    leads=False,
+    retrieve=later(f"{_HERE}.summaries:retrieve"),
+    flush=later(f"{_HERE}.extracting:extract_of"),
+    steps=(NightStep("extract", later(f"{_HERE}.extracting:extract_step")),),
+    silos=later(f"{_HERE}.channels:silos"),
+    settings=FactSettings,
+    commands=later(f"{_HERE}.commands:commands"),
+)

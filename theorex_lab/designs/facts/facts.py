@@ -1,0 +1,309 @@
+"""Facts as columns: what is said of which entity, since when, in whose place, and how often it was used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import to_iso
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
+from theorex_lab.designs.facts.pairs import Candidates
+from theorex_lab.designs.facts.sameness import fact_hash
+from theorex_lab.designs.facts.statements import as_statement
+from theorex_lab.designs.facts.superseding import Superseding
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.journal.columns import Names, Strings, Table
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import View
+from theorex_lab.memory.observation import TRUST
+
+Rows = NDArray[np.int64]
+_NEAREST = 8  # facts that share most words with a new one, which are compared with it
+NEVER = 1 << 62  # µs; of times that are not given
+
+
+class Fact(NamedTuple):
+    """A fact. Times in µs UTC, None where not known.
+
+    at: when it was written.  superseded_by: the id of the fact in its place, '' where it ended.  source: who it is from, a
+    key of `TRUST`.  origin: where it is from, in words.  valid_from, valid_to: when it is true in the world.
+    """
+
+    id: str
+    entity: str
+    text: str
+    category: str
+    confidence: float
+    abstraction: str
+    tags: tuple[str, ...]
+    source: str
+    origin: str
+    at: int
+    superseded_at: int | None
+    superseded_by: str
+    supersedes: tuple[str, ...]
+    access_count: int
+    last_accessed: int | None
+    valid_from: int | None
+    valid_to: int | None
+    event_id: str
+    project: str
+    agent: str
+
+    @property
+    def active(self) -> bool:
+        """Whether nothing stands in its place."""
+        return self.superseded_at is None
+
+    def holds_at(self, at: int) -> bool:
+        """Whether it is true of the world at a time (µs), as far as that was told."""
+        return (self.valid_from is None or self.valid_from <= at) and (self.valid_to is None or at < self.valid_to)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fact in the members of Engram's schema, with those that it lacks; times as ISO."""
+        return {
+            "id": self.id, "entity": self.entity, "fact": self.text, "category": self.category, "confidence": self.confidence,
+            "abstractionLevel": self.abstraction, "tags": list(self.tags), "timestamp": to_iso(self.at),
+            "status": "active" if self.active else "superseded", "source": self.origin, "trust": self.source,
+            "accessCount": self.access_count, "lastAccessed": _iso(self.last_accessed), "supersededBy": self.superseded_by or None,
+            "supersededAt": _iso(self.superseded_at), "supersedes": list(self.supersedes), "validFrom": _iso(self.valid_from),
+            "validTo": _iso(self.valid_to), "project": self.project, "event": self.event_id,
+        }  # fmt: skip
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else to_iso(at)
+
+
+def split_id(fact_id: str) -> tuple[str, int]:
+    """The entity's slug and the number of a fact's id; 0 where it has none.
+
+    >>> split_id("ann-lee-012")
+    ('ann-lee', 12)
+    """
+    slug, _, number = fact_id.rpartition("-")
+    return (slug, int(number)) if slug and number.isdecimal() and len(number) < 16 else (fact_id, 0)
+
+
+class Facts(View):
+    """A row a fact, in the order in which they were written.
+
+    facts: seq, at (µs), agent, entity, slug, project (numbers of names), category and abstraction (places in their lists),
+    trust, confidence, accesses, accessed_at (µs), superseded_at (µs, 0 while it is active), superseded_by (row + 1, 0 for
+    none), valid_from and valid_to (µs, NEVER where not given), number (of its id), digest (of its normal form).  details:
+    tags, origin, source and supersedes as JSON.
+    """
+
+    name = "facts"
+    code = 1
+    kinds = ("fact", "fact_superseded", "facts_accessed", "entity_archived")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids, self.entities, self.slugs, self.agents, self.projects = Names(), Names(), Names(), Names(), Names()
+        self.texts, self.details, self.events = Strings(), Strings(), Strings()
+        self.facts = Table(
+            seq="i8", at="i8", agent="i4", entity="i4", slug="i4", project="i4", category="i1", abstraction="i1", trust="i1",
+            confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
+            valid_to="i8", number="i8", digest="i8",
+        )  # fmt: skip
+        # By number of an entity, once it was asked for.
+        self._judges: dict[int, Superseding] = {}
+        self._shared: dict[int, Candidates] = {}
+
+    def _after_load(self) -> None:
+        self._judges, self._shared = {}, {}
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in facts, and what became of them."""
+        for event in events:
+            getattr(self, f"_{event.kind}")(event)
+
+    def _fact(self, event: Event) -> None:
+        body = event.body
+        if self.ids.find(body["fact_id"]) is not None:
+            return
+        self.ids.number(body["fact_id"])
+        slug, number = split_id(body["fact_id"])
+        entity = self.entities.number(body["entity"])
+        self.facts.add(
+            seq=event.seq, at=event.at, agent=self.agents.number(event.agent), entity=entity, slug=self.slugs.number(slug),
+            project=self.projects.number(body.get("project", "")), category=CATEGORIES.index(body["category"]),
+            abstraction=ABSTRACTIONS.index(body["abstraction"]), trust=TRUST[body["source"]], confidence=body["confidence"],
+            valid_from=_time(body["valid_from"]), valid_to=_time(body["valid_to"]), number=number, digest=digest_of(body["text"]),
+        )  # fmt: skip
+        self.texts.append(body["text"])
+        self.events.append(event.id)
+        self.details.append(json.dumps([body["tags"], body["origin"], body["source"], body["supersedes"]]))
+        if entity in self._judges:
+            self._judges[entity].hold(body["fact_id"], as_statement(body["entity"], body["text"]))
+        if entity in self._shared:
+            self._shared[entity].add(body["fact_id"], body["text"])
+
+    def _fact_superseded(self, event: Event) -> None:
+        body, undo = event.body, event.body["undo"]
+        by = self.ids.find(body["by"])
+        for fact_id in body["facts"]:
+            if (row := self.ids.find(fact_id)) is None:
+                continue
+            self.facts.put(
+                row, superseded_at=0 if undo else event.at, superseded_by=0 if undo or by is None else by + 1
+            )
+            entity = int(self.facts["entity"][row])
+            if undo:
+                self._forget(entity)
+                continue
+            for known in (self._judges.get(entity), self._shared.get(entity)):
+                if known is not None:
+                    known.remove(fact_id)
+
+    def _facts_accessed(self, event: Event) -> None:
+        for row in filter(None.__ne__, map(self.ids.find, event.body["facts"])):
+            self.facts["accesses"][row] += 1
+            self.facts["accessed_at"][row] = max(event.at, int(self.facts["accessed_at"][row]))
+
+    def _entity_archived(self, event: Event) -> None:
+        old, new = (self.entities.number(event.body[name]) for name in ("entity", "to"))
+        self.facts["entity"][self.facts["entity"] == old] = new
+        self._forget(old, new)
+
+    def _forget(self, *entities: int) -> None:
+        for entity in entities:
+            self._judges.pop(entity, None)
+            self._shared.pop(entity, None)
+
+    def rows(self, entity: str | None = None, *, active: bool | None = None) -> Rows:
+        """The facts of an entity, or of all; those that are active, those that are not, or both."""
+        mask = np.ones(len(self.facts), np.bool_)
+        if entity is not None:
+            number = self.entities.find(entity)
+            mask &= self.facts["entity"] == (-1 if number is None else number)
+        if active is not None:
+            mask &= (self.facts["superseded_at"] == 0) == active
+        return np.flatnonzero(mask)
+
+    def judge(self, entity: str) -> Superseding:
+        """What the active facts of an entity state, to judge a new one by."""
+        number = self.entities.number(entity)
+        if number not in self._judges:
+            made = self._judges[number] = Superseding()
+            for row in self.rows(entity, active=True).tolist():
+                made.hold(self.ids[row], as_statement(entity, self.texts[row]))
+        return self._judges[number]
+
+    def near(self, entity: str, text: str) -> list[tuple[str, str]]:
+        """Ids and texts of the active facts of an entity that share words with a text, those that share most first."""
+        number = self.entities.number(entity)
+        if number not in self._shared:
+            made = self._shared[number] = Candidates()
+            for row in self.rows(entity, active=True).tolist():
+                made.add(self.ids[row], self.texts[row])
+        found = (fact_id for fact_id, _, _ in self._shared[number].near(text, _NEAREST))
+        return [(fact_id, self.texts[self.ids.number(fact_id)]) for fact_id in found]
+
+    def trust_of(self, fact_id: str) -> int:
+        """How far a fact is trusted."""
+        return int(self.facts["trust"][self.ids.number(fact_id)])
+
+    def next_id(self, entity: str) -> str:
+        """The id of the next fact of an entity."""
+        slug = entity.partition("/")[2]
+        number = self.slugs.find(slug)
+        taken = self.facts["number"][self.facts["slug"] == (-1 if number is None else number)]
+        return f"{slug}-{int(taken.max(initial=0)) + 1:03d}"
+
+    def fact(self, row: int) -> Fact:
+        """The fact in a row."""
+        table = {name: self.facts[name][row].item() for name in _READ}
+        tags, origin, source, supersedes = json.loads(self.details[row])
+        return Fact(
+            self.ids[row], self.entities[table["entity"]], self.texts[row], CATEGORIES[table["category"]],
+            round(table["confidence"], 6), ABSTRACTIONS[table["abstraction"]], tuple(tags), source, origin, table["at"],
+            table["superseded_at"] or None, self.ids[table["superseded_by"] - 1] if table["superseded_by"] else "",
+            tuple(supersedes), table["accesses"], table["accessed_at"] or None, _given(table["valid_from"]),
+            _given(table["valid_to"]), self.events[row], self.projects[table["project"]], self.agents[table["agent"]],
+        )  # fmt: skip
+
+
+_READ = (
+    "entity category confidence abstraction at superseded_at superseded_by accesses accessed_at valid_from valid_to project agent"
+).split()
+
+
+def _time(at: int | None) -> int:
+    return NEVER if at is None else at
+
+
+def _given(at: int) -> int | None:
+    return None if at == NEVER else at
+
+
+def digest_of(text: str) -> int:
+    """The first 63 bits of the hash of a fact's normal form."""
+    return int(fact_hash(text)[:16], 16) >> 1
+
+
+def facts_of(
+    home: Home, entity: str | None = None, *, as_of: int | None = None, active: bool | None = True
+) -> list[Fact]:
+    """The facts of an entity or of all, of the home's project or of none, in the order in which they were written.
+
+    active: those that hold, those that something stands in the place of, or with None both.  as_of: as it was believed at
+    that time (µs UTC): the fold of what was written until then, without what was not yet, or no longer, true by then.
+    """
+    if as_of is None:
+        with home.views.reading(Facts) as view:
+            found = [view.fact(row) for row in view.rows(entity, active=active).tolist()]
+    else:
+        view = Facts()
+        view.fold([event for event in home.journal.tail(0, kinds=Facts.kinds) if event.at <= as_of])
+        found = [view.fact(row) for row in view.rows(entity, active=active).tolist()]
+        found = [fact for fact in found if not active or fact.holds_at(as_of)]
+    return [fact for fact in found if is_open_to(home, fact)]
+
+
+def is_open_to(home: Home, fact: Fact) -> bool:
+    """Whether a fact is of the home's project, or of none."""
+    return home.project in ("", fact.project) or not fact.project
+
+
+def fact_by_id(home: Home, fact_id: str) -> Fact:
+    """The fact of this id. Raises InvalidInput where there is none in the home's project, naming the nearest."""
+    with home.views.reading(Facts) as view:
+        row = view.ids.find(fact_id)
+        if row is not None and is_open_to(home, found := view.fact(row)):
+            return found
+        from difflib import get_close_matches
+
+        near = get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
+    raise InvalidInput(
+        f"got the fact {fact_id!r}; allowed is the id of one" + (f": the nearest is {near[0]}" if near else "")
+    )
+
+
+def chain_of(home: Home, fact_id: str) -> list[Fact]:
+    """The facts that stood in each other's place, from the first to those that hold: of this one, oldest first. Raises as
+    `fact_by_id`."""
+    found: dict[str, Fact] = {}
+    waiting = [fact_id]
+    while waiting:
+        fact = fact_by_id(home, waiting.pop())
+        found[fact.id] = fact
+        waiting += {*fact.supersedes, *filter(None, [fact.superseded_by]), *_replaced_by(home, fact.id)} - found.keys()
+    return sorted(found.values(), key=lambda fact: (fact.at, fact.id))
+
+
+def _replaced_by(home: Home, fact_id: str) -> list[str]:
+    """The ids of the facts in whose place a fact stands."""
+    with home.views.reading(Facts) as view:
+        row = view.ids.find(fact_id)
+        return (
+            [view.ids[old] for old in np.flatnonzero(view.facts["superseded_by"] == (row or 0) + 1).tolist()]
+            if row is not None
+            else []
+        )

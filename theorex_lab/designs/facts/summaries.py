@@ -1,0 +1,152 @@
+"""Tiers of facts, and what is shown of an entity: a page that grows with what is known, not with the days."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
+from theorex_lab.design import Item, Line, Wanted
+from theorex_lab.designs.facts.facts import Fact, facts_of
+from theorex_lab.designs.facts.items import FactSettings, fact_settings, told_of
+from theorex_lab.errors import ConfigError, InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.text.line import one_line
+
+Tier = Literal["hot", "warm", "cold"]
+_TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
+_OVERVIEW = 3
+_MOST_HITS, _MOST_LINES = 100, 1_000
+KNOWN = "known"  # of a line of a context: a fact
+
+
+def zone_of(settings: FactSettings) -> tzinfo:
+    """The time zone of days and weeks: the setting, else $ENGRAM_TZ, $TZ, UTC. Raises ConfigError for an unknown one."""
+    name = settings.timezone or os.environ.get("ENGRAM_TZ") or os.environ.get("TZ", "").removeprefix(":") or "UTC"
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ConfigError(
+            f"got the time zone {name!r}; allowed is one such as Europe/Moscow (designs.facts.timezone, ENGRAM_TZ, TZ)"
+        ) from error
+
+
+def moment(given: int | str | None, settings: FactSettings) -> int | None:
+    """A time in µs UTC; an ISO text without an offset is one in the time zone of the settings. Raises InvalidInput for no time."""
+    if given is None or isinstance(given, int):
+        return given
+    try:
+        read = datetime.fromisoformat(given)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"got the time {given!r}; allowed is one such as 2026-03-01 or 2026-03-01T09:00:00Z"
+        ) from error
+    return to_microseconds(read if read.tzinfo else read.replace(tzinfo=zone_of(settings)))
+
+
+def local_day(at: int, settings: FactSettings) -> datetime:
+    """The moment (µs UTC) in the time zone of the settings."""
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).astimezone(zone_of(settings))
+
+
+def tier(fact: Fact, now: int, settings: FactSettings) -> Tier:
+    """How near a fact is: hot, warm or cold by the days since its last use, else since it was written (Engram's tiers).
+
+    A doubtful one is cold sooner; one that was used often is warm at least. What is dated ahead counts as of now.
+    """
+    days = (now - max(fact.at, fact.last_accessed or 0)) / MICROSECONDS_PER_DAY
+    if days <= settings.hot_days:
+        return "hot"
+    doubtful = fact.confidence < settings.doubtful_below
+    if days <= (settings.doubtful_days if doubtful else settings.warm_days):
+        return "warm"
+    return "warm" if fact.access_count >= settings.warm_accesses else "cold"
+
+
+def by_tier(facts: Iterable[Fact], now: int, settings: FactSettings) -> dict[Tier, list[Fact]]:
+    """Facts by tier, each with what was used last first."""
+    found: dict[Tier, list[Fact]] = {name: [] for name in _TIERS}
+    for fact in sorted(facts, key=lambda fact: (-max(fact.at, fact.last_accessed or 0), fact.id)):
+        found[tier(fact, now, settings)].append(fact)
+    return found
+
+
+def summary(entity: str, facts: Iterable[Fact], now: int, settings: FactSettings) -> str:
+    """The page of an entity, as Markdown: what is hot, warm, and of what is cold the principles; and how many there are."""
+    tiers = by_tier(facts, now, settings)
+    principles = [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
+    parts = [f"# {entity.partition('/')[2]}", ""]
+    if tiers["hot"]:
+        parts += [" ".join(_sentence(fact.text) for fact in tiers["hot"][:_OVERVIEW]), ""]
+    for title, shown in (
+        ("Current (Hot)", tiers["hot"]), ("Background (Warm)", tiers["warm"]), ("Enduring (Principles)", principles),
+    ):  # fmt: skip
+        if shown:
+            parts += [f"## {title}", "", *map(_line, shown), ""]
+    counts = ", ".join(f"{len(tiers[name])} {name}" for name in _TIERS)
+    return "\n".join([*parts, f"_{counts}; {entity}_", ""])
+
+
+def _sentence(text: str) -> str:
+    flat = one_line(text, 240)
+    return flat if flat.endswith((".", "!", "?", "…")) else f"{flat}."
+
+
+def _line(fact: Fact) -> str:
+    doubt = f", {fact.confidence:.0%} sure" if fact.confidence < 1 else ""
+    return f"- {one_line(fact.text, 240)} ({fact.category}, {to_iso(fact.at)[:10]}{doubt}; {fact.id})"
+
+
+def fact_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """What is known, for a context: with a query what fits it first, then by tier; of the home's project and of none."""
+    settings = fact_settings(home)
+    facts = {fact.id: fact for fact in facts_of(home) if fact.at <= wanted.now and fact.holds_at(wanted.now)}
+    found = (
+        [
+            hit.id
+            for hit in Searcher(home).search(wanted.query, kinds=["fact"], limit=_MOST_HITS, projects=home.projects)
+        ]
+        if wanted.query
+        else []
+    )
+    tiers = by_tier(facts.values(), wanted.now, settings)
+    principles = [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
+    shown = [(facts[id], "fits the query") for id in found if id in facts]
+    shown += [
+        (fact, name)
+        for name, listed in (("hot", tiers["hot"]), ("principle", principles), ("warm", tiers["warm"]))
+        for fact in listed
+    ]
+    told = set[str]()
+    for fact, why in shown[:_MOST_LINES]:
+        if fact.id not in told:
+            told.add(fact.id)
+            heard = None if TRUST[fact.source] >= TRUST["agent"] else (fact.agent, TRUST[fact.source])
+            text = one_line(f"{told_of(fact.entity, fact.text)} ({fact.category}, {to_iso(fact.at)[:10]})", 400)
+            yield Line(
+                KNOWN,
+                fact.agent,
+                text,
+                heard,
+                (fact.id,),
+                (fact.event_id,),
+                f"a {fact.category}, {why}, {fact.confidence:.0%} sure",
+            )
+
+
+def retrieve(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:  # noqa: ARG001
+    """What a query gets, best first: facts and daily notes; of a note and a fact made of it the better one alone."""
+    hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
+    events = {event.id: event for event in home.journal.read(ids=sorted(set(hits.events)))}
+    given, items = set[str](), []
+    for hit, event_id in zip(hits, hits.events, strict=True):
+        rests_on = {event_id, *(events[event_id].lineage if event_id in events and hit.kind == "fact" else ())}
+        if not rests_on & given:
+            given |= rests_on
+            items.append(Item(hit.text, (event_id,)))
+    return items

@@ -1,0 +1,268 @@
+"""Writing facts: duplicates are not kept twice, what a fact replaces gives way, and what contradicts becomes a tension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from theorex_lab.clock import to_iso
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
+from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts.facts import Facts, digest_of, fact_by_id
+from theorex_lab.designs.facts.items import FactSettings, fact_settings
+from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness
+from theorex_lab.designs.facts.sameness import same_fact, signed_tokens
+from theorex_lab.designs.facts.statements import as_statement
+from theorex_lab.designs.facts.superseding import Judgement
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.ids import SCANNER, check_agent
+from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.memory.observation import TRUST, check_tags, check_text
+from theorex_lab.text.doors import kept_text
+
+DESCRIPTION_CHARACTERS = 500
+_REPLACING = ("decision", "preference", "correction")  # categories that replace what is alike
+_PLAIN = frozenset("is be are was were has had s".split())  # relations that a subject may have to many things
+
+
+@dataclass(frozen=True)
+class NewFact:
+    """A fact to be written. Times: µs UTC, or None.
+
+    abstraction: episode, pattern or principle.  source: who it is from, a key of `TRUST`.  origin: where it is from.
+    supersedes: ids of the facts that it replaces, beside those that are found.  at: when it was learnt, None is now.
+    event_id: of a fact that may be written again without being there twice.
+    """
+
+    entity: str
+    text: str
+    category: str = "context"
+    confidence: float = 0.8
+    abstraction: str = "episode"
+    tags: Sequence[str] = ()
+    source: str = "agent"
+    origin: str = ""
+    supersedes: Sequence[str] = ()
+    valid_from: int | None = None
+    valid_to: int | None = None
+    lineage: Sequence[str] = ()
+    at: int | None = None
+    event_id: str | None = None
+    fact_id: str | None = None
+    agent: str = "main"
+    project: str = ""
+
+
+class Wrote(NamedTuple):
+    """What became of a fact. id: its own, or of the fact that says the same already.
+
+    action: written, duplicate, near_duplicate, superseded (it stands in the place of `of`), or tension (it was written, and
+    may not hold beside `of`).  tension: the id of that note.  likeness: 0..1, to the near duplicate.
+    """
+
+    id: str
+    action: str
+    of: tuple[str, ...] = ()
+    tension: str | None = None
+    likeness: float | None = None
+    event_id: str | None = None
+
+
+def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
+    """Write a fact in one transaction: exact duplicate → what it replaces or contradicts → near duplicate → written.
+
+    semantic: whether a fact that is nearly the same is left out. What an agent or a user said is never replaced by what a
+    model, a tool or an import says: that becomes a tension. Raises InvalidInput for what is outside the rules.
+    """
+    body = _body(home, new)
+    home.views.get(Facts)  # what can be read before others wait
+    with home.journal.exclusive() as append, home.views.reading(Facts) as view:
+        found = _decide(view, fact_settings(home), body, semantic=semantic, explicit=new.supersedes)
+        if found.action in ("duplicate", "near_duplicate"):
+            return found
+        fact_id = new.fact_id or view.next_id(body["entity"])
+        body["fact_id"] = fact_id
+        body["supersedes"] = [*found.of] if found.action == "superseded" else []
+        now = home.clock.now()
+        at = now if new.at is None else new.at
+        fact = new_event("fact", body, agent=new.agent, at=at, lineage=new.lineage, event_id=new.event_id)
+        append(fact)
+        tension = None
+        if found.action == "superseded":
+            _replace(view, append, found.of, fact_id, "it was written in their place", at, fact.id)
+        elif found.action == "tension":
+            from theorex_lab.designs.facts.notes import tension_event
+
+            facts = [*found.of, fact_id]
+            noted = tension_event(home, facts, at=at, agent=new.agent, source=body["source"], lineage=[fact.id])
+            append(noted)
+            tension = noted.body["note_id"]
+    return found._replace(id=fact_id, tension=tension, event_id=fact.id)
+
+
+def supersede(home: Home, old: str, by: str = "", *, why: str = "", source: str = "agent") -> None:
+    """Let a fact stand in the place of another, or with '' let that one end. Raises InvalidInput where that cannot be.
+
+    A fact that less is known of than the other never replaces it, and no fact replaces what it came from.
+    """
+    with home.journal.exclusive() as append, home.views.reading(Facts) as view:
+        fact = fact_by_id(home, old)
+        successor = fact_by_id(home, by) if by else None
+        if not fact.active:
+            raise InvalidInput(
+                f"got {old}, in whose place {fact.superseded_by or 'nothing'} stands already; allowed is an active fact"
+            )
+        if successor is not None and (successor.id == old or not successor.active):
+            raise InvalidInput(
+                f"got {by} to stand in the place of {old}; allowed is another fact that is active, so that chains have no circle"
+            )
+        trust = min(TRUST[source], TRUST[successor.source] if successor else TRUST["user"])
+        if trust < TRUST["agent"] <= TRUST[fact.source]:
+            raise InvalidInput(
+                f"got a word of a {source} against {old}, which a {fact.source} said; allowed is an agent's or a user's: note a tension"
+            )
+        lineage = successor.event_id if successor else fact.event_id
+        _replace(view, append, [old], by, why, home.clock.now(), lineage)
+
+
+def undo_supersede(home: Home, old: str) -> None:
+    """Let a fact hold again that another stood in the place of. Raises InvalidInput for one that is active."""
+    fact = fact_by_id(home, old)
+    if fact.active:
+        raise InvalidInput(f"got {old}, which is active; allowed is a fact that was superseded")
+    body = {"facts": [old], "by": fact.superseded_by, "why": "undone", "undo": True, "project": fact.project}
+    home.journal.append(
+        [new_event("fact_superseded", body, agent=fact.agent, lineage=[fact.event_id], at=home.clock.now())]
+    )
+
+
+def archive_entity(home: Home, entity: str) -> str:
+    """Move what is known of an entity to archives/; returns its new path. Raises InvalidInput where there is nothing, or all is there."""
+    old = check_entity(entity)
+    new = f"archives/{old.partition('/')[2]}"
+    with home.views.reading(Facts) as view:
+        if not len(view.rows(old)) or old == new:
+            raise InvalidInput(
+                f"got the entity {entity!r}; allowed is one outside archives/ that has facts: `theorex fact list` shows them"
+            )
+    event = new_event("entity_archived", {"entity": old, "to": new}, agent=SCANNER, at=home.clock.now())
+    home.journal.append([event])
+    return new
+
+
+def note_access(home: Home, fact_ids: Sequence[str]) -> int:
+    """Count a use of these facts; returns of how many. Raises InvalidInput for an unknown id, and counts none."""
+    known = [fact_by_id(home, fact_id).id for fact_id in dict.fromkeys(fact_ids)]
+    if known:
+        home.journal.append(
+            [new_event("facts_accessed", {"facts": known, "project": home.project}, agent=SCANNER, at=home.clock.now())]
+        )
+    return len(known)
+
+
+def _replace(
+    view: Facts, append: Callable[[Event], int], old: Sequence[str], by: str, why: str, at: int, lineage: str
+) -> None:
+    """Say that facts hold no more: an event for each agent who wrote some of them, since it is theirs that search puts to sleep."""
+    by_agent: dict[str, list[str]] = {}
+    for fact_id in old:
+        row = view.ids.find(fact_id)
+        assert row is not None
+        by_agent.setdefault(view.agents[int(view.facts["agent"][row])], []).append(fact_id)
+    for agent, ids in by_agent.items():
+        body = {"facts": ids, "by": by, "why": why, "undo": False}
+        append(new_event("fact_superseded", body, agent=agent, lineage=[lineage], at=at))
+
+
+def _body(home: Home, new: NewFact) -> Body:
+    """The body of a fact's event, all of it checked."""
+    check_agent(new.agent)
+    text = kept_text(check_text(new.text, home.settings.max_text_bytes))
+    if len(text) > DESCRIPTION_CHARACTERS:
+        raise InvalidInput(
+            f"got a fact of {len(text)} characters; allowed are up to {DESCRIPTION_CHARACTERS}: write its parts"
+        )
+    for name, value, allowed in (
+        ("category", new.category, CATEGORIES), ("abstraction", new.abstraction, ABSTRACTIONS), ("source", new.source, tuple(TRUST)),
+    ):  # fmt: skip
+        if value not in allowed:
+            raise InvalidInput(f"got the {name} {value!r}; allowed are {', '.join(allowed)}")
+    if isinstance(new.confidence, bool) or not isinstance(new.confidence, int | float) or not 0 <= new.confidence <= 1:
+        raise InvalidInput(f"got the confidence {new.confidence!r}; allowed are 0 to 1")
+    begins, ends = new.valid_from, new.valid_to
+    if begins is not None and ends is not None and begins >= ends:
+        raise InvalidInput(
+            f"got validFrom {to_iso(begins)} and validTo {to_iso(ends)}; allowed is a beginning before the end"
+        )
+    return {
+        "entity": check_entity(new.entity), "text": text, "category": new.category, "confidence": float(new.confidence),
+        "abstraction": new.abstraction, "tags": check_tags(new.tags), "source": new.source, "origin": kept_text(new.origin[:200]),
+        "valid_from": begins, "valid_to": ends, "project": new.project,
+    }  # fmt: skip
+
+
+def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, explicit: Sequence[str]) -> Wrote:
+    """What is to become of a fact, by the active facts of its entity."""
+    entity, text = body["entity"], body["text"]
+    rows = view.rows(entity, active=True)
+    for row in rows[view.facts["digest"][rows] == digest_of(text)].tolist():
+        if same_fact(view.texts[row], text):
+            return Wrote(view.ids[row], "duplicate", (view.ids[row],), likeness=1.0)
+    asked = [_known(view, fact_id) for fact_id in explicit]
+    judged = view.judge(entity).judge(as_statement(entity, text))
+    replaced = dict.fromkeys([*asked, *_replaced(view, settings, judged, body)])
+    trusted = TRUST[body["source"]] >= TRUST["agent"]
+    guarded = [fact_id for fact_id in replaced if not trusted and view.trust_of(fact_id) >= TRUST["agent"]]
+    if guarded:
+        return Wrote("", "tension", tuple(guarded))
+    if replaced:
+        return Wrote("", "superseded", tuple(replaced))
+    near = view.near(entity, text) if semantic else []
+    if against := [id for id, other in near if contradiction(other, text, None) >= CONTRADICTS]:
+        return Wrote("", "tension", (*dict.fromkeys([*judged.contradicts, *against]),))
+    for fact_id, other in near:
+        alike = likeness(other, text, None)
+        if alike >= settings.near_duplicate_threshold and _same_signs(other, text):
+            return Wrote(fact_id, "near_duplicate", (fact_id,), likeness=round(alike, 3))
+    return Wrote("", "tension", judged.contradicts) if judged.contradicts else Wrote("", "written")
+
+
+def _known(view: Facts, fact_id: str) -> str:
+    """The id of an active fact that is to be replaced. Raises InvalidInput for any other."""
+    row = view.ids.find(fact_id)
+    if row is None or view.facts["superseded_at"][row]:
+        raise InvalidInput(f"got {fact_id!r} to supersede; allowed is the id of an active fact")
+    return fact_id
+
+
+def _replaced(view: Facts, settings: FactSettings, judged: Judgement, body: Body) -> list[str]:
+    """The ids of facts in whose place a new one stands: by subject and relation, or by likeness as Engram does it."""
+    if settings.supersede_by == "relation":
+        replaced, new = [*judged.supersedes, *judged.ends], judged.statement
+        # "Ann is a nurse" and "Ann is tired" hold side by side.
+        plain = new.relation <= _PLAIN and not new.cue and new.subject in body["entity"].replace("-", " ")
+        return [] if plain else [*replaced, *judged.duplicates] if new.cue else replaced
+    if body["category"] not in _REPLACING:
+        return []
+    alike = sorted(
+        ((likeness(other, body["text"], None), fact_id) for fact_id, other in view.near(body["entity"], body["text"])),
+        reverse=True,
+    )
+    best, next_best = ([score for score, _ in alike] + [0.0, 0.0])[:2]
+    clear = best >= settings.supersede_threshold and best - next_best >= settings.supersede_margin
+    return [alike[0][1]] if clear else []
+
+
+def _same_signs(first: str, second: str) -> bool:
+    """Whether two texts have the same numbers, names and signed tokens: else they are two facts, however alike."""
+    return signed_tokens(first) == signed_tokens(second) and _named(first) == _named(second)
+
+
+def _named(text: str) -> frozenset[str]:
+    """Its numbers, and its capitalized words after the first."""
+    words = text.split()
+    return frozenset(
+        word.strip(".,;:!?") for at, word in enumerate(words) if word[:1].isdigit() or (at and word[:1].isupper())
+    )
