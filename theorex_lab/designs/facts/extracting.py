@@ -18,11 +18,11 @@ from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+from theorex_lab.search.index import SPEAKER
 from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.spoken import sentences_of
 
 TEXT_OF = {"prompt": "text", "observation": "text"}
-_SPEAKER = re.compile(r"([A-Z][\w .'-]{0,40}): ")
 # Of several categories that a sentence signals, the first of these is the fact's.
 _ORDER = ("correction", "decision", "preference", "instruction", "identity", "milestone")
 _OF_THE_PERSON = frozenset(("preference", "instruction", "identity", "correction"))
@@ -110,7 +110,7 @@ def facts_said(home: Home, event: Event) -> Iterator[NewFact]:
     if body.get("subagent") or body.get("type") in _DERIVED:
         return
     text, by_user = str(body.get(TEXT_OF[event.kind], "")), body.get("source") == "user"
-    speaker = _SPEAKER.match(text)
+    speaker = SPEAKER.match(text) if event.kind == "observation" else None
     who = speaker[1] if speaker else "user" if by_user else event.agent
     said = text[speaker.end() :] if speaker else text
     for number, span in enumerate(sentences_of(said, "user" if by_user else "agent")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from theorex_lab.text.doors import kept_text
 DESCRIPTION_CHARACTERS = 500
 _REPLACING = ("decision", "preference", "correction")  # categories that replace what is alike
 _PLAIN = frozenset("is be are was were has had s".split())  # relations that a subject may have to many things
+_KIND_NAMED = re.compile(r"\b(?:favou?rite|preferred|as (?:an?|the|his|her|my|their|our)|for (?:the|\w+ing))\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,8 @@ def _replaced(view: Facts, settings: FactSettings, judged: Judgement, body: Body
         replaced, new = [*judged.supersedes, *judged.ends], judged.statement
         # "Ann is a nurse" and "Ann is tired" hold side by side.
         plain = new.relation <= _PLAIN and not new.cue and new.subject in body["entity"].replace("-", " ")
+        # Of what somebody likes or uses, only something of the same kind gives way, and the kind must be named.
+        plain |= new.holds == "open" and not new.cue and not _KIND_NAMED.search(body["text"])
         return [] if plain else [*replaced, *judged.duplicates] if new.cue else replaced
     if body["category"] not in _REPLACING:
         return []
