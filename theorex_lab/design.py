@@ -317,7 +317,7 @@ class Design:
     search finds.  agents: who has something in it.  consolidated: by agent and session, the seq
     up to which it has taken in what was captured.  status: members of the status, of all agents or of one, each of a
     name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
-    `home.settings_of`.  commands: a click group, which is called `theorex NAME …`, or GROUP where one is given; `theorex_lab.console` has what its
+    `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
     commands are made of.  silos: projects whose captures reach no other project, whatever is shared.  tools: what agents may call over MCP.
     """
 
@@ -344,7 +344,6 @@ class Design:
     status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
     settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None
-    group: str = ""
     silos: Callable[[Home], frozenset[str]] | None = None
     tools: Callable[[], Sequence[AgentTool]] = tuple
 

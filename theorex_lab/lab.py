@@ -187,9 +187,10 @@ class Lab:
         """
         if project == self.home.project:
             return self
-        _ = self.searcher  # kept for both
         other = copy(self)
         other.home, other._faces = self.home.in_project(project), {}
+        other.searcher = copy(self.searcher)  # vectors are read once for both
+        other.searcher.home = other.home
         return other
 
     def agent(self, name: str) -> Agent:

@@ -98,11 +98,12 @@ def _first_word(arguments: list[str]) -> str:
 
 
 def designs() -> dict[str, Design]:
-    """The designs that bring commands, by the name of their group."""
+    """The designs that bring commands, by name."""
     from theorex_lab.designs import installed
 
-    own = {design.group or design.name: design for design in installed() if design.commands}
-    return {name: design for name, design in own.items() if name not in {*COMMANDS, *GROUPS}}
+    return {
+        design.name: design for design in installed() if design.commands and design.name not in {*COMMANDS, *GROUPS}
+    }
 
 
 def design_group(name: str) -> console.CommandGroup | None:

@@ -235,7 +235,7 @@ def _words(text: str) -> list[str]:
 def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
     """Numbers, names and quoted words of the prose that hold a word never seen before."""
     found = dict.fromkeys(
-        match.group().strip(' *"').lower() for match in _SAYS["fact"].finditer(_SAYS["code_block"].sub(" ", text))
+        match.group().strip(' *"').lower() for match in _SAYS["claim"].finditer(_SAYS["code_block"].sub(" ", text))
     )
     return tuple(
         fact

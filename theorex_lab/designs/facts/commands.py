@@ -24,9 +24,9 @@ def _facts() -> FactsMemory:
     return found
 
 
-@command("signal", "Say whether a message is worth keeping.")
+@command("signal")
 @click.option("--text", required=True, help="The message.")
-def signal(text: str) -> None:
+def fact_signal(text: str) -> None:
     """high: a preference, decision, correction, milestone, instruction or identity. low: work in progress. none: the rest.
 
     JSON: {signal, categories, confidence, keywords}
@@ -37,7 +37,7 @@ def signal(text: str) -> None:
     emit(found._asdict(), f"{found.signal} {', '.join(found.categories)} ({found.confidence:.2f})")
 
 
-@command("write", "Write a fact about an entity.")
+@command("write")
 @reads_project
 @keeps_secrets
 @OWN_AGENT
@@ -53,7 +53,7 @@ def signal(text: str) -> None:
 @click.option("--valid-from", metavar="ISO", help="Since when it is true.")
 @click.option("--valid-to", metavar="ISO", help="Until when it is true.")
 @click.option("--semantic-check/--no-semantic-check", default=True, help="Leave out what is nearly the same.")
-def write(agent: str | None, entity: str, text: str, semantic_check: bool, trust: str, **given: Any) -> None:
+def fact_write(agent: str | None, entity: str, text: str, semantic_check: bool, trust: str, **given: Any) -> None:
     """An exact duplicate within the entity is not written again; what it replaces is superseded, never deleted; a nearly
     equal fact is left out; what contradicts becomes a tension.
 
@@ -64,12 +64,12 @@ def write(agent: str | None, entity: str, text: str, semantic_check: bool, trust
     emit(found._asdict(), f"{found.id}: {found.action}{others}")
 
 
-@command("list", "Show facts.")
+@command("list")
 @reads_project
 @click.option("--entity", metavar="PATH", help="Only of this entity.")
 @click.option("--as-of", metavar="ISO", help="What was believed at that time.")
 @click.option("--all", "everything", is_flag=True, help="With what was superseded.")
-def list_(entity: str | None, as_of: str | None, everything: bool) -> None:
+def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
     """With --as-of the fold of what was written until then, without what was no longer true by then.
 
     JSON: {facts: [{id, entity, fact, category, confidence, status, …}]}
@@ -87,9 +87,9 @@ def _row(fact: Fact) -> str:
     return f"{fact.id:<16} {one_row(fact.text)} ({fact.entity}, {fact.category}, {fact.confidence:.2f}){ended}"
 
 
-@command("show", "Show one fact, and those in whose place it stands or that stand in its.")
+@command("show")
 @click.argument("fact_id", metavar="ID")
-def show(fact_id: str) -> None:
+def fact_show(fact_id: str) -> None:
     """Oldest first.
 
     JSON: {fact, chain: [{id, fact, status, supersededBy, …}]}
@@ -102,12 +102,12 @@ def show(fact_id: str) -> None:
     )
 
 
-@command("supersede", "Let a fact stand in the place of another.")
+@command("supersede")
 @click.argument("old", metavar="OLD")
 @click.argument("by", metavar="[NEW]", required=False, default="")
 @click.option("--why", default="", help="Why.")
 @click.option("--undo", is_flag=True, help="Let OLD hold again.")
-def supersede(old: str, by: str, why: str, undo: bool) -> None:
+def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
     """Without NEW the fact ends. Nothing is deleted.
 
     JSON: {id, status, supersededBy}
@@ -121,11 +121,11 @@ def supersede(old: str, by: str, why: str, undo: bool) -> None:
     emit({"id": old, "status": fact.to_dict()["status"], "supersededBy": fact.superseded_by or None}, _row(fact))
 
 
-@command("access", "Count a use of facts.")
+@command("access")
 @click.option(
     "--id", "fact_ids", multiple=True, required=True, metavar="ID", help="A fact; may be given several times."
 )
-def access(fact_ids: tuple[str, ...]) -> None:
+def fact_access(fact_ids: tuple[str, ...]) -> None:
     """A fact that is used often stays warm.
 
     JSON: {accessed}
@@ -134,9 +134,9 @@ def access(fact_ids: tuple[str, ...]) -> None:
     emit({"accessed": count}, f"{count} facts")
 
 
-@command("archive", "Move an entity to archives/.")
+@command("archive")
 @click.argument("entity", metavar="ENTITY")
-def archive(entity: str) -> None:
+def fact_archive(entity: str) -> None:
     """Its facts stay, under its new path.
 
     JSON: {entity, to}
@@ -145,12 +145,12 @@ def archive(entity: str) -> None:
     emit({"entity": entity, "to": to}, to)
 
 
-@command("contradict", "Show facts that may not hold side by side.")
+@command("contradict")
 @reads_project
 @click.option("--entity", metavar="PATH", help="Only of this entity.")
 @click.option("--cross-entity", is_flag=True, help="Across entities too, people included.")
 @click.option("-k", "limit", type=click.IntRange(1, 1_000), default=20, help="How many at most.")
-def contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
+def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
     """Active facts that share words, what speaks most for a contradiction first.
 
     JSON: {candidates: [{facts, texts, shared, jaccard, contradiction}]}
@@ -160,9 +160,9 @@ def contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
     emit({"candidates": found}, "\n".join(lines) or "nothing contradicts")
 
 
-@command("render", "Write the page of every entity.")
+@command("render")
 @click.option("--output", required=True, metavar="DIR", help="Below which folder.")
-def render(output: str) -> None:
+def fact_render(output: str) -> None:
     """Each is life/ENTITY/summary.md.
 
     JSON: {files}
@@ -171,10 +171,10 @@ def render(output: str) -> None:
     emit({"files": files}, "\n".join(files) or "no entity has facts")
 
 
-@command("summary", "Show the page of an entity.")
+@command("summary")
 @reads_project
 @click.argument("entity", metavar="ENTITY")
-def summary(entity: str) -> None:
+def fact_summary(entity: str) -> None:
     """What is hot, warm, and of what is cold the principles.
 
     JSON: {entity, text, tokens}
@@ -185,8 +185,8 @@ def summary(entity: str) -> None:
     emit({"entity": entity, "text": text, "tokens": count_tokens(text)}, text)
 
 
-@command("extract", "Read what was captured since the last time for facts.")
-def extract(**_: Any) -> None:
+@command("extract")
+def fact_extract(**_: Any) -> None:
     """Flush and night do it too; repeating it writes nothing twice.
 
     JSON: {upto, captures, facts, superseded, tensions}
@@ -201,7 +201,7 @@ def extract(**_: Any) -> None:
 @click.option("--platform", required=True, help="Such as telegram.")
 @click.option("--id", "id", required=True, help="The chat's id there.")
 @click.option("--group", "is_group", is_flag=True, help="More than two take part: its facts stay in it.")
-def add_session(platform: str, id: str, is_group: bool) -> None:
+def fact_session_add(platform: str, id: str, is_group: bool) -> None:
     """What is written with `--project PLATFORM-ID` reaches no other project; facts do, unless it is a group's.
 
     JSON: {platform, id, channel, group, project, added}
@@ -210,10 +210,4 @@ def add_session(platform: str, id: str, is_group: bool) -> None:
     emit(found, f"{found['channel']}: write and read in it with --project {found['channel']}")
 
 
-def commands() -> click.Group:
-    """All of them."""
-    return group(
-        "fact", "Facts: what is known of people and projects, what replaced what, what was believed when.",
-        signal, write, list_, show, supersede, contradict, access, archive, summary, render, extract,
-        group("session", "Chats that keep to themselves.", add_session),
-    )  # fmt: skip
+fact_session = group("session", "", fact_session_add)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from theorex_lab.designs.facts.facts import Fact, facts_of
-from theorex_lab.designs.facts.pairs import Candidates, contradiction
+from theorex_lab.designs.facts.pairs import SharedWords, contradiction
 from theorex_lab.designs.facts.sameness import fact_hash, same_fact
 from theorex_lab.home import Home
 
@@ -32,7 +32,7 @@ def contradicting(
 
 
 def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
-    earlier, by_id = Candidates(), dict[str, Fact]()
+    earlier, by_id = SharedWords(), dict[str, Fact]()
     for fact in facts:
         for other_id, jaccard, shared in earlier.near(fact.text, _NEAREST):
             other = by_id[other_id]

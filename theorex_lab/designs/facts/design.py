@@ -26,17 +26,15 @@ def _views() -> Sequence[type[View]]:
 
 DESIGN = Design(
     name="facts",
-    group="fact",
     face=later(f"{_HERE}.face:FactsMemory"),
     kinds=KINDS,
     views=_views,
     items=(OBSERVATION, FACT),
     sections=(Section(later(f"{_HERE}.summaries:fact_lines"), {"known": "What is known"}),),
     leads=False,
-    retrieve=later(f"{_HERE}.summaries:retrieve"),
+    retrieve=later(f"{_HERE}.summaries:retrieve_facts"),
     flush=later(f"{_HERE}.extracting:extract_of"),
     steps=(NightStep("extract", later(f"{_HERE}.extracting:extract_step")),),
     silos=later(f"{_HERE}.channels:silos"),
     settings=FactSettings,
-    commands=later(f"{_HERE}.commands:commands"),
 )

@@ -78,7 +78,7 @@ def keep_watermark(home: Home, found: Extracted) -> bool:
     return True
 
 
-def extract(home: Home, upto: int | None = None) -> Extracted:
+def extract_facts(home: Home, upto: int | None = None) -> Extracted:
     """Write the facts of the captures after the watermark, up to seq `upto`; repeating it writes nothing twice.
 
     The watermark stays: whoever is content with the result keeps it, see `keep_watermark`.
@@ -99,7 +99,7 @@ def extract(home: Home, upto: int | None = None) -> Extracted:
 
 def extract_new(home: Home) -> Extracted:
     """Read what came since, and keep how far that is."""
-    found = extract(home)
+    found = extract_facts(home)
     keep_watermark(home, found)
     return found
 

@@ -81,7 +81,7 @@ class FactsMemory(Face):
         return writing.archive_entity(self.home, entity)
 
     def extract(self) -> Extracted:
-        """Read what was captured since the last time for facts; see `extracting.extract`."""
+        """Read what was captured since the last time for facts; see `extracting.extract_facts`."""
         return extract_new(self.home)
 
     def tier(self, fact: Fact) -> str:

@@ -1,4 +1,4 @@
-"""Facts as columns: what is said of which entity, since when, in whose place, and how often it was used."""
+"""Facts as columns: what is said about whom, since when, in whose place, and how often it was used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
-from theorex_lab.designs.facts.pairs import Candidates
+from theorex_lab.designs.facts.pairs import SharedWords
 from theorex_lab.designs.facts.sameness import fact_hash
 from theorex_lab.designs.facts.statements import as_statement
 from theorex_lab.designs.facts.superseding import Superseding
@@ -112,9 +112,9 @@ class Facts(View):
             confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
             valid_to="i8", number="i8", digest="i8",
         )  # fmt: skip
-        # By number of an entity, once it was asked for.
-        self._judges: dict[int, Superseding] = {}
-        self._shared: dict[int, Candidates] = {}
+        # By entity, once it was asked for.
+        self._judges: dict[str, Superseding] = {}
+        self._shared: dict[str, SharedWords] = {}
 
     def _after_load(self) -> None:
         self._judges, self._shared = {}, {}
@@ -135,15 +135,15 @@ class Facts(View):
             seq=event.seq, at=event.at, agent=self.agents.number(event.agent), entity=entity, slug=self.slugs.number(slug),
             project=self.projects.number(body.get("project", "")), category=CATEGORIES.index(body["category"]),
             abstraction=ABSTRACTIONS.index(body["abstraction"]), trust=TRUST[body["source"]], confidence=body["confidence"],
-            valid_from=_time(body["valid_from"]), valid_to=_time(body["valid_to"]), number=number, digest=digest_of(body["text"]),
+            valid_from=_time(body["valid_from"]), valid_to=_time(body["valid_to"]), number=number, digest=form_number(body["text"]),
         )  # fmt: skip
         self.texts.append(body["text"])
         self.events.append(event.id)
         self.details.append(json.dumps([body["tags"], body["origin"], body["source"], body["supersedes"]]))
-        if entity in self._judges:
-            self._judges[entity].hold(body["fact_id"], as_statement(body["entity"], body["text"]))
-        if entity in self._shared:
-            self._shared[entity].add(body["fact_id"], body["text"])
+        if (judge := self._judges.get(body["entity"])) is not None:
+            judge.hold(body["fact_id"], as_statement(body["entity"], body["text"]))
+        if (shared := self._shared.get(body["entity"])) is not None:
+            shared.add(body["fact_id"], body["text"])
 
     def _fact_superseded(self, event: Event) -> None:
         body, undo = event.body, event.body["undo"]
@@ -154,7 +154,7 @@ class Facts(View):
             self.facts.put(
                 row, superseded_at=0 if undo else event.at, superseded_by=0 if undo or by is None else by + 1
             )
-            entity = int(self.facts["entity"][row])
+            entity = self.entities[int(self.facts["entity"][row])]
             if undo:
                 self._forget(entity)
                 continue
@@ -163,16 +163,16 @@ class Facts(View):
                     known.remove(fact_id)
 
     def _facts_accessed(self, event: Event) -> None:
-        for row in filter(None.__ne__, map(self.ids.find, event.body["facts"])):
+        for row in [row for fact_id in event.body["facts"] if (row := self.ids.find(fact_id)) is not None]:
             self.facts["accesses"][row] += 1
             self.facts["accessed_at"][row] = max(event.at, int(self.facts["accessed_at"][row]))
 
     def _entity_archived(self, event: Event) -> None:
         old, new = (self.entities.number(event.body[name]) for name in ("entity", "to"))
         self.facts["entity"][self.facts["entity"] == old] = new
-        self._forget(old, new)
+        self._forget(event.body["entity"], event.body["to"])
 
-    def _forget(self, *entities: int) -> None:
+    def _forget(self, *entities: str) -> None:
         for entity in entities:
             self._judges.pop(entity, None)
             self._shared.pop(entity, None)
@@ -189,21 +189,19 @@ class Facts(View):
 
     def judge(self, entity: str) -> Superseding:
         """What the active facts of an entity state, to judge a new one by."""
-        number = self.entities.number(entity)
-        if number not in self._judges:
-            made = self._judges[number] = Superseding()
+        if entity not in self._judges:
+            made = self._judges[entity] = Superseding()
             for row in self.rows(entity, active=True).tolist():
                 made.hold(self.ids[row], as_statement(entity, self.texts[row]))
-        return self._judges[number]
+        return self._judges[entity]
 
     def near(self, entity: str, text: str) -> list[tuple[str, str]]:
         """Ids and texts of the active facts of an entity that share words with a text, those that share most first."""
-        number = self.entities.number(entity)
-        if number not in self._shared:
-            made = self._shared[number] = Candidates()
+        if entity not in self._shared:
+            made = self._shared[entity] = SharedWords()
             for row in self.rows(entity, active=True).tolist():
                 made.add(self.ids[row], self.texts[row])
-        found = (fact_id for fact_id, _, _ in self._shared[number].near(text, _NEAREST))
+        found = (fact_id for fact_id, _, _ in self._shared[entity].near(text, _NEAREST))
         return [(fact_id, self.texts[self.ids.number(fact_id)]) for fact_id in found]
 
     def trust_of(self, fact_id: str) -> int:
@@ -243,7 +241,7 @@ def _given(at: int) -> int | None:
     return None if at == NEVER else at
 
 
-def digest_of(text: str) -> int:
+def form_number(text: str) -> int:
     """The first 63 bits of the hash of a fact's normal form."""
     return int(fact_hash(text)[:16], 16) >> 1
 

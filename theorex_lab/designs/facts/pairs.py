@@ -22,7 +22,7 @@ def contradiction(first: str, second: str, cosine: float | None) -> float:
     return likeness(first, second, cosine) * (bool(_NOT.search(first)) != bool(_NOT.search(second)))
 
 
-class Candidates:
+class SharedWords:
     """Texts by their words."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ class Signal(NamedTuple):
 
 
 def signal_of(text: str) -> Signal:
-    """The signal of a message, English or Russian; linear in its length, of which 4,000 characters are read.
+    """The signal of a message, English or Russian; linear in its length; 4,000 characters are read.
 
     Engram's order: acknowledgements, greetings, thanks and farewells, then the six high categories, work in progress,
     questions. The confidence of a high one is min(.95, .85 + .03 × categories).

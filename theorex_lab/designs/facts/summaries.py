@@ -139,7 +139,7 @@ def fact_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             )
 
 
-def retrieve(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:  # noqa: ARG001
+def retrieve_facts(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:  # noqa: ARG001
     """What a query gets, best first: facts and daily notes; of a note and a fact made of it the better one alone."""
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
     events = {event.id: event for event in home.journal.read(ids=sorted(set(hits.events)))}

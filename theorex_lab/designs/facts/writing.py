@@ -10,7 +10,7 @@ from typing import NamedTuple
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
 from theorex_lab.designs.facts.entities import check_entity
-from theorex_lab.designs.facts.facts import Facts, digest_of, fact_by_id
+from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
 from theorex_lab.designs.facts.items import FactSettings, fact_settings
 from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness
 from theorex_lab.designs.facts.sameness import same_fact, signed_tokens
@@ -120,10 +120,10 @@ def supersede(home: Home, old: str, by: str = "", *, why: str = "", source: str 
             raise InvalidInput(
                 f"got {by} to stand in the place of {old}; allowed is another fact that is active, so that chains have no circle"
             )
-        trust = min(TRUST[source], TRUST[successor.source] if successor else TRUST["user"])
-        if trust < TRUST["agent"] <= TRUST[fact.source]:
+        source = min(source, successor.source if successor else source, key=TRUST.__getitem__)
+        if TRUST[source] < TRUST["agent"] <= TRUST[fact.source]:
             raise InvalidInput(
-                f"got a word of a {source} against {old}, which a {fact.source} said; allowed is an agent's or a user's: note a tension"
+                f"got {by or 'the end'}, from a source {source}, against {old}, from {fact.source}; allowed is an agent's or a user's word: note a tension"
             )
         lineage = successor.event_id if successor else fact.event_id
         _replace(view, append, [old], by, why, home.clock.now(), lineage)
@@ -209,7 +209,7 @@ def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, 
     """What is to become of a fact, by the active facts of its entity."""
     entity, text = body["entity"], body["text"]
     rows = view.rows(entity, active=True)
-    for row in rows[view.facts["digest"][rows] == digest_of(text)].tolist():
+    for row in rows[view.facts["digest"][rows] == form_number(text)].tolist():
         if same_fact(view.texts[row], text):
             return Wrote(view.ids[row], "duplicate", (view.ids[row],), likeness=1.0)
     asked = [_known(view, fact_id) for fact_id in explicit]
