@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import Design, NightStep, Section, later
+from theorex_lab.design import AuditPart, Design, NightStep, Section, later
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT, FactSettings
 from theorex_lab.search.items import OBSERVATION
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import View
 
 _HERE = "theorex_lab.designs.facts"
+# Kind of an entry of the audit log -> the kinds of events that it is read from.
+READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")}
 
 
 def _views() -> Sequence[type[View]]:
@@ -35,6 +37,10 @@ DESIGN = Design(
     retrieve=later(f"{_HERE}.summaries:retrieve_facts"),
     flush=later(f"{_HERE}.extracting:extract_of"),
     steps=(NightStep("extract", later(f"{_HERE}.extracting:extract_step")),),
+    reminders=later(f"{_HERE}.reports:reminders"),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.reports:reading")),
+    status=later(f"{_HERE}.reports:status"),
+    agents=later(f"{_HERE}.reports:agents_of"),
     silos=later(f"{_HERE}.channels:silos"),
     settings=FactSettings,
 )
