@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,13 @@ from test_nightly import STEPS, fill
 from theorex_lab import Lab
 from theorex_lab.config import load_settings
 from theorex_lab.designs.theorex import memory_policy
+from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.cases import Case, ReviewVerdict
+from theorex_lab.evolution.lease import Lease
 from theorex_lab.evolution.policy import policies, policy_settings, rollback
 from theorex_lab.evolution.reviewers import HeuristicReviewer
-from theorex_lab.journal.event import encode
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event, encode
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 FURTHER_KILLS = 4
@@ -44,6 +48,23 @@ def _trace_of_the_failure(lab: Lab) -> None:
     """A run that rules can read, so that the night's review has a fix to write."""
     failure = lab.outcomes.queue()[-1]
     traced(lab, failure.outcome_id, ("Bash", "make publish", "bash: make: command not found"))
+
+
+class _Anybody(Lease):
+    """A lease that everyone has."""
+
+    held = True
+
+    def renew(self) -> None:
+        pass
+
+    def append(self, events: Sequence[Event]) -> None:
+        self.home.journal.append(events, allow_future=True)
+
+
+@contextmanager
+def _unleased(home: Home, what: str) -> Iterator[Lease]:
+    yield _Anybody(home, what)
 
 
 @pytest.fixture
@@ -88,7 +109,11 @@ def _state(home: Path) -> dict[str, Any]:
     return {"events": outlines, **columns, "config": config, "context": told}
 
 
-def test_a_night_that_was_killed_is_made_good_by_the_next(template: Path, tmp_path: Path) -> None:
+def test_a_night_that_was_killed_is_made_good_by_the_next(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps are what is compared: the lease, which a killed night leaves, is given to everyone (see test_lease)."""
+    monkeypatch.setattr(nightly_module, "leased", _unleased)
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
     with documented(undisturbed) as lab:
         _night(lab)

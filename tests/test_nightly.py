@@ -20,12 +20,25 @@ from theorex_lab.config import load_settings
 from theorex_lab.designs.theorex import lifecycle, steps
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution import nightly as nightly_module
+from theorex_lab.evolution.lease import leased
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.journal.files import exclusive
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-STEPS = ["judge", "review", "refine", "gate", "digest", "flush", "scan", "graduate", "promote", "embed", "boot-inject"]
+STEPS = [
+    "judge",
+    "review",
+    "refine",
+    "gate",
+    "digest",
+    "flush",
+    "scan",
+    "graduate",
+    "promote",
+    "extract",
+    "embed",
+    "boot-inject",
+]
 
 
 def fill(lab: Lab) -> None:
@@ -81,7 +94,7 @@ def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
         first = lab.nightly(reviewer="heuristic")
         seq, context = lab.journal.last_seq(), lab.context_file.read_bytes()
         second = lab.nightly(reviewer="heuristic")
-        assert lab.journal.last_seq() == seq
+        assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
         assert lab.context_file.read_bytes() == context
         assert second.ok
         assert second.steps != first.steps
@@ -102,7 +115,7 @@ def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the
         assert lab.theorex.sessions() == ["long", "busy"]
         seq = lab.journal.last_seq()
         assert lab.nightly(reviewer="heuristic").ok
-        assert lab.journal.last_seq() == seq
+        assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
         lab.settings = lab.settings.model_copy(update={"flush_idle_hours": 1.0})
         assert lab.nightly(reviewer="heuristic").ok
         assert lab.theorex.sessions() == []
@@ -210,15 +223,20 @@ def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, ru
     home = tmp_path / "home"
     with documented(home) as lab:
         fill(lab)
-        seq = lab.journal.last_seq()
-        with exclusive(home / nightly_module.LOCK_FILE, wait=False) as held:
-            assert held
+        with leased(lab.home, "nightly") as lease:
+            seq = lab.journal.last_seq()
             report = lab.nightly(reviewer="heuristic")
             assert (report.ran, report.steps) == (False, [])
-            ended = run("nightly", "--reviewer", "heuristic", "--json")
-            assert (ended.code, ended.json) == (0, {"ran": False, "ok": True, "steps": []})
-            assert "another nightly is under way" in run("nightly").out
-        assert lab.journal.last_seq() == seq
+            ended = run("nightly", "--reviewer", "heuristic", "--json", "--now", to_iso(NOW))
+            until = to_iso(NOW + 600_000_000)
+            assert (ended.code, ended.json) == (
+                0,
+                {"ran": False, "ok": True, "steps": [], "held_by": lease.owner, "until": until},
+            )
+            told = run("nightly", "--now", to_iso(NOW)).out
+            assert "another nightly is under way" in told
+            assert f"held by {lease.owner} until {until}" in told
+            assert lab.journal.last_seq() == seq
         assert lab.nightly(reviewer="heuristic").ran
 
 

@@ -170,6 +170,14 @@ class Settings(SettingsRecord):
         300.0, "time a worker has for a task before it is queued again", unit="seconds", gt=0, le=864_000
     )
 
+    lease_seconds: float = tunable(
+        600.0,
+        "time after which a night or heartbeat that was killed no longer keeps others out",
+        unit="seconds",
+        ge=10,
+        le=86_400,
+    )
+
     # How failures are learnt from.
     reviewers: list[str] = tunable(
         ["qwen3-32b", "ministral-3b"], "models that review failures, in the order they are asked"

@@ -91,14 +91,18 @@ def gate() -> None:
 @REVIEWER
 def nightly(agent: str, reviewer: str) -> None:
     """They are judge, review, refine, gate, flush, scan, graduate, promote, embed and boot-inject. A step that fails does not stop the others, and ends
-    the command with 1. Repeating changes nothing; where a night is under way already, nothing is done.
+    the command with 1. Repeating changes nothing; where a night or heartbeat is under way already, nothing is done, and
+    it is said who holds the lease until when: one that was killed keeps it for leaseSeconds at most.
 
-    JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}
+    JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, and held_by and until where it did not run
     """
     lab = open_lab()
     report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
-    if not report.ran:
-        emit(report.to_dict(), f"another nightly is under way in {lab.folder}; nothing was done")
+    if report.holder is not None:
+        emit(
+            report.to_dict(),
+            f"another {report.holder.what} is under way in {lab.folder}, {report.holder}; nothing was done",
+        )
         return
     lines = [f"{'ok' if step.ok else 'FAILED':<6} {step.name:<11} {step.detail}" for step in report.steps]
     failed = ", ".join(step.name for step in report.steps if not step.ok)

@@ -17,16 +17,15 @@ from theorex_lab.evolution.boot import refresh
 from theorex_lab.evolution.cases import TraceReviewRecord
 from theorex_lab.evolution.gate import Gated, gate
 from theorex_lab.evolution.judge import judge_pending
+from theorex_lab.evolution.lease import Holder, Lease, leased
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import new_event
-from theorex_lab.journal.files import exclusive, writing
 from theorex_lab.memory.retrieve import Searcher
 
 T = TypeVar("T")
 
-LOCK_FILE = "nightly.lock"
 _MICROSECONDS = 1_000_000
 _PROBLEMS_TOLD = 3
 _MOST_PROJECTS = 50  # whose contexts are rendered
@@ -45,10 +44,11 @@ class NightlyStep(NamedTuple):
 
 @dataclass(frozen=True)
 class NightlyReport:
-    """The report of a night. ran: False when another process was running it, and nothing was done."""
+    """The report of a night. ran: False when another process tended the home, the holder of its lease, and nothing was done."""
 
     ran: bool
     steps: list[NightlyStep]
+    holder: Holder | None = None
 
     @property
     def ok(self) -> bool:
@@ -57,7 +57,8 @@ class NightlyReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON holds it."""
-        return {"ran": self.ran, "ok": self.ok, "steps": [step._asdict() for step in self.steps]}
+        held = {} if self.holder is None else self.holder.to_dict()
+        return {"ran": self.ran, "ok": self.ok, "steps": [step._asdict() for step in self.steps], **held}
 
 
 def nightly(
@@ -67,13 +68,13 @@ def nightly(
 
     `asks_models`: whether a model may judge outcomes, see `judge.judge_pending`.
 
-    Repeating it at once changes nothing. The report is appended, unless nothing has happened since the last one.
-    Raises InvalidInput for an agent outside the rule, StorageError where the home or the report cannot be written.
+    Repeating it at once changes nothing but the lease. The report is appended, unless nothing has happened since the last
+    one. Raises InvalidInput for an agent outside the rule, StorageError where the report cannot be written, LeaseLost where
+    another process has taken over.
     """
     night = _Night(home, review, None if agent is None else check_agent(agent), asks_models)
-    advice = "make it writable, or choose a home with --home"
-    with writing(home.folder, advice), exclusive(home.folder / LOCK_FILE, wait=False) as held:
-        return night.run() if held else NightlyReport(False, [])
+    with leased(home, "nightly") as lease:
+        return night.run(lease) if lease.held else NightlyReport(False, [], lease.holder)
 
 
 class _Night:
@@ -83,7 +84,7 @@ class _Night:
         self.home, self.review_failures, self.agent, self.asks_models = home, review, agent, asks_models
         self.fixes, self.gated = 0, list[Gated]()
 
-    def run(self) -> NightlyReport:
+    def run(self, lease: Lease) -> NightlyReport:
         own = [step for design in self.home.designs for step in design.steps]
         steps: dict[str, Callable[[], str]] = {
             "judge": self.judge,
@@ -94,16 +95,15 @@ class _Night:
             "embed": self.embed,
             "boot-inject": self.boot_inject,
         }
-        before = self.home.journal.last_seq()
-        report = NightlyReport(True, [self._isolated(name, step) for name, step in steps.items()])
-        if not (report.ok and self._as_the_last_night_left_it(before)):
+        report = NightlyReport(True, [self._isolated(lease, name, step) for name, step in steps.items()])
+        if not (report.ok and self._as_the_last_night_left_it()):
             body = {
                 "steps": report.to_dict()["steps"],
                 "fixes": self.fixes,
                 "gate": [result.to_dict() for result in self.gated],
             }
             event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
-            self.home.journal.append([event], allow_future=True)
+            lease.append([event])
         return report
 
     def judge(self) -> str:
@@ -134,7 +134,8 @@ class _Night:
         also = f", and for {projects} project(s)" if projects else ""
         return f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens} tokens{also}"
 
-    def _isolated(self, name: str, step: Callable[[], str]) -> NightlyStep:
+    def _isolated(self, lease: Lease, name: str, step: Callable[[], str]) -> NightlyStep:
+        lease.renew()
         started = self.home.clock.now()
         try:
             ok, detail = True, step()
@@ -142,11 +143,11 @@ class _Night:
             ok, detail = False, str(error)
         return NightlyStep(name, ok, (self.home.clock.now() - started) / _MICROSECONDS, detail)
 
-    def _as_the_last_night_left_it(self, seq: int) -> bool:
-        """Whether nothing was appended since `seq`, which is where the last night ended."""
+    def _as_the_last_night_left_it(self) -> bool:
+        """Whether nothing but leases was appended since the last night."""
         journal = self.home.journal
-        last = journal.read(seqs=[journal.last_seq()])
-        return bool(last) and last[0].seq == seq and last[0].kind == "nightly"
+        last = (journal.read(seqs=[each], erased=True)[0].kind for each in range(journal.last_seq(), 0, -1))
+        return next((kind for kind in last if kind != "lease"), "") == "nightly"
 
 
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:

@@ -60,6 +60,7 @@ VERSIONS: dict[str, int] = {
     "policy": 1,  # a policy was kept whole: its number, settings and metrics
     "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
     "heard": 1,  # what another home's file tells of its tasks, policies or reviews: history, which no view takes in
+    "lease": 1,  # who tends the home, and until when: taken, renewed or, with `released`, given back
     "nightly": 2,  # the steps of one night and how each ended, how many fixes it wrote, what the gate said
 }
 # What hooks append as it happens; once flushed it may be archived.

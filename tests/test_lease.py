@@ -1,0 +1,189 @@
+"""The lease: one holder at a time, also of several processes; what was killed is taken over after its expiry, not before."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import NOW
+from faults import documented, forked, opened, quick_folder
+from test_nightly import fill
+
+from theorex_lab import Lab
+from theorex_lab.clock import FixedClock
+from theorex_lab.evolution.lease import Lease, LeaseLost, holder_of, leased
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.event import new_event
+
+SECOND = 1_000_000
+LENGTH = 600 * SECOND
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with opened(tmp_path / "home") as made:
+        yield made
+
+
+def _clock(lab: Lab) -> FixedClock:
+    assert isinstance(lab.clock, FixedClock)
+    return lab.clock
+
+
+def _kinds(lab: Lab, after: int = 0) -> list[str]:
+    return [event.kind for event in lab.journal.tail(after)]
+
+
+def test_of_two_one_holds_it_until_it_is_given_back(lab: Lab) -> None:
+    one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    assert (one.take(), other.take()) == (True, False)
+    assert other.holder == holder_of(lab.home) == (one.owner, NOW + LENGTH)
+    assert len(_kinds(lab)) == 1, "who is refused appends nothing"
+    one.release()
+    one.release()
+    assert holder_of(lab.home) is None
+    assert other.take()
+    assert len(_kinds(lab)) == 3
+
+
+def test_a_lease_that_has_expired_is_taken_over_and_its_owner_stops(lab: Lab) -> None:
+    one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    assert one.take()
+    _clock(lab).advance(seconds=599)
+    assert not other.take()
+    _clock(lab).advance(seconds=1)
+    assert other.take()
+    seq = lab.journal.last_seq()
+    for act in (one.renew, lambda: one.append([new_event("lost", {}, agent="main", at=NOW)])):
+        with pytest.raises(LeaseLost, match=f"held by {other.owner} until .*appends nothing more"):
+            act()
+    one.release()
+    assert lab.journal.last_seq() == seq
+    assert other.held
+
+
+def test_a_lease_that_is_renewed_does_not_expire(lab: Lab) -> None:
+    one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    assert one.take()
+    for _ in range(20):
+        _clock(lab).advance(seconds=300)
+        one.renew()
+        assert not other.take()
+    seq = lab.journal.last_seq()
+    one.renew()
+    assert lab.journal.last_seq() == seq, "one that has just begun is not renewed"
+
+
+def test_a_long_step_keeps_the_lease_from_a_thread(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as lab:
+        lab.settings = lab.settings.model_copy(update={"lease_seconds": 0.03})  # no user may set it so short
+        with leased(lab.home, "nightly") as lease:
+            for _ in range(200):
+                _clock(lab).advance(seconds=0.02)
+                if len(_kinds(lab)) > 2:
+                    break
+                signal.sigtimedwait([], 0.01)
+            assert len(_kinds(lab)) > 2
+        assert lease.holder is None
+        assert holder_of(lab.home) is None
+
+
+def test_a_clock_that_was_set_back_keeps_nobody_out_for_long(lab: Lab) -> None:
+    """What was taken ten hours ahead would hold for ten hours; it is over once it would last twice its length from now."""
+    assert Lease(lab.home, "nightly").take()
+    other = Lease(lab.home, "heartbeat")
+    _clock(lab).advance(seconds=-600)
+    assert not other.take(), "as long as the clock may have been set right by a little"
+    _clock(lab).advance(seconds=-1)
+    assert other.take()
+
+
+def test_erased_or_unknown_leases_hold_nobody(lab: Lab) -> None:
+    assert Lease(lab.home, "nightly").take()
+    lab.erase(ids=[derived_event_id("lease", 1)])
+    assert holder_of(lab.home) is None
+    assert Lease(lab.home, "nightly").take()
+    assert lab.verify().ok
+
+
+def test_the_newest_lease_is_found_among_many(lab: Lab) -> None:
+    for number in range(1, 70):
+        assert holder_of(lab.home) is None
+        lease = Lease(lab.home, f"n{number}")
+        assert lease.take()
+        holder = holder_of(lab.home)
+        assert holder is not None
+        assert holder.what == f"n{number}"
+        lease.release()
+    events = list(lab.journal.tail(0, kinds=["lease"]))
+    assert [event.id for event in events] == [derived_event_id("lease", number) for number in range(1, 139)]
+
+
+@needs_fork
+def test_of_processes_that_ask_at_once_one_gets_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    opened(home).close()
+    children = []
+    for _ in range(6):
+        child = os.fork()
+        if child == 0:
+            code = 9
+            try:
+                with opened(home) as lab:
+                    code = 0 if Lease(lab.home, "nightly").take() else 1
+            finally:
+                os._exit(code)
+        children.append(child)
+    codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    assert codes == [0, 1, 1, 1, 1, 1]
+
+
+@needs_fork
+def test_a_night_that_was_killed_keeps_others_out_until_its_lease_expires(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with documented(home) as lab:
+        fill(lab)
+
+    def killed() -> None:
+        with documented(home) as lab, leased(lab.home, "nightly"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert forked(killed) == -signal.SIGKILL
+    with documented(home) as lab:
+        report = lab.nightly(reviewer="heuristic")
+        assert (report.ran, report.steps) == (False, [])
+        assert report.holder is not None
+        assert (report.holder.what, report.holder.expires_at) == ("nightly", NOW + LENGTH)
+    with documented(home, at=NOW + LENGTH) as lab:
+        report = lab.nightly(reviewer="heuristic")
+        assert (report.ran, report.ok) == (True, True)
+
+
+def test_a_night_that_lost_its_lease_stops_and_appends_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from theorex_lab.evolution import nightly
+
+    def overtaken(home: object) -> list[object]:
+        _clock(lab).advance(seconds=600)
+        assert Lease(lab.home, "heartbeat").take()
+        seqs.append(lab.journal.last_seq())
+        return []
+
+    seqs: list[int] = []
+    with documented(tmp_path / "home") as lab:
+        fill(lab)
+        monkeypatch.setattr(nightly, "gate", overtaken)
+        with pytest.raises(LeaseLost, match="nightly/.* has lost the lease .*held by heartbeat/"):
+            lab.nightly(reviewer="heuristic")
+        assert lab.journal.last_seq() == seqs[0]

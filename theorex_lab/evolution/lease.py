@@ -1,0 +1,182 @@
+"""The lease: one process at a time tends a home, be it a night or a heartbeat.
+
+Taking, renewing and giving back are events, numbered 1, 2, 3, … by their ids: whichever process appends number n holds
+the lease or has given it back, and the newest is found without reading the others. A process that was killed gives
+nothing back; what it held ends with its expiry.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from theorex_lab.clock import to_iso
+from theorex_lab.errors import TheorexError
+from theorex_lab.home import Home
+from theorex_lab.ids import SCANNER, derived_event_id, new_event_id
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event, new_event
+
+_SECOND = 1_000_000  # µs
+_MOST_DOUBLINGS = 40
+
+
+class LeaseLost(TheorexError):
+    """Another process holds the lease by now; whoever gets this appends nothing more."""
+
+
+class Holder(NamedTuple):
+    """Who holds a lease, as `what/process/token`, and until when (µs UTC)."""
+
+    owner: str
+    expires_at: int
+
+    @property
+    def what(self) -> str:
+        """What is under way: nightly or heartbeat."""
+        return self.owner.partition("/")[0]
+
+    def to_dict(self) -> dict[str, str]:
+        """The holder as JSON holds it."""
+        return {"held_by": self.owner, "until": to_iso(self.expires_at)}
+
+    def __str__(self) -> str:
+        return f"held by {self.owner} until {to_iso(self.expires_at)}"
+
+
+class Lease:
+    """The lease of a home, for one who asks for it. holder: who had it when it was asked for last, None for nobody.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    ...     one.take(), other.take(), other.holder.what
+    (True, False, 'nightly')
+    """
+
+    def __init__(self, home: Home, what: str) -> None:
+        self.home, self.holder = home, holder_of(home)
+        self.owner = f"{what}/{os.getpid()}/{new_event_id(home.clock.now())[-8:]}"
+
+    @property
+    def held(self) -> bool:
+        """Whether it is ours, as far as is known."""
+        return self.holder is not None and self.holder.owner == self.owner
+
+    def take(self) -> bool:
+        """Take it where nobody has it; False where another has, who is the holder then."""
+        with self.home.journal.exclusive() as append:
+            number, last = _newest(self.home.journal)
+            self.holder = _holder(last, self.home.clock.now())
+            if self.holder is None:
+                append(self._event(number + 1))
+        return self.held
+
+    def renew(self) -> None:
+        """Make sure that it is ours still, and let it begin anew once a quarter of it has passed. Raises LeaseLost."""
+        with self.home.journal.exclusive() as append:
+            number, last = self._own()
+            if self.home.clock.now() >= last.at + (last.body["expires_at"] - last.at) // 4:
+                append(self._event(number + 1))
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Append events while it is ours, so that nothing comes from who has lost it. Raises LeaseLost."""
+        with self.home.journal.exclusive() as append:
+            self._own()
+            for event in events:
+                append(event)
+
+    def release(self) -> None:
+        """Give it back; where it was lost there is nothing to give."""
+        with self.home.journal.exclusive() as append:
+            number, last = _newest(self.home.journal)
+            if _is_of(last, self.owner):
+                append(self._event(number + 1, released=True))
+        self.holder = None
+
+    def _own(self) -> tuple[int, Event]:
+        number, last = _newest(self.home.journal)
+        if last is None or not _is_of(last, self.owner):
+            self.holder = _holder(last, self.home.clock.now())
+            raise LeaseLost(
+                f"{self.owner} has lost the lease of {self.home.folder} ({self.holder or 'it was given back'}); it stops "
+                "here and appends nothing more: run it again when no other is under way"
+            )
+        return number, last
+
+    def _event(self, number: int, *, released: bool = False) -> Event:
+        now = self.home.clock.now()
+        expires_at = now if released else now + round(self.home.settings.lease_seconds * _SECOND)
+        body = {"owner": self.owner, "expires_at": expires_at, "released": released}
+        self.holder = Holder(self.owner, expires_at)
+        return new_event("lease", body, agent=SCANNER, at=now, event_id=derived_event_id("lease", number))
+
+
+@contextmanager
+def leased(home: Home, what: str) -> Iterator[Lease]:
+    """Hold the lease inside, renewed from a thread however long a step takes; `held` of what is yielded says whether it is ours."""
+    lease, ended = Lease(home, what), threading.Event()
+
+    def renewing() -> None:
+        try:
+            while not ended.wait(home.settings.lease_seconds / 3):
+                lease.renew()
+        except TheorexError:
+            return  # the owner hears of it at its next step
+
+    if not lease.take():
+        yield lease
+        return
+    thread = threading.Thread(target=renewing, daemon=True)
+    thread.start()
+    try:
+        yield lease
+    finally:
+        ended.set()
+        thread.join()
+        lease.release()
+
+
+def holder_of(home: Home) -> Holder | None:
+    """Who holds the lease of a home now, None for nobody."""
+    return _holder(_newest(home.journal)[1], home.clock.now())
+
+
+def _holder(event: Event | None, now: int) -> Holder | None:
+    """Who holds the lease that an event took, unless it is over.
+
+    Over it is also where it would last from now on for more than twice its length: it was taken by a clock that has been
+    set back since, and would otherwise keep everyone out until that clock comes round again.
+    """
+    if event is None or event.erased or event.body["released"]:
+        return None
+    expires_at = event.body["expires_at"]
+    return Holder(event.body["owner"], expires_at) if now < expires_at <= now + 2 * (expires_at - event.at) else None
+
+
+def _is_of(event: Event | None, owner: str) -> bool:
+    return event is not None and not event.erased and not event.body["released"] and event.body["owner"] == owner
+
+
+def _newest(journal: Journal) -> tuple[int, Event | None]:
+    """The number of the newest event of the lease, and that event: found by doubling, then by halving."""
+    doubled = [1 << power for power in range(_MOST_DOUBLINGS)]
+    there = {event.id for event in journal.read(ids=[_id(number) for number in doubled], erased=True)}
+    first = next(number for number in doubled if _id(number) not in there)
+    if first == 1:
+        return 0, None
+    between = range(first // 2, first)
+    number = first // 2 - 1 + bisect_left(between, True, key=lambda each: not _read(journal, each))
+    return number, _read(journal, number)[0]
+
+
+def _read(journal: Journal, number: int) -> list[Event]:
+    return journal.read(ids=[_id(number)], erased=True)
+
+
+def _id(number: int) -> str:
+    return derived_event_id("lease", number)
