@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import Design, NightStep, Section, later
+from theorex_lab.design import Design, FileLayout, NightStep, Section, later
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT, FactSettings
 from theorex_lab.search.items import OBSERVATION
@@ -20,8 +20,9 @@ def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.facts.channels import Channels
     from theorex_lab.designs.facts.extracting import Watermark
     from theorex_lab.designs.facts.facts import Facts
+    from theorex_lab.designs.facts.notes import Notes
 
-    return Facts, Channels, Watermark
+    return Facts, Channels, Watermark, Notes
 
 
 DESIGN = Design(
@@ -37,4 +38,10 @@ DESIGN = Design(
     steps=(NightStep("extract", later(f"{_HERE}.extracting:extract_step")),),
     silos=later(f"{_HERE}.channels:silos"),
     settings=FactSettings,
+    files=(
+        FileLayout(
+            "life/*/*/items.json, memory/*/*.md, ops/*/*.json, MEMORY.md, SOUL.md",
+            later(f"{_HERE}.tree_write:export_tree"), later(f"{_HERE}.tree_read:files_of"), later(f"{_HERE}.tree_read:import_tree"),
+        ),
+    ),
 )
