@@ -297,3 +297,16 @@ def test_the_command_line(run: Run) -> None:
     wrong = run("fact", "show", "ann-01")
     assert wrong.code == 1
     assert "nearest is ann-001" in wrong.err
+
+
+def test_status_audit_and_the_context_tell_of_facts(run: Run) -> None:
+    run("fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
+    run("fact", "write", "--entity", "people/ann", "--fact", "Lives in York")
+    assert run("status", "--json").json["facts"] == {"active": 1, "superseded": 1, "entities": 1, "channels": 0}
+    (entry,) = [row for row in run("audit", "--json").json["entries"] if row["kind"] == "fact_superseded"]
+    assert entry["detail"]["by"] == "ann-002"
+    run("config", "set", "contextDesigns", '["facts"]')
+    shown = run("memory", "context").out
+    assert "What is known" in shown
+    assert "ann: Lives in York (context, " in shown
+    assert "Bath" not in shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import Design, FileLayout, NightStep, Section, later
+from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, later
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT, FactSettings
 from theorex_lab.search.items import OBSERVATION
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import View
 
 _HERE = "theorex_lab.designs.facts"
+# Kind of an entry of the audit log -> the kinds of events that it is read from.
+READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")}
 
 
 def _views() -> Sequence[type[View]]:
@@ -25,6 +27,10 @@ def _views() -> Sequence[type[View]]:
     return Facts, Channels, Watermark, Notes
 
 
+TREES = FileLayout(
+    "life/*/*/items.json, memory/*/*.md, ops/*/*.json, MEMORY.md, SOUL.md", later(f"{_HERE}.tree_write:export_tree"),
+    later(f"{_HERE}.tree_read:files_of"), later(f"{_HERE}.tree_read:import_tree"),
+)  # fmt: skip
 DESIGN = Design(
     name="facts",
     face=later(f"{_HERE}.face:FactsMemory"),
@@ -36,12 +42,11 @@ DESIGN = Design(
     retrieve=later(f"{_HERE}.summaries:retrieve_facts"),
     flush=later(f"{_HERE}.extracting:extract_of"),
     steps=(NightStep("extract", later(f"{_HERE}.extracting:extract_step")),),
+    reminders=later(f"{_HERE}.reports:reminders"),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.reports:reading")),
+    status=later(f"{_HERE}.reports:status"),
+    agents=later(f"{_HERE}.reports:agents_of"),
     silos=later(f"{_HERE}.channels:silos"),
     settings=FactSettings,
-    files=(
-        FileLayout(
-            "life/*/*/items.json, memory/*/*.md, ops/*/*.json, MEMORY.md, SOUL.md",
-            later(f"{_HERE}.tree_write:export_tree"), later(f"{_HERE}.tree_read:files_of"), later(f"{_HERE}.tree_read:import_tree"),
-        ),
-    ),
+    files=(TREES,),
 )

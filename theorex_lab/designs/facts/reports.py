@@ -1,0 +1,54 @@
+"""What facts tell of themselves: in the status, in the audit log, and at a prompt that they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from theorex_lab.design import Reminder, Told
+from theorex_lab.designs.facts.channels import Channels
+from theorex_lab.designs.facts.facts import Facts, facts_of
+from theorex_lab.designs.facts.items import told_of
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.observation import TRUST
+
+_WEIGHT = 1.5  # of a reminder of a fact that is sure
+
+
+def status(home: Home, agent: str | None) -> dict[str, Any]:
+    """How many facts hold and how many were superseded, of how many entities; how many channels."""
+    facts = [fact for fact in facts_of(home, active=None) if agent in (None, fact.agent)]
+    with home.views.reading(Channels) as channels:
+        count = len(channels.names)
+    active = sum(fact.active for fact in facts)
+    entities = len({fact.entity for fact in facts})
+    return {"facts": {"active": active, "superseded": len(facts) - active, "entities": entities, "channels": count}}
+
+
+def agents_of(home: Home) -> list[str]:
+    """Who wrote facts."""
+    with home.views.reading(Facts) as view:
+        return list(view.agents)
+
+
+def reading() -> Callable[[Event], Iterable[Told]]:
+    """Tells what superseded, contradicts or was archived."""
+
+    def told(event: Event) -> Iterator[Told]:
+        detail = {
+            name: event.body[name] for name in ("facts", "by", "why", "entity", "to", "note_id") if event.body.get(name)
+        }
+        yield (event.kind, event.agent, detail)
+
+    return told
+
+
+def reminders(home: Home) -> Iterator[Reminder]:
+    """The facts that hold and were written on purpose: what was made of a capture comes back in its own words."""
+    for fact in facts_of(home.in_project("")):
+        if fact.origin not in ("prompt", "observation") and fact.holds_at(home.clock.now()):
+            text = told_of(fact.entity, fact.text)
+            yield Reminder(
+                fact.id, fact.project, "fact", text, _WEIGHT * fact.confidence, TRUST[fact.source], (fact.event_id,)
+            )
