@@ -1,0 +1,348 @@
+"""The commands of notes of the work, domains, MEMORY.md and SOUL.md, and of the folders that facts come from and go to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from theorex_lab.clock import to_iso
+from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
+from theorex_lab.console.agents import own_agent
+from theorex_lab.console.options import OWN_AGENT
+from theorex_lab.designs.facts import NOTE_CATEGORIES, domains, notes, self_notes, tree_read, tree_write
+from theorex_lab.designs.facts.tree_checks import (
+    Checked,
+    check_home,
+    check_tree,
+    duplicate_of,
+    duplicates,
+    init_tree,
+    migrate_tree,
+)
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.files import Exported
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.observation import TRUST
+
+Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
+_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+_ANY_FOLDER = click.argument(
+    "folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path)
+)
+_NAME = click.argument("name", metavar="DOMAIN")
+_TEXT = click.option("--text", required=True, help="What is written.")
+_BY = click.option("--by", type=click.Choice(["main", "subagent"]), default="main", help="Who writes.")
+_FROM = click.option("--trust", "source", type=click.Choice([*TRUST]), default="agent", help="Who it is from.")
+_OWN = click.option("--trust-own", is_flag=True, help="It is a person's own: keep the sources that it names.")
+
+
+def _made(name: str, run: Callable[..., Told], *options: Callable[..., Any], about: str = "") -> Command:
+    """The command of this name: `run` gets the home and what the options give; its docstring is the help."""
+
+    def body(agent: str | None = None, **given: Any) -> None:
+        if OWN_AGENT in options:
+            given["agent"] = own_agent(agent)
+        emit(*run(open_lab().facts.home, **given))
+
+    body.__doc__ = run.__doc__
+    for option in reversed(options):
+        body = option(body)
+    return command(name, about)(reads_project(keeps_secrets(body)))
+
+
+def _observe(home: Home, **given: Any) -> Told:
+    """One that repeats an open note is not kept. Categories: friction, surprise, quality.
+
+    JSON: {id, repeats}
+    """
+    return _noted(notes.observe(home, **given))
+
+
+def _tension(home: Home, fact1: str | None, fact2: str | None, text: str, **given: Any) -> Told:
+    """Without facts, the tensions that are pending.
+
+    JSON: {id, repeats}; without facts {notes}
+    """
+    if fact1 is None or fact2 is None:
+        return _listed(notes.notes_of(home, "pending", tensions=True))
+    return _noted(notes.note_tension(home, fact1, fact2, text, **given))
+
+
+def _noted(found: notes.Noted) -> Told:
+    return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
+
+
+def _notes(home: Home, status: str | None) -> Told:
+    """Tensions too, and an alert where too many are pending.
+
+    JSON: {notes: [{id, observation or tension, category, status, …}], alerts}
+    """
+    told, text = _listed(notes.notes_of(home, status))
+    alerts = notes.alerts(home)
+    return {**told, "alerts": alerts}, "\n".join([text, *alerts])
+
+
+def _listed(found: list[notes.Note]) -> Told:
+    rows = [f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}" for note in found]
+    return {"notes": [note.to_dict() for note in found]}, "\n".join(rows) or "no notes"
+
+
+def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
+    """promote: it becomes a fact of --entity. resolve, archive: it is done with. Of a tension: accept, the newest fact
+    stands in the place of the others; reject, all stay. undo takes the last verdict back.
+
+    JSON: {id, status, fact, …}
+    """
+    found = notes.review(home, note_id, verdict, **given)
+    return found.to_dict(), f"{found.id} {found.status}" + (f": {found.fact}" if found.fact else "")
+
+
+def _add(home: Home, name: str, **given: Any) -> Told:
+    """A dev-project is of an entity; a cron-task runs every --interval minutes.
+
+    JSON: {domain, …}
+    """
+    body = domains.add_domain(home, name, **given).body
+    return {"domain": name, **{key: body[key] for key in domains.NEW}}, f"{name}: a {body['type']}"
+
+
+def _domains(home: Home) -> Told:
+    """JSON: {domains: [{name, type, description, entity, interval, paused, stale, proposals, writtenAt}]}"""
+    found = [_domain(home, domain) for domain in domains.domains_of(home).values()]
+    rows = [f"{each['name']}  {each['type']}{'  stale' * each['stale']}  {each['description']}" for each in found]
+    return {"domains": found}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
+
+
+def _domain(home: Home, domain: domains.Domain) -> dict[str, Any]:
+    waiting = [{"id": each.id, "text": each.text} for each in domain.proposals]
+    about = {"stale": domain.is_stale(home.clock.now()), "proposals": waiting, "writtenAt": to_iso(domain.written_at)}
+    return {"name": domain.name, **domain.stated, **about}
+
+
+def _show(home: Home, name: str) -> Told:
+    """JSON: {name, …, files: {decisions, workflow, status, changelog}}"""
+    domain = domains.domain_called(home, name)
+    texts = {file: "\n".join(lines) for file, lines in domain.files.items()}
+    text = "\n\n".join(f"# {name}: {file}\n\n{text}" for file, text in texts.items() if text)
+    return {**_domain(home, domain), "files": texts}, text or "nothing is written yet"
+
+
+def _write(home: Home, **given: Any) -> Told:
+    """FILE is decisions, workflow, status or changelog; without --append the whole file. A subagent writes status and
+    changelog alone.
+
+    JSON: {domain, file, text, event_id}
+    """
+    return _wrote(domains.write(home, **given))
+
+
+def _log(home: Home, **given: Any) -> Told:
+    """A line with its time.
+
+    JSON: {domain, file, text, event_id}
+    """
+    return _wrote(domains.write(home, file="changelog", **given))
+
+
+def _propose(home: Home, **given: Any) -> Told:
+    """A line `PROPOSAL: …` of the changelog, which `domain scan` shows.
+
+    JSON: {domain, file, text, event_id}
+    """
+    return _wrote(domains.propose(home, **given))
+
+
+def _pause(home: Home, undo: bool, **given: Any) -> Told:
+    """It is not stale meanwhile.
+
+    JSON: {domain, file, text, event_id}
+    """
+    return _wrote(domains.pause(home, paused=not undo, **given))
+
+
+def _wrote(event: Event) -> Told:
+    told: dict[str, Any] = {name: event.body[name] for name in ("domain", "file", "text")}
+    return {**told, "event_id": event.id}, " ".join(filter(None, [*told.values()]))
+
+
+def _scan(home: Home) -> Told:
+    """Stale: nothing was written for two intervals, without an interval for seven days, unless it is paused.
+
+    JSON: {domains, stale, proposals: [{id, domain, text, event_id, source}]}
+    """
+    found = domains.scan_domains(home)
+    rows = [f"{each.id}  {each.domain}: PROPOSAL {one_row(each.text)}" for each in found.proposals]
+    told = {**found._asdict(), "proposals": [each._asdict() for each in found.proposals]}
+    return told, "\n".join([*(f"{name}: stale" for name in found.stale), *rows]) or f"{found.domains} domains, all well"
+
+
+def _judged(accept: bool) -> Callable[..., Told]:
+    def judge(home: Home, name: str, proposal: str, **given: Any) -> Told:
+        """PROPOSAL is its id, as `domain scan` shows it. An accepted one becomes a decision, and a fact of the entity.
+
+        JSON: {id, domain, text, …}
+        """
+        found = domains.judge(home, name, proposal, accept=accept, **given)
+        return found._asdict(), f"{'accepted' if accept else 'rejected'}: {found.text}"
+
+    return judge
+
+
+def _render_domains(home: Home, folder: Path) -> Told:
+    """Below DIR/memory/domains/; a changelog of more than 1,000 lines has older ones in archives/.
+
+    JSON: {files}
+    """
+    return _files(tree_write.write_documents(folder, tree_write.domain_documents(home)))
+
+
+def _render_self(home: Home, folder: Path) -> Told:
+    """Into DIR; a file that is there is replaced.
+
+    JSON: {files}
+    """
+    return _files(tree_write.write_documents(folder, tree_write.self_documents(home)))
+
+
+def _files(done: Exported) -> Told:
+    return {"files": done.files}, "\n".join(
+        f"{count:8d}  {name}" for name, count in done.files.items()
+    ) or "nothing yet"
+
+
+def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
+    """What differs below DIR/memory/domains/ takes the place of what is here, as an event.
+
+    JSON: {files: [{file, imported, skipped, problems}]}
+    """
+    found = tree_read.import_domains(home, folder, **given)
+    rows = [f"{report.imported:8d} new  {report.file}" for report in found]
+    return {"files": [asdict(report) for report in found]}, "\n".join(
+        [*rows, *(line for report in found for line in report.problems)]
+    )
+
+
+def _self_add(home: Home, text: str, **given: Any) -> Told:
+    """A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.
+
+    JSON: {file, text, undo, event_id}
+    """
+    event = self_notes.add_line(home, text=text, **given)
+    told = {name: event.body[name] for name in ("file", "text", "undo")}
+    return {
+        **told,
+        "event_id": event.id,
+    }, f"{told['file']}.md {'no longer ' * told['undo']}has: {one_row(told['text'])}"
+
+
+def _validate(home: Home, folder: Path | None, fix: bool) -> Told:
+    """Without DIR, that the chains of the facts here are complete and without a circle. With DIR, every
+    life/*/*/items.json below it; --fix mends what can be, a copy of each file first. Exit code 1 where something is wrong.
+
+    JSON: {files, facts, problems, mended, written}
+    """
+    if fix and folder is None:
+        raise InvalidInput("got --fix without DIR; allowed is a folder: what is here is never rewritten")
+    return _checked(check_home(home) if folder is None else check_tree(folder, fix=fix))
+
+
+def _migrate(_home: Home, folder: Path) -> Told:
+    """Every life/*/*/items.json below DIR, a copy of each first: confidence .7, abstractionLevel, tags where they lack.
+
+    JSON: {files, facts, problems, mended, written}
+    """
+    return _checked(migrate_tree(folder))
+
+
+def _checked(found: Checked) -> Told:
+    told = asdict(found)
+    if found.problems:
+        fail("\n".join([*found.mended, *found.problems]), **told)
+    return told, "\n".join([f"{found.facts} facts are well, {len(found.written)} files were written", *found.mended])
+
+
+def _init(_home: Home, folder: Path) -> Told:
+    """The folders of facts, daily notes and notes of the work, MEMORY.md and SOUL.md; nothing is overwritten.
+
+    JSON: {made, kept, hooks}
+    """
+    found = init_tree(folder)
+    return dict(found), "\n".join(
+        [*(f"made  {name}" for name in found["made"]), "To be entered where the agent runs:", *found["hooks"]]
+    )
+
+
+def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
+    """With --seed, facts that say exactly the same within one entity; else whether --text is one of --entity.
+
+    JSON: {hashes, duplicates: [[id]]}; of a text {hash, duplicate}
+    """
+    if seed:
+        hashes, found = duplicates(home)
+        return {"hashes": hashes, "duplicates": found}, f"{hashes} hashes; " + (
+            "; ".join(map(" = ".join, found)) or "no duplicates"
+        )
+    told = duplicate_of(home, entity, text)
+    return told, told["duplicate"] or "new"
+
+
+_ENTITY = click.option("--entity", default="", metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
+fact_observe = _made(
+    "observe", _observe, OWN_AGENT, _FROM, _TEXT,
+    click.option("--category", type=click.Choice(NOTE_CATEGORIES), default="friction", help="What kind of note it is."),
+)  # fmt: skip
+fact_tension = _made(
+    "tension", _tension, OWN_AGENT, _FROM, click.option("--fact1", metavar="ID", help="A fact."),
+    click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
+    click.option("--text", default="", help="What is the matter."),
+)  # fmt: skip
+fact_notes = _made("notes", _notes, click.option("--status", type=click.Choice(notes.STATUSES), help="Only these."))
+fact_review = _made(
+    "review", _review, OWN_AGENT, click.argument("note_id", metavar="NOTE"),
+    click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])), _ENTITY,
+    click.option("--abstraction", type=click.Choice(["pattern", "principle"]), default="pattern", help="Of the fact."),
+)  # fmt: skip
+fact_validate = _made("validate", _validate, _ANY_FOLDER, click.option("--fix", is_flag=True, help="Mend what can be."))
+fact_migrate = _made("migrate", _migrate, _FOLDER)
+fact_init = _made("init", _init, _FOLDER)
+fact_dedup = _made(
+    "dedup", _dedup, _ENTITY, click.option("--text", default="", help="A text that may be there."),
+    click.option("--seed", is_flag=True, help="Look through all facts."),
+)  # fmt: skip
+fact_domain = group(
+    "domain", "",
+    _made(
+        "add", _add, OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
+        click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
+        click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
+        about="Add a domain.",
+    ),
+    _made("list", _domains, about="List the domains."),
+    _made("show", _show, _NAME, about="Show the files of a domain."),
+    _made(
+        "write", _write, OWN_AGENT, _NAME, click.argument("file", metavar="FILE"), _TEXT, _BY, _FROM,
+        click.option("--append", is_flag=True, help="Add to the end."), about="Write a file of a domain.",
+    ),
+    _made("log", _log, OWN_AGENT, _NAME, _TEXT, _BY, about="Add a line to a domain's changelog."),
+    _made("propose", _propose, OWN_AGENT, _NAME, _TEXT, _BY, about="Ask for a decision."),
+    _made("scan", _scan, about="Show stale domains and waiting proposals."),
+    _made("accept", _judged(True), OWN_AGENT, _NAME, click.argument("proposal"), about="Accept a proposal."),
+    _made("reject", _judged(False), OWN_AGENT, _NAME, click.argument("proposal"), about="Reject a proposal."),
+    _made("pause", _pause, OWN_AGENT, _NAME, click.option("--undo", is_flag=True, help="Go on."), about="Let a domain rest."),
+    _made("render", _render_domains, _FOLDER, about="Write the domains as Markdown files."),
+    _made("import", _import_domains, OWN_AGENT, _FOLDER, _OWN, about="Take in domain files that were edited by hand."),
+)  # fmt: skip
+fact_self = group(
+    "self", "",
+    _made(
+        "add", _self_add, OWN_AGENT, _FROM, click.option("--file", type=click.Choice(self_notes.FILES), default="MEMORY", help="Which file."),
+        click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
+        click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md.",
+    ),
+    _made("render", _render_self, _FOLDER, about="Write MEMORY.md and SOUL.md."),
+)  # fmt: skip
