@@ -103,7 +103,7 @@ def stems(text: str) -> frozenset[str]:
     ['export', 'nam']
     """
     words = _compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(text.lower().replace("ё", "е"))
-    return frozenset(_stem(word) for word in words if word not in _stop_words())
+    return frozenset(_stem(word) for word in words if word not in stop_words())
 
 
 def _stem(word: str) -> str:
@@ -174,6 +174,7 @@ def _compiled(written: str) -> re.Pattern[str]:
 
 
 @cache
-def _stop_words() -> frozenset[str]:
+def stop_words() -> frozenset[str]:
+    """Words that tell nothing of a subject, English and Russian, in lower case."""
     sections = read_sections(__file__, "lexicon.txt")
     return frozenset(" ".join([_tables()["stop words"], *(sections[kind] for kind in _STOP_KINDS)]).split())
