@@ -1,4 +1,4 @@
-"""What `theorex eval supersede` shows: which facts replace which, beside trivial baselines."""
+"""What `theorex eval supersede` and `eval signals` show: which facts replace which, and which are said, beside baselines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
     if dataset != "fact_updates":
         raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
     return _report(score_fact_updates(file, seed=seed))
+
+
+def signals(dataset: str, seed: int) -> Report:
+    """See `score_signals`; the text adds its categories on the half that reports. Raises as it does."""
+    import pandas as pd
+
+    from theorex_lab.experiments.scores.signals import score_signals
+
+    result, text = _report(score_signals(dataset, seed=seed))
+    rows = pd.DataFrame(result["categories"])
+    shown = rows[(rows.method == "this project") & (rows.half == "report") & (rows.labelled > 0)].dropna()
+    told = shown.drop(columns=["half", "method"]).astype({"labelled": int, "found": int}).round(2)
+    return result, f"{text}\n\n{told.to_string(index=False)}"
 
 
 def _report(result: dict[str, Any]) -> Report:
