@@ -18,16 +18,20 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
 
 
 def signals(dataset: str, seed: int) -> Report:
-    """See `score_signals`; the text adds its categories on the half that reports. Raises as it does."""
-    import pandas as pd
+    """See `score_signals`, which raises what this does."""
+    from theorex_lab.experiments.scores.signals import ROWS, score_signals
 
-    from theorex_lab.experiments.scores.signals import score_signals
-
-    result, text = _report(score_signals(dataset, seed=seed))
-    rows = pd.DataFrame(result["categories"])
-    shown = rows[(rows.method == "this project") & (rows.half == "report") & (rows.labelled > 0)].dropna()
-    told = shown.drop(columns=["half", "method"]).astype({"labelled": int, "found": int}).round(2)
-    return result, f"{text}\n\n{told.to_string(index=False)}"
+    result = score_signals(dataset, seed=seed)
+    lines = [f"{dataset}, n = {result['n']:,}; in brackets 95 % intervals; the last columns are F1", ""]
+    lines.append(f"  {'':<12}labelled  precision  recall  f1" + " " * 22 + "  ".join(result["baselines"]))
+    for row in ROWS:
+        own = result["metrics"][row]
+        f1 = f"{own['f1']:.3f} [{own['f1_low']:.3f}, {own['f1_high']:.3f}]"
+        others = "  ".join(f"{of[row]['f1']:<{len(name)}.3f}" for name, of in result["baselines"].items())
+        lines.append(
+            f"  {row:<12}{own['labelled']:<10.0f}{own['precision']:<11.3f}{own['recall']:<8.3f}{f1:<24}{others}"
+        )
+    return result, "\n".join(lines)
 
 
 def _report(result: dict[str, Any]) -> Report:
