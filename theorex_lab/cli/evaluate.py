@@ -25,13 +25,13 @@ _PATH = (
 
 
 @command("eval")
-@click.argument("part", type=click.Choice([*"routing failures retrieval search sentences supersede".split()]))
+@click.argument("part", type=click.Choice([*"routing failures retrieval search sentences signals supersede".split()]))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
-    "supersede: fact_updates.",
+    "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option(
@@ -59,12 +59,15 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     sentences: directives in prompts, and sentences worth keeping in prompts and last messages, on 450 labelled turns of
     coding_sessions: half of the sessions made the rules, the other half reports them.
 
+    signals: whether messages are seen to tell preferences, decisions, corrections, milestones, instructions and who
+    someone is, on 405 English and 156 self-written Russian ones: half chose the patterns, the other half reports.
+
     supersede: whether what is found first holds now, where later statements correct earlier ones, add to them or end
     them.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
-    sentences: {dataset, n, methods, types_right}
+    sentences: {dataset, n, methods, types_right}; signals: chosen_on too
     """
     if given["picture"] and part != "retrieval":
         raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, or leave it out")
@@ -135,6 +138,7 @@ _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
+    "signals": lambda dataset, seed, **_: later("theorex_lab.cli.evaluate_facts:signals")(dataset or "signals", seed),
     "supersede": lambda dataset, seed, path, **_: later("theorex_lab.cli.evaluate_facts:supersede")(
         dataset or "fact_updates", path, seed
     ),

@@ -1,4 +1,4 @@
-"""What `theorex eval supersede` shows: which facts replace which, beside trivial baselines."""
+"""What `theorex eval supersede` and `eval signals` show: which facts replace which, and which are said, beside baselines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
     if dataset != "fact_updates":
         raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
     return _report(score_fact_updates(file, seed=seed))
+
+
+def signals(dataset: str, seed: int) -> Report:
+    """See `score_signals`, which raises what this does."""
+    from theorex_lab.experiments.scores.signals import ROWS, score_signals
+
+    result = score_signals(dataset, seed=seed)
+    lines = [f"{dataset}, n = {result['n']:,}; in brackets 95 % intervals; the last columns are F1", ""]
+    lines.append(f"  {'':<12}labelled  precision  recall  f1" + " " * 22 + "  ".join(result["baselines"]))
+    for row in ROWS:
+        own = result["metrics"][row]
+        f1 = f"{own['f1']:.3f} [{own['f1_low']:.3f}, {own['f1_high']:.3f}]"
+        others = "  ".join(f"{of[row]['f1']:<{len(name)}.3f}" for name, of in result["baselines"].items())
+        lines.append(
+            f"  {row:<12}{own['labelled']:<10.0f}{own['precision']:<11.3f}{own['recall']:<8.3f}{f1:<24}{others}"
+        )
+    return result, "\n".join(lines)
 
 
 def _report(result: dict[str, Any]) -> Report:

@@ -62,18 +62,18 @@ def directives(text: str) -> list[Directive]:
 def directive_of(span: Span) -> Directive | None:
     """The directive that a sentence is, or None: questions, reports of others and descriptions are none."""
     said = _blanked(span.text)
-    signs = {name: found for name in _BASE if (found := _pattern(name).search(said))}
-    if signs.keys() & _USUALLY and _pattern("describes").search(said):
+    signs = {name: found for name in _BASE if (found := _pattern(name, said.isascii()).search(said))}
+    if signs.keys() & _USUALLY and _pattern("describes", said.isascii()).search(said):
         signs = {name: found for name, found in signs.items() if name not in _USUALLY}
     if not signs or _is_asked(said) or _is_reported(said, signs):
         return None
     kind: Kind = "remember" if "remember" in signs else "correction" if _is_correction(signs) else "rule"
     polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
     subject, replaces, text = stems(span.text), frozenset[str](), span.text
-    if polarity == "do" and (found := _pattern("replaces").search(said)):
+    if polarity == "do" and (found := _pattern("replaces", said.isascii()).search(said)):
         subject = stems(text[: found.start()] + text[found.end() :])
         replaces = stems(text[slice(*found.span(found.lastindex or 0))])
-    renews = bool(_pattern("renews").search(said))
+    renews = bool(_pattern("renews", said.isascii()).search(said))
     return Directive(span, kind, polarity, _standing(said, signs), subject, replaces, renews)
 
 
@@ -120,12 +120,12 @@ def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
 
 def _is_asked(said: str) -> bool:
     return said.rstrip().endswith("?") and (
-        bool(_pattern("asks").search(said)) or not _pattern("requests").search(said)
+        bool(_pattern("asks", said.isascii()).search(said)) or not _pattern("requests", said.isascii()).search(said)
     )
 
 
 def _is_reported(said: str, signs: dict[str, re.Match[str]]) -> bool:
-    reported = _pattern("reported").search(said)
+    reported = _pattern("reported", said.isascii()).search(said)
     return reported is not None and reported.start() <= min(found.start() for found in signs.values())
 
 
@@ -147,8 +147,10 @@ def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
     score = max(_BASE[name] for name in signs)
-    score += 0.1 * bool(_pattern("general").search(said)) - 0.1 * bool(_pattern("particular").search(said))
-    return round(min(1.0, max(0.05, score * (0.3 if _pattern("for now").search(said) else 1.0))), 3)
+    score += 0.1 * bool(_pattern("general", said.isascii()).search(said)) - 0.1 * bool(
+        _pattern("particular", said.isascii()).search(said)
+    )
+    return round(min(1.0, max(0.05, score * (0.3 if _pattern("for now", said.isascii()).search(said) else 1.0))), 3)
 
 
 def _blanked(text: str) -> str:
@@ -163,9 +165,10 @@ def _tables() -> dict[str, str]:
 
 
 @cache
-def _pattern(section: str) -> re.Pattern[str]:
-    lines = _tables()[section].replace("^^", _CLAUSE).split("\n")
-    return re.compile("|".join(f"(?:{line})" for line in lines), re.IGNORECASE)
+def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
+    """The signs of a section; of a text in ASCII without those in Russian, which cannot stand in it."""
+    lines = [line for line in _tables()[section].split("\n") if line.isascii() or not ascii_only]
+    return re.compile("|".join(f"(?:{line.replace('^^', _CLAUSE)})" for line in lines), re.IGNORECASE)
 
 
 @cache

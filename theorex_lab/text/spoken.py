@@ -26,13 +26,14 @@ class Span(NamedTuple):
     own: bool = True
 
 
-def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False) -> list[Span]:
+def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False, short: bool = False) -> list[Span]:
     """Whole, readable sentences and list items of 15 to 400 characters, in their order. Linear in the text.
 
     Left out whoever speaks: fenced code (closed or not), quoted lines, tables, logs, diffs, code, bare paths and
     addresses, tagged blocks, and the memory that was given to an agent. by: "user" also leaves out pasted logs, pages and
     answers, expansions of commands, summaries of earlier conversations and prompts made for other agents.  doubtful: with
-    what follows something that looks pasted, which may be the user's own again.
+    what follows something that looks pasted, which may be the user's own again.  short: also those that are shorter or
+    have fewer words, down to one, and those of which more is numbers.
 
     >>> [span.text for span in sentences_of("> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user")]
     ['Use tabs, not spaces.']
@@ -43,7 +44,7 @@ def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False) ->
     hidden = sorted([*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)])
     ends = [len(text)]
     units = _units(text, _lines(text, hidden, by, ends if doubtful else []))
-    spans = [span for start, end in units for span in _sentences(text, start, end)]
+    spans = [span for start, end in units for span in _sentences(text, start, end, short)]
     return [span if span.start < min(ends) else span._replace(own=False) for span in spans]
 
 
@@ -157,7 +158,7 @@ def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
         unit = line
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
+def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
     marker = _compiled(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|[A-Za-z]\))\s+(?:\[[ xX]\]\s+)?|\s*(?:✅|❌|⚠️|✓|✗|→)\s*").match(
         text, start, end
     )
@@ -167,35 +168,35 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
         goes_on = stop[0].startswith(("..", "…")) and text[stop.end() : stop.end() + 2].strip().islower()
         if goes_on or (stop[0] == "." and word and _is_abbreviated(word[-1], stop.start() - begun)):
             continue
-        yield from _whole(text, begun, stop.end())
+        yield from _whole(text, begun, stop.end(), short)
         begun = stop.end()
-    yield from _whole(text, begun, end)
+    yield from _whole(text, begun, end, short)
 
 
 def _is_abbreviated(word: str, length: int) -> bool:
     return word.lstrip("(").lower() in _ABBREVIATIONS or (word.isdigit() and length < 5)
 
 
-def _whole(text: str, start: int, end: int) -> Iterator[Span]:
+def _whole(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
     """The sentence in text[start:end] where it is one that can be read."""
     found = text[start:end]
     start += len(found) - len(found.lstrip())
     said = found.strip()
-    if SHORTEST <= len(said) <= LONGEST and _is_readable(said):
+    if (1 if short else SHORTEST) <= len(said) <= LONGEST and _is_readable(said, short):
         yield Span(start, start + len(said), " ".join(said.split()))
 
 
-def _is_readable(said: str) -> bool:
+def _is_readable(said: str, short: bool) -> bool:
     words = _compiled(r"`[^`\n]*`|https?://\S+").sub("x", said)
-    letters = sum(letter.isalpha() for letter in words)
-    spoken = sum(letter.isalnum() or letter.isspace() for letter in words)
-    unspaced = sum("\u3040" <= letter <= "\u9fff" or "\u0e00" <= letter <= "\u0eff" for letter in words)
+    letters = sum(map(str.isalpha, words))
+    spoken = sum(map(str.isalnum, words)) + sum(map(str.isspace, words))
+    unspaced = len(_compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words))
     return (
         said[0] != "#"
         and said[-1] != ":"
         and said.count("`") % 2 == 0
-        and letters >= 0.6 * len(words)
+        and letters >= (0.4 if short else 0.6) * len(words)
         and spoken >= 0.8 * len(words)
-        and (len(words.split()) >= 3 or unspaced >= SHORTEST // 2)
+        and (short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2)
         and not _pattern("unreadable").search(said)
     )

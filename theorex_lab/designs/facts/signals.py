@@ -6,7 +6,9 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from theorex_lab.text.directives import directive_of, stop_words
 from theorex_lab.text.sections import read_sections
+from theorex_lab.text.spoken import Span, Speaker, sentences_of
 
 HIGH = ("preference", "decision", "correction", "milestone", "instruction", "identity")
 # Categories of signals that no fact has.
@@ -14,7 +16,9 @@ FACT_CATEGORY = {"instruction": "preference", "identity": "relationship"}
 _NEGATABLE = ("milestone", "identity", "decision")
 _SCANNED = 4_000  # characters; a longer message is a paste
 _KEYWORDS, _KEYWORD_CHARACTERS = 10, 4
+_LEAST_WORDS = 3  # of a fact; "Done." tells nothing without what was said before
 _WORD = re.compile(r"[^\W_][\w+#./-]*[\w+#]")
+_TAGGED = re.compile(r",? (?:no|right|ok|yeah|yes|да|нет|ладно|хорошо)\?$")  # asks for a yes to what it states
 
 
 class Signal(NamedTuple):
@@ -26,27 +30,50 @@ class Signal(NamedTuple):
     keywords: tuple[str, ...] = ()
 
 
-def signal_of(text: str) -> Signal:
-    """The signal of a message, English or Russian; linear in its length; 4,000 characters are read.
+class FactSaid(NamedTuple):
+    """A sentence that is worth keeping as a fact, in its speaker's words, at most 400 characters."""
+
+    sentence: str
+    categories: tuple[str, ...]
+    confidence: float
+
+
+def signal_of(text: str, by: Speaker = "user") -> Signal:
+    """The signal of a message, English or Russian; linear in its length, of which 4,000 characters are read.
 
     Engram's order: acknowledgements, greetings, thanks and farewells, then the six high categories, work in progress,
-    questions. The confidence of a high one is min(.95, .85 + .03 × categories).
+    questions. What is pasted, quoted or asked signals nothing. The confidence of a high one is min(.95, .85 + .03 ×
+    categories).
 
     >>> signal_of("Actually, I prefer tabs")[:3]
     ('high', ('correction', 'preference'), 0.91)
     >>> signal_of("ok!")[:3], signal_of("not finished yet")[0]
     (('none', (), 0.95), 'none')
     """
-    said = text.strip()[:_SCANNED].replace("’", "'")
-    if not said or _pattern("none").search(said):
+    said = text[:_SCANNED]
+    if _finds("none", _plain(said)):
         return Signal("none", (), 0.95)
-    words = keywords(said)
-    asks = bool(_pattern("question").search(said))
-    if found := () if asks else tuple(sorted(name for name in HIGH if _says(name, said))):
-        return Signal("high", found, round(min(0.95, 0.85 + 0.03 * len(found)), 2), words)
-    if not asks and _pattern("low").search(said):
+    spans, words = sentences_of(said, by, short=True), keywords(said)
+    if found := tuple(sorted({name for span in spans for name in _categories(span)})):
+        return Signal("high", found, _confidence(found), words)
+    plain = [_plain(span.text) for span in spans]
+    if any(_finds("low", sentence) for sentence in plain if not _asks(sentence)):
         return Signal("low", ("context",), 0.5, words)
-    return Signal("none", (), 0.8 if asks else 0.3, words)
+    return Signal("none", (), 0.8 if any(_finds("question", sentence) for sentence in plain) else 0.3, words)
+
+
+def facts_in(text: str, by: Speaker = "user") -> list[FactSaid]:
+    """The sentences of a message that are worth keeping as facts: those that signal a high category, of three words or more.
+
+    >>> [(fact.sentence, fact.categories) for fact in facts_in("Hi! I prefer tabs. Where is it?")]
+    [('I prefer tabs.', ('preference',))]
+    """
+    found = [(span.text, tuple(sorted(_categories(span)))) for span in sentences_of(text[:_SCANNED], by, short=True)]
+    return [
+        FactSaid(sentence, categories, _confidence(categories))
+        for sentence, categories in found
+        if categories and len(sentence.split()) >= _LEAST_WORDS
+    ]
 
 
 def keywords(text: str) -> tuple[str, ...]:
@@ -56,25 +83,56 @@ def keywords(text: str) -> tuple[str, ...]:
     ('TypeScript', 'compiler')
     """
     words = (word for word in _WORD.findall(text) if len(word) >= _KEYWORD_CHARACTERS)
-    return tuple(dict.fromkeys(word for word in words if word.lower() not in _stop_words()))[:_KEYWORDS]
+    return tuple(dict.fromkeys(word for word in words if word.lower() not in stop_words()))[:_KEYWORDS]
+
+
+def _confidence(categories: tuple[str, ...]) -> float:
+    return round(min(0.95, 0.85 + 0.03 * len(categories)), 2)
+
+
+def _categories(span: Span) -> set[str]:
+    said = _plain(span.text)
+    if _asks(said):
+        return set()
+    found = {name for name in HIGH if name != "instruction" and _says(name, said)}
+    told = directive_of(span) if _finds("instruction", said) else None
+    if told and told.kind == "correction":
+        found.add("correction")
+    elif told and told.stands:
+        found.add("instruction")
+    return found
 
 
 def _says(category: str, said: str) -> bool:
-    """Whether the message says something of the category that its clause does not take back."""
+    """Whether a sentence says something of the category that its clause does not take back."""
     return any(
-        category not in _NEGATABLE or not _pattern("negated").search(said, max(0, found.start() - 60), found.start())
-        for found in _pattern(category).finditer(said)
+        category not in _NEGATABLE or not _finds("negated", said[max(0, found.start() - 60) : found.start()])
+        for found in _pattern(category, said.isascii()).finditer(said)
     )
 
 
+def _asks(said: str) -> bool:
+    return said.endswith("?") and not _TAGGED.search(said)
+
+
+def _plain(text: str) -> str:
+    """Lower case, with plain signs, and joined what transcripts of speech write apart (it 's)."""
+    return (
+        text.strip().lower().replace("’", "'").replace("ё", "е").replace("—", "-").replace(" '", "'").replace(" ,", ",")
+    )
+
+
+def _finds(section: str, said: str) -> bool:
+    return _pattern(section, said.isascii()).search(said) is not None
+
+
 @cache
-def _pattern(section: str) -> re.Pattern[str]:
+def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
+    """The patterns of a section; of a text in ASCII without those in Russian, which cannot stand in it."""
     lines = read_sections(__file__, "signals.txt")[section].split("\n")
-    return re.compile("|".join(f"(?:{line})" for line in lines), re.IGNORECASE)
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    from theorex_lab.text.directives import stop_words
-
-    return stop_words()
+    tried = [line for line in lines if line.isascii() or not ascii_only]
+    words = "|".join(
+        line[2:] for line in tried if line.startswith(r"\b")
+    )  # one test of where words begin for all of them
+    others = [line for line in tried if not line.startswith(r"\b")]
+    return re.compile("|".join([rf"\b(?:{words})"] * bool(words) + others))

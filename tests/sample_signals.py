@@ -1,0 +1,109 @@
+"""Draws the English messages whose signals are labelled: the same ones each time, from three public sets.
+
+    uv run python tests/sample_signals.py > messages.jsonl
+
+Of each set 48 messages at random and 8 for each of six weak cues, which are words that a category often, but not always,
+comes with; so that rare categories have positives, and words alone do not decide. Instructions, identities, preferences
+and milestones of life were still rare among these when they had been read, so that a second draw adds some by narrower
+cues (`RARE`). One to 600 characters; none twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import sys
+from collections.abc import Iterator
+
+from theorex_lab.experiments.data.logs import load_logs
+
+SETS = ("locomo", "qmsum", "coding_sessions")
+SEED, LONGEST = 23, 600
+RANDOM, CUED = 48, 8
+TEXTS = {"observation": "text", "prompt": "text", "turn_ended": "message"}
+CUES = {
+    "preference": r"like|love|prefer|enjoy|hate|favou?rite|rather|fan of|better",
+    "decision": r"decid|choos|chose|agree|let's|go with|going with|settle|we'll",
+    "correction": r"actually|mean|wrong|mistake|sorry|instead|correct|^no\b",
+    "milestone": r"finish|done|launch|releas|complet|finally|won|just got|ship|merge|passed|works now",
+    "instruction": r"always|never|remember|forget|must|make sure|keep|should|don't",
+    "identity": r"name is|I'm a|I am a|work as|live in|from|years old|my (?:wife|husband|son|daughter|job)|born|married",
+}
+# Of which set, how many, and the cue.
+RARE = {
+    "instruction, rare": (
+        ("coding_sessions", 22, r"always|never|remember|forget|from now on|in (?:the )?future|keep in mind|every time"),
+        ("locomo", 6, r"always|never|remember to|don't forget|keep in mind|make sure"),
+        ("qmsum", 6, r"always|never|remember|don't forget|keep in mind|make sure"),
+    ),
+    "identity, rare": (
+        (
+            "locomo",
+            20,
+            r"\bI(?:'m| am|'ve been) (?:an? |from|\d)|my (?:job|wife|husband|son|daughter|sister|brother|mom|dad|name)|"
+            r"I (?:work|live|grew|moved|used to)|years old|hometown",
+        ),
+        ("qmsum", 8, r"\bI ?'m (?:an? |the |from)|my name|I (?:work|live|come) "),
+    ),
+    "preference, rare": (
+        ("locomo", 8, r"favou?rite|prefer|love|hate|fan|into"),
+        ("coding_sessions", 6, r"prefer|I like|hate|rather"),
+    ),
+    "milestone, rare": (
+        ("locomo", 10, r"just|finally|yesterday|last (?:week|month)|won|got"),
+        ("qmsum", 4, r"finished|finally|completed|got"),
+    ),
+    "instruction, rarer": (
+        (
+            "coding_sessions",
+            30,
+            r"\b(?:always|never|remember|from now on|in the future|don't forget|must|be sure to|convention|make sure)\b",
+        ),
+        ("locomo", 4, r"\b(?:remember to|don't forget|make sure)\b"),
+    ),
+}
+
+
+def messages(name: str) -> Iterator[dict[str, object]]:
+    """What was said in a set: of people among themselves without the name before it, of prompts and last messages whole."""
+    for log in load_logs(name):
+        for event in log.events:
+            text = str(event.body.get(TEXTS.get(event.kind, ""), ""))
+            offset = text.index(": ") + 2 if event.kind == "observation" else 0
+            said = text[offset:]
+            if said.strip() and len(said) <= LONGEST:
+                talk = event.session if name == "coding_sessions" else log.name
+                yield {
+                    "set": name,
+                    "talk": talk,
+                    "id": event.id,
+                    "offset": offset,
+                    "sha256": digest(said),
+                    "text": said,
+                }
+
+
+def digest(said: str) -> str:
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+def sample() -> Iterator[dict[str, object]]:
+    generator = random.Random(SEED)
+    known = {name: {said["sha256"]: said for said in messages(name)} for name in SETS}
+    draws = [
+        draw
+        for name in SETS
+        for draw in [(name, "random", RANDOM, ""), *((name, cue, CUED, of) for cue, of in CUES.items())]
+    ]
+    draws += [(name, cue, count, pattern) for cue, of in RARE.items() for name, count, pattern in of]
+    for name, cue, count, pattern in draws:
+        fits = [key for key, said in known[name].items() if re.search(pattern, str(said["text"]), re.IGNORECASE)]
+        for key in generator.sample(fits, min(count, len(fits))):
+            yield {"drawn": cue, **known[name].pop(key)}
+
+
+if __name__ == "__main__":
+    for row in sample():
+        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,160 @@
+"""What messages are found to signal, beside trivial baselines, on messages that a person labelled.
+
+The English labels name places in public sets, never their words; the Russian messages are self-written. Talks are halved
+by the SHA-256 of their name: the patterns were chosen on one half and are reported on the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from theorex_lab.designs.facts.signals import HIGH, Signal, signal_of
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.data.recorded_lines import read_lines
+from theorex_lab.experiments.data.sources import packaged
+from theorex_lab.memory.intervals import BOOTSTRAPS, Floats
+from theorex_lab.text.spoken import Speaker
+
+SETS = {"signals": ("en", "ru"), "signals_en": ("en",), "signals_ru": ("ru",)}
+MARK = {"labels": "signals"}
+HASH_CHARACTERS = 12
+ROWS = (*HIGH, "signal", "micro", "macro")
+SHARES = ("precision", "recall", "f1")
+# The words that the document names, and those of its examples.
+_WORDS = {
+    "preference": "prefer|like|love|favou?rite|hate|better to use|предпочита|нравится|люблю|ненавижу|любимый",
+    "decision": "decided|let's go with|decision|agreed|решил|решили|решено|выбрали|договорились",
+    "correction": "in fact|actually|i meant|wrong|mistake|на самом деле|имел в виду|ошибся|ошибка|вообще-то",
+    "milestone": "launched|deployed|released|finished|done|запустили|закончил|закончила|готово|сделано",
+    "instruction": "remember|always|never|keep in mind|don't forget|запомни|всегда|никогда|не забудь",
+    "identity": "my name|i'm|i am|i work|i live|years old|меня зовут|я живу|работаю|родился|мне .* лет",
+    "low": "working on|project|task|need|try|работаю над|проект|задач|нужно|надо",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledMessage:
+    """A message by its place in a public set, or self-written, and what it is labelled to signal.
+
+    talk: the conversation or session that it is of.  id, offset: of the event, and where in its text the message begins.
+    drawn: at random, or by the words of which category.  text: in the file only where it is self-written.
+    """
+
+    talk: str
+    id: str
+    offset: int
+    sha256: str
+    drawn: str
+    signal: str
+    categories: tuple[str, ...]
+    by: Speaker = "user"
+    text: str = ""
+
+    @property
+    def half(self) -> str:
+        """make: seen while the patterns were chosen; report: not."""
+        return "report" if hashlib.sha256(self.talk.encode()).digest()[4] % 2 else "make"
+
+
+_Method = Callable[[LabelledMessage], Signal]
+
+
+def labelled_messages(language: str) -> list[LabelledMessage]:
+    """The labelled messages with their texts: en, from the public sets, or ru.
+
+    Raises InvalidInput where a message is not the one that was labelled, and as `load_logs` does.
+    """
+    name = f"signals_{language}.jsonl.gz"
+    labels = read_lines(packaged(name), LabelledMessage, MARK, 1)[1]
+    logs = [
+        log
+        for of in sorted({label.talk.partition("/")[0] for label in labels if not label.text})
+        for log in load_logs(of)
+    ]
+    bodies = {event.id: event.body for log in logs for event in log.events}
+    found = []
+    for label in labels:
+        body = bodies.get(label.id, {"text": label.text})
+        text = str(body.get("text") or body.get("message", ""))[label.offset :]
+        if hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS] != label.sha256:
+            raise InvalidInput(f"got another message at {label.talk}, event {label.id}; restore {name} or the sets")
+        found.append(replace(label, text=text))
+    return found
+
+
+def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, chosen_on} of signals (both), signals_en or signals_ru.
+
+    metrics and baselines are of the half that reports, n messages: for each category, for all of them by hits (micro) and
+    by their mean (macro), and for the level of the signal (high, low or none; all three shares are its accuracy) precision, recall
+    and f1, each with its 95 % interval over talks (`_low`, `_high`), 0 where nothing was found. chosen_on: metrics of the
+    half that chose the patterns. Raises InvalidInput for another set, and as `labelled_messages`.
+    """
+    if dataset not in SETS:
+        raise InvalidInput(f"got data set {dataset!r}; allowed are {', '.join(SETS)}")
+    messages = [message for language in SETS[dataset] for message in labelled_messages(language)]
+    make, report = ([message for message in messages if message.half == half] for half in ("make", "report"))
+    baselines = {method: _figures(report, signal, seed) for method, signal in _BASELINES.items()}
+    own, chosen_on = (_figures(of, _own, seed) for of in (report, make))
+    return {"dataset": dataset, "n": len(report), "metrics": own, "baselines": baselines, "chosen_on": chosen_on}
+
+
+def _figures(messages: Sequence[LabelledMessage], method: _Method, seed: int) -> dict[str, dict[str, float]]:
+    counts = np.array([_counted(message, method(message)) for message in messages], float)
+    _, member = np.unique([message.talk for message in messages], return_inverse=True)
+    m = int(member.max()) + 1
+    talks = np.zeros((m, *counts.shape[1:]))
+    np.add.at(talks, member, counts)
+    drawn = np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=BOOTSTRAPS).astype(np.float64)
+    bounds = np.quantile(_shares(np.tensordot(drawn, talks, 1)), [0.025, 0.975], axis=0)
+    shares = np.stack([_shares(counts.sum(0)), *bounds], -1).reshape(len(ROWS), -1).tolist()
+    names = [share + end for share in SHARES for end in ("", "_low", "_high")]
+    labelled = {name: float(sum(name in message.categories for message in messages)) for name in HIGH}
+    return {
+        row: {"labelled": labelled.get(row, 0.0)} | dict(zip(names, of, strict=True))
+        for row, of in zip(ROWS, shares, strict=True)
+    }
+
+
+def _counted(message: LabelledMessage, found: Signal) -> list[list[bool]]:
+    """Of each category, and of the signal: whether it is hit, found, labelled."""
+    pairs = [(name in found.categories, name in message.categories) for name in HIGH]
+    return [*([a and b, a, b] for a, b in pairs), [found.signal == message.signal, True, True]]
+
+
+def _shares(sums: Floats) -> Floats:
+    """Precision, recall and F1 (…, ROWS, 3) of sums (…, categories and signal, 3)."""
+    sums = np.concatenate([sums, sums[..., : len(HIGH), :].sum(-2, keepdims=True)], -2)
+    hits, found, labelled = np.moveaxis(sums, -1, 0)
+    shares = np.stack([hits / np.maximum(of, 1) for of in (found, labelled, (found + labelled) / 2)], -1)
+    return np.concatenate([shares, shares[..., : len(HIGH), :].mean(-2, keepdims=True)], -2)
+
+
+def _own(message: LabelledMessage) -> Signal:
+    return signal_of(message.text, message.by)
+
+
+def _by_words(form: str) -> _Method:
+    """Baseline: the words of a category, in the form of a regular expression that holds them."""
+    patterns = {name: re.compile(form.format(words), re.IGNORECASE) for name, words in _WORDS.items()}
+
+    def signal(message: LabelledMessage) -> Signal:
+        found = tuple(name for name, pattern in patterns.items() if pattern.search(message.text))
+        return Signal("none" if not found else "low" if found == ("low",) else "high", found, 1.0)
+
+    return signal
+
+
+_BASELINES: dict[str, _Method] = {
+    "document's words anywhere": _by_words("{}"),
+    "document's words, whole": _by_words(r"\b(?:{})\b"),
+    "every category": lambda _: Signal("high", HIGH, 1.0),
+    "always none": lambda _: Signal("none", (), 1.0),
+}
