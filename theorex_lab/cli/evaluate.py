@@ -23,15 +23,17 @@ _PATH = (
     "supersede: 1k, 8k, or a log with questions; default both files of the set."
 )
 
+_NAMES = "routing failures retrieval search sentences supersede duplicates contradictions"
+
 
 @command("eval")
-@click.argument("part", type=click.Choice([*"routing failures retrieval search sentences supersede".split()]))
+@click.argument("part", type=click.Choice(_NAMES.split()))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
-    "supersede: fact_updates.",
+    "supersede: fact_updates. duplicates: stsb. contradictions: fever_symmetric (the default) or sick.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option(
@@ -61,6 +63,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     supersede: whether what is found first holds now, where later statements correct earlier ones, add to them or end
     them.
+
+    duplicates: how alike people find two sentences, and thresholds from which they say the same; contradictions: whether
+    they contradict each other. Half of the pairs made weights and rules, the other half reports them.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
@@ -129,14 +134,17 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
     return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
 
 
+_FACTS = "theorex_lab.cli.evaluate_facts"
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
     "failures": _failures,
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
-    "supersede": lambda dataset, seed, path, **_: later("theorex_lab.cli.evaluate_facts:supersede")(
-        dataset or "fact_updates", path, seed
+    "supersede": lambda dataset, seed, path, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", path, seed),
+    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset or "stsb", seed),
+    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")(
+        "contradictions", dataset or "fever_symmetric", seed
     ),
 }
 

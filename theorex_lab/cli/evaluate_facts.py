@@ -1,4 +1,4 @@
-"""What `theorex eval supersede` shows: which facts replace which, beside trivial baselines."""
+"""What `theorex eval supersede`, `duplicates` and `contradictions` show: comparisons of facts beside trivial baselines."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
     return _report(score_fact_updates(file, seed=seed))
 
 
+def pairs(part: str, dataset: str, seed: int) -> Report:
+    """See `score_duplicates` and `score_contradictions`, of which `part` names one. Raises InvalidInput for another set."""
+    from theorex_lab.experiments.scores import pairs
+
+    return _report({"duplicates": pairs.score_duplicates}.get(part, pairs.score_contradictions)(dataset, seed=seed))
+
+
 def _report(result: dict[str, Any]) -> Report:
     rows = {"this project": result["metrics"], **result["baselines"]}
     names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
@@ -25,4 +32,7 @@ def _report(result: dict[str, Any]) -> Report:
     for method, row in rows.items():
         shown = [f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]" for name in names]
         lines.append(f"  {method:<26}" + "".join(f"{text:<24}" for text in shown))
+    lines += [
+        f"{prefix}precision, {prefix}recall: from {cut:g} on" for prefix, cut in result.get("thresholds", {}).items()
+    ]
     return result, "\n".join(line.rstrip() for line in lines)
