@@ -92,13 +92,6 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], 
     return result, text
 
 
-def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
-    result: tuple[dict[str, Any], str] = later("theorex_lab.cli.evaluate_failures:report")(
-        dataset or "whoandwhen", path
-    )
-    return result
-
-
 def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.draw.retrieval_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
@@ -137,15 +130,15 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
 _FACTS = "theorex_lab.cli.evaluate_facts"
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
-    "failures": _failures,
+    "failures": lambda dataset, _seed, path, **_: later("theorex_lab.cli.evaluate_failures:report")(
+        dataset or "whoandwhen", path
+    ),
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
     "supersede": lambda dataset, seed, path, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", path, seed),
-    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset or "stsb", seed),
-    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")(
-        "contradictions", dataset or "fever_symmetric", seed
-    ),
+    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset, seed),
+    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("contradictions", dataset, seed),
 }
 
 

@@ -17,11 +17,12 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
     return _report(score_fact_updates(file, seed=seed))
 
 
-def pairs(part: str, dataset: str, seed: int) -> Report:
+def pairs(part: str, dataset: str | None, seed: int) -> Report:
     """See `score_duplicates` and `score_contradictions`, of which `part` names one. Raises InvalidInput for another set."""
     from theorex_lab.experiments.scores import pairs
 
-    return _report({"duplicates": pairs.score_duplicates}.get(part, pairs.score_contradictions)(dataset, seed=seed))
+    score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
+    return _report(score(*filter(None, [dataset]), seed=seed))
 
 
 def _report(result: dict[str, Any]) -> Report:

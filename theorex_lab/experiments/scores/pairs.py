@@ -23,7 +23,6 @@ from theorex_lab.experiments.scores.retrieval import kept_embedder
 from theorex_lab.memory.intervals import BOOTSTRAPS, Interval, bootstrap_mean
 
 Floats = NDArray[np.float64]
-Row = tuple[str, str, float]
 Compare = Callable[[str, str, float | None], float]
 Measure = Callable[[Floats, Floats], float]
 Cuts = Mapping[str, tuple[float, float]]
@@ -56,31 +55,20 @@ def sentence_pairs(dataset: str) -> Pairs:
     rows = [row for file in files for row in _READERS[dataset](file.data.decode())]
     texts = [row[:2] for row in rows]
     made = [hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts]
-    return Pairs(texts, np.array([float(row[2]) for row in rows]), _cosines(texts), np.array(made))
-
-
-def _cosines(texts: list[tuple[str, str]]) -> list[float | None]:
     embedder = kept_embedder()
-    if embedder.kind != "semantic":
-        return [None] * len(texts)
     first, second = (embedder.embed(list(side)) for side in zip(*texts, strict=True))
-    return [*map(float, (first * second).sum(axis=1))]
+    cosines = (first * second).sum(axis=1).tolist() if embedder.kind == "semantic" else [None] * len(texts)
+    return Pairs(texts, np.array([float(row[2]) for row in rows]), cosines, np.array(made))
 
 
-def _sick(text: str) -> Iterator[Row]:
-    rows = (line.split("\t") for line in text.splitlines()[1:])
-    return ((one, other, told == "CONTRADICTION") for _, one, other, _, told in rows)
-
-
-def _fever(text: str) -> Iterator[Row]:
-    rows = map(json.loads, text.splitlines())
-    return ((row["evidence"], row["claim"], row["gold_label"] == "REFUTES") for row in rows)
-
-
-_READERS: dict[str, Callable[[str], Iterator[Row]]] = {
+_READERS: dict[str, Callable[[str], Iterator[tuple[str, str, float]]]] = {
     "stsb": lambda text: ((one, other, float(told) / 5) for one, other, told in csv.reader(text.splitlines())),
-    "sick": _sick,
-    "fever_symmetric": _fever,
+    "sick": lambda text: (
+        (row[1], row[2], row[4] == "CONTRADICTION") for row in csv.reader(text.splitlines()[1:], "excel-tab", quoting=3)
+    ),
+    "fever_symmetric": lambda text: (
+        (row["evidence"], row["claim"], row["gold_label"] == "REFUTES") for row in map(json.loads, text.splitlines())
+    ),
 }
 
 
@@ -155,8 +143,8 @@ def _score(
         found = found if pearson(found[pairs.made], pairs.told[pairs.made]) >= 0 else -found
         chosen = {prefix: threshold(pairs, found, least) for prefix, (_, least) in cuts.items()}
         figures[method] = _figures(pairs, found, measure, shipped if method == _OURS else chosen, seed)
-    n = int((~pairs.made).sum())
-    return {"dataset": dataset, "n": n, "metrics": figures.pop(_OURS), "baselines": figures, "thresholds": shipped}
+    told = {"dataset": dataset, "n": int((~pairs.made).sum()), "metrics": figures.pop(_OURS)}
+    return {**told, "baselines": figures, "thresholds": shipped}
 
 
 def threshold(pairs: Pairs, found: Floats, least_precision: float = 0.0) -> float:
