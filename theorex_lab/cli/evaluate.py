@@ -23,15 +23,17 @@ _PATH = (
     "supersede: 1k, 8k, or a log with questions; default both files of the set."
 )
 
+_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions"
+
 
 @command("eval")
-@click.argument("part", type=click.Choice([*"routing failures retrieval search sentences signals supersede".split()]))
+@click.argument("part", type=click.Choice(_NAMES.split()))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
-    "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates.",
+    "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. contradictions: fever_symmetric (the default) or sick.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option(
@@ -65,6 +67,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     supersede: whether what is found first holds now, where later statements correct earlier ones, add to them or end
     them.
 
+    duplicates: how alike people find two sentences, and thresholds from which they say the same; contradictions: whether
+    they contradict each other. Half of the pairs made weights and rules, the other half reports them.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     sentences: {dataset, n, methods, types_right}; signals: chosen_on too
@@ -88,13 +93,6 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], 
         result["cost_quality"] = table.to_dict(orient="records")
         text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
     return result, text
-
-
-def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
-    result: tuple[dict[str, Any], str] = later("theorex_lab.cli.evaluate_failures:report")(
-        dataset or "whoandwhen", path
-    )
-    return result
 
 
 def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> tuple[dict[str, Any], str]:
@@ -132,16 +130,19 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
     return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
 
 
+_FACTS = "theorex_lab.cli.evaluate_facts"
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
-    "failures": _failures,
+    "failures": lambda dataset, _seed, path, **_: later("theorex_lab.cli.evaluate_failures:report")(
+        dataset or "whoandwhen", path
+    ),
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
-    "signals": lambda dataset, seed, **_: later("theorex_lab.cli.evaluate_facts:signals")(dataset or "signals", seed),
-    "supersede": lambda dataset, seed, path, **_: later("theorex_lab.cli.evaluate_facts:supersede")(
-        dataset or "fact_updates", path, seed
-    ),
+    "signals": lambda dataset, seed, **_: later(f"{_FACTS}:signals")(dataset or "signals", seed),
+    "supersede": lambda dataset, seed, path, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", path, seed),
+    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset, seed),
+    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("contradictions", dataset, seed),
 }
 
 

@@ -1,4 +1,4 @@
-"""What `theorex eval supersede` and `eval signals` show: which facts replace which, and which are said, beside baselines."""
+"""What `theorex eval supersede`, `signals`, `duplicates` and `contradictions` show: facts beside trivial baselines."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ def signals(dataset: str, seed: int) -> Report:
     return result, "\n".join(lines)
 
 
+def pairs(part: str, dataset: str | None, seed: int) -> Report:
+    """See `score_duplicates` and `score_contradictions`, of which `part` names one. Raises InvalidInput for another set."""
+    from theorex_lab.experiments.scores import pairs
+
+    score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
+    return _report(score(*filter(None, [dataset]), seed=seed))
+
+
 def _report(result: dict[str, Any]) -> Report:
     rows = {"this project": result["metrics"], **result["baselines"]}
     names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
@@ -42,4 +50,7 @@ def _report(result: dict[str, Any]) -> Report:
     for method, row in rows.items():
         shown = [f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]" for name in names]
         lines.append(f"  {method:<26}" + "".join(f"{text:<24}" for text in shown))
+    lines += [
+        f"{prefix}precision, {prefix}recall: from {cut:g} on" for prefix, cut in result.get("thresholds", {}).items()
+    ]
     return result, "\n".join(line.rstrip() for line in lines)

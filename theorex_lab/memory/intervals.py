@@ -64,6 +64,10 @@ class Interval:
     def __str__(self) -> str:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
+    def named(self, name: str) -> dict[str, float]:
+        """{name, name_low, name_high}."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 def bootstrap_means(
     values: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS, groups: Sequence[object] | None = None

@@ -14,7 +14,7 @@ from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.scores.retrieval import found_by, kept_embedder, remembering
-from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.search.embed import Embedder
 
 METRICS = ("right_first", "stale_first", "in_ten", "many_in_ten")
@@ -72,8 +72,7 @@ def _figures(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
         column = table[:, number]
         known = column[~np.isnan(column)]
         if len(known):
-            (mean,) = bootstrap_means(known, seed=seed)
-            told |= {metric: mean.mean, f"{metric}_low": mean.low, f"{metric}_high": mean.high}
+            told |= bootstrap_mean(known, seed).named(metric)
     return told
 
 

@@ -1,0 +1,171 @@
+"""How well two sentences are told to be alike, or to contradict each other, beside trivial baselines on public pairs.
+
+Pairs whose SHA-256 is even made the weights, rules and thresholds; the others are reported.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.designs.facts import pairs as facts
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.dataset_files import read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.memory.intervals import BOOTSTRAPS, Interval, bootstrap_mean
+
+Floats = NDArray[np.float64]
+Compare = Callable[[str, str, float | None], float]
+Measure = Callable[[Floats, Floats], float]
+Cuts = Mapping[str, tuple[float, float]]
+_SAME = 0.8  # judgement from which two sentences say the same: 4 of 5, "details differ that do not matter"
+_SAFE = 0.9  # the least precision of what may be skipped
+_OURS = "this project"
+_WORD = re.compile(r"\w+")
+
+
+class Pairs(NamedTuple):
+    """Pairs of sentences.
+
+    told: what people said of each, 0..1: how alike they are, or whether they contradict each other.  cosines: None where
+    no model is installed.  made: whether a pair is of the half that made the rules.
+    """
+
+    texts: list[tuple[str, str]]
+    told: Floats
+    cosines: list[float | None]
+    made: NDArray[np.bool_]
+
+    def by(self, compare: Compare) -> Floats:
+        """What a comparison says of each pair."""
+        return np.array([compare(*pair, near) for pair, near in zip(self.texts, self.cosines, strict=True)])
+
+
+def sentence_pairs(dataset: str) -> Pairs:
+    """The pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
+    files = read_files(DATASETS[dataset]).values()
+    rows = [row for file in files for row in _READERS[dataset](file.data.decode())]
+    texts = [row[:2] for row in rows]
+    made = [hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts]
+    embedder = kept_embedder()
+    first, second = (embedder.embed(list(side)) for side in zip(*texts, strict=True))
+    cosines = (first * second).sum(axis=1).tolist() if embedder.kind == "semantic" else [None] * len(texts)
+    return Pairs(texts, np.array([float(row[2]) for row in rows]), cosines, np.array(made))
+
+
+_READERS: dict[str, Callable[[str], Iterator[tuple[str, str, float]]]] = {
+    "stsb": lambda text: ((one, other, float(told) / 5) for one, other, told in csv.reader(text.splitlines())),
+    "sick": lambda text: (
+        (row[1], row[2], row[4] == "CONTRADICTION") for row in csv.reader(text.splitlines()[1:], "excel-tab", quoting=3)
+    ),
+    "fever_symmetric": lambda text: (
+        (row["evidence"], row["claim"], row["gold_label"] == "REFUTES") for row in map(json.loads, text.splitlines())
+    ),
+}
+
+
+def pearson(found: Floats, told: Floats) -> float:
+    """Pearson's correlation; 0 where either is the same for all pairs."""
+    return float(np.corrcoef(found, told)[0, 1]) if np.ptp(found) and np.ptp(told) else 0.0
+
+
+def auc(found: Floats, told: Floats) -> float:
+    """The share of pairs of a contradiction and another in which the contradiction scores higher; equal scores count half.
+
+    >>> auc(np.array([0.1, 0.9, 0.9]), np.array([0.0, 1.0, 0.0]))
+    0.75
+    """
+    yes, no = found[told > 0], np.sort(found[told <= 0])
+    if not len(yes) or not len(no):
+        return 0.5
+    return float((np.searchsorted(no, yes, "left") + np.searchsorted(no, yes, "right")).mean() / 2 / len(no))
+
+
+def _overlap(first: str, second: str, longer_than: int = 0) -> float:
+    one, other = ({word for word in _WORD.findall(text.lower()) if len(word) > longer_than} for text in (first, second))
+    return len(one & other) / max(1, len(one | other))
+
+
+_TRIVIAL: dict[str, Compare] = {
+    "cosine": lambda _first, _second, near: near or 0.0,
+    "word overlap": lambda first, second, _: _overlap(first, second),
+}
+
+
+def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, thresholds}, each metric with its 95 % interval over pairs (`_low`, `_high`).
+
+    pearson: correlation with how alike people found them.  precision, recall: of NEAR_DUPLICATE, where people gave 4 of 5
+    or more.  warn_precision, warn_recall: of NEAR_WARN. Baselines have the thresholds that the same rules choose on the
+    other half. Raises InvalidInput for a set but stsb.
+    """
+    methods: dict[str, Compare] = {
+        _OURS: facts.likeness,
+        "words alone": lambda first, second, _: facts.likeness(first, second),
+        "words over three letters": lambda first, second, _: _overlap(first, second, 3),
+    }
+    cuts = {"": (facts.NEAR_DUPLICATE, _SAFE), "warn_": (facts.NEAR_WARN, 0.0)}
+    return _score(dataset, ("stsb",), pearson, methods, cuts, seed)
+
+
+def score_contradictions(dataset: str = "fever_symmetric", *, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, thresholds}, each metric with its 95 % interval over pairs (`_low`, `_high`).
+
+    auc: area under the ROC curve.  precision, recall: of CONTRADICTS. Of baselines the better of more and less counts,
+    with the threshold of the largest F1 on the other half of this very set. Raises InvalidInput for a set but
+    fever_symmetric and sick.
+    """
+    methods: dict[str, Compare] = {
+        _OURS: facts.contradiction,
+        "negation": lambda *pair: float(len({facts.words_of(str(text)).negative for text in pair[:2]}) > 1),
+    }
+    return _score(dataset, ("fever_symmetric", "sick"), auc, methods, {"": (facts.CONTRADICTS, 0.0)}, seed)
+
+
+def _score(
+    dataset: str, allowed: tuple[str, ...], measure: Measure, methods: dict[str, Compare], cuts: Cuts, seed: int
+) -> dict[str, Any]:
+    """cuts: by the beginning of a metric's name the threshold that ships, and the least precision that it was chosen by."""
+    if dataset not in allowed:
+        raise InvalidInput(f"got data set {dataset!r}; allowed: {', '.join(allowed)}")
+    pairs, figures = sentence_pairs(dataset), {}
+    shipped = {prefix: cut for prefix, (cut, _) in cuts.items()}
+    for method, compare in (methods | _TRIVIAL).items():
+        found = pairs.by(compare)
+        found = found if pearson(found[pairs.made], pairs.told[pairs.made]) >= 0 else -found
+        chosen = {prefix: threshold(pairs, found, least) for prefix, (_, least) in cuts.items()}
+        figures[method] = _figures(pairs, found, measure, shipped if method == _OURS else chosen, seed)
+    told = {"dataset": dataset, "n": int((~pairs.made).sum()), "metrics": figures.pop(_OURS)}
+    return {**told, "baselines": figures, "thresholds": shipped}
+
+
+def threshold(pairs: Pairs, found: Floats, least_precision: float = 0.0) -> float:
+    """On the half that made the rules the lowest threshold with so much precision; where none is asked, of the largest F1."""
+    values, same = found[pairs.made], pairs.told[pairs.made] >= _SAME
+    order = np.argsort(-values, kind="stable")
+    hits, called = np.cumsum(same[order]), np.arange(1, len(order) + 1)
+    worth = called * (hits >= least_precision * called) if least_precision else hits / (called + same.sum())
+    apart = np.append(np.diff(values[order]) < 0, True)
+    return float(values[order][np.argmax(np.where(apart, worth, -1.0))])
+
+
+def _figures(pairs: Pairs, found: Floats, measure: Measure, cuts: dict[str, float], seed: int) -> dict[str, float]:
+    """Figures of the half that is reported."""
+    values, told = found[~pairs.made], pairs.told[~pairs.made]
+    draws = np.random.default_rng(seed).integers(0, len(told), (BOOTSTRAPS, len(told)))
+    low, high = np.quantile([measure(values[rows], told[rows]) for rows in draws], [0.025, 0.975]).tolist()
+    figures = Interval(measure(values, told), low, high).named(measure.__name__)
+    for prefix, cut in cuts.items():
+        called, same = values >= cut, told >= _SAME
+        right = same[called] if called.any() else [False]
+        figures |= bootstrap_mean(right, seed).named(f"{prefix}precision")
+        figures |= bootstrap_mean(called[same], seed).named(f"{prefix}recall")
+    return figures
