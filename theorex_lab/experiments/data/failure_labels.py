@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from theorex_lab.clock import to_iso
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.errors import InvalidInput
@@ -25,8 +27,6 @@ from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.memory.observation import check_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from theorex_lab.dispatch.traces import Trace
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
@@ -110,8 +110,6 @@ class FailureQueue:
     @property
     def frame(self) -> pd.DataFrame:
         """A row a failure: the outcome, what the rules find (found_class, found_step), and its label where it has one."""
-        import pandas as pd
-
         labels = self.labels()
         columns = [*_OF_OUTCOME, "found_class", "found_step", *_OF_LABEL]
         table = pd.DataFrame([self._row(failure, labels.get(failure)) for failure in self.ids], columns=columns)

@@ -13,15 +13,13 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 from pydantic import ConfigDict, Field
 
 from theorex_lab.experiments.data import recorded_lines
 from theorex_lab.memory.rows import Rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MARK, _FILE_VERSION = {"recording": "local runs"}, 1
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,9 +16,6 @@ from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.scores.search_weights import Considered, Weights, floor_table, shown_right
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.blend import WEIGHTS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEPTHS = (1, 3, 5, 10, 25, 50)
 FLOORS = tuple(np.linspace(0.0, 0.6, 13).round(2).tolist())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
@@ -25,7 +26,6 @@ from theorex_lab.memory.filling import CONCEPT_HEADING_TOKENS, HEADING_TOKENS, R
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 MAX_STEPS = 100_000
@@ -152,8 +152,6 @@ class Replay(Rows[dict[str, Any]]):
     @property
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame, times as UTC timestamps."""
-        import pandas as pd
-
         table = pd.DataFrame(self.steps, columns=_COLUMNS)
         table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
         table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)
@@ -185,8 +183,6 @@ class Replay(Rows[dict[str, Any]]):
         )
 
     def _shown(self) -> pd.DataFrame:
-        import pandas as pd
-
         return pd.DataFrame(self.summary().items(), columns=["figure", "value"])
 
 

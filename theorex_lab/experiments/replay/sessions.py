@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
+
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
@@ -22,7 +24,6 @@ from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 RECENT, NOTHING = "recent_files", "nothing"

@@ -17,6 +17,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.config_record import to_camel
@@ -30,7 +31,6 @@ from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Changes = Mapping[str, Any]

@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
@@ -86,8 +87,6 @@ class AccessLog:
         >>> AccessLog.of([(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]).n_events
         2
         """
-        import pandas as pd
-
         items: dict[str, int] = {}
         events: dict[object, int] = {}  # an event's number is that of its first row
 
@@ -295,8 +294,6 @@ class LogReplay:
     """
 
     def __init__(self, log: AccessLog) -> None:
-        import pandas as pd
-
         n = len(log.items)
         self.log, self._next, self._bounds = log, 0, np.append(log.starts, len(log.time))
         self._live, self._counts, self._next_use = np.zeros(n, np.bool_), Counts.empty(n), np.full(n, LATEST)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from theorex_lab.design import Log
@@ -32,7 +33,6 @@ from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROB
 from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
@@ -177,8 +177,6 @@ class Comparison:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Columns log, design, mode, budget, score, value, low, high, n."""
-        import pandas as pd
-
         rows = [
             (log, *cell, *self._interval([list(units.values())]))
             for cell, logs in self._values.items()
@@ -189,8 +187,6 @@ class Comparison:
     @property
     def costs(self) -> pd.DataFrame:
         """Columns log, design, cpu_seconds (of all calls), bytes (at the end; NaN where it does not tell), problems."""
-        import pandas as pd
-
         rows = [
             (trial.log, trial.design, sum(trial.cpu_seconds.values()), trial.sizes[-1][1] if trial.sizes else math.nan,
              sum(trial.problems.values()))
@@ -204,8 +200,6 @@ class Comparison:
 
         A row a design, its mean over the logs; a column a number of nights, 0 first.
         """
-        import pandas as pd
-
         rows = [{"design": trial.design, **{int(nights): share for nights, share in trial.survivors.items()}}
                 for trial in self.trials]  # fmt: skip
         return pd.DataFrame(rows).groupby("design", sort=False).mean()
@@ -231,8 +225,6 @@ class Comparison:
 
         Raises InvalidInput for a baseline that was not compared.
         """
-        import pandas as pd
-
         if baseline not in self.designs:
             raise InvalidInput(f"got the baseline {baseline!r}; allowed are {', '.join(self.designs)}")
         cells = [cell for cell in self._values if cell[0] != baseline]

@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
@@ -35,9 +36,6 @@ from theorex_lab.memory.decay import (
 )
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Order = Law | Callable[[Snapshots], Floats]
 
@@ -381,8 +379,6 @@ class Curve(Rows[dict[str, float]]):
     @property
     def frame(self) -> pd.DataFrame:
         """The columns as a DataFrame, in their order."""
-        import pandas as pd
-
         return pd.DataFrame(self.columns)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import check_settings
@@ -41,8 +42,6 @@ from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
 from theorex_lab.search.vectors import VectorCache, text_key
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from theorex_lab.search.fuse import Scores
 
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
@@ -102,8 +101,6 @@ class Retrieval:
     @property
     def frame(self) -> pd.DataFrame:
         """A row a method, a column a metric of METRICS."""
-        import pandas as pd
-
         rows = {name: [self.value(name, metric) for metric in METRICS] for name in self.scores}
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
 

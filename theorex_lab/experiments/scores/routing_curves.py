@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
@@ -25,7 +26,6 @@ from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 ORDERS = 20
@@ -115,8 +115,6 @@ class RegretCurves:
     def frame(self) -> pd.DataFrame:
         """Columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
         regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders)."""
-        import pandas as pd
-
         return pd.DataFrame(self.table)
 
     @property

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
@@ -27,9 +28,6 @@ from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
 from theorex_lab.routing.heuristic import classify
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
 HOME_VARIABLE = "THEOREX_HOME"
@@ -125,8 +123,6 @@ def set_runs(found: RoutingSet) -> Runs:
 
     Types are those that the router tells from the words of a query; the sets state neither times nor latencies.
     """
-    import pandas as pd
-
     kinds = [classify(text).query_type for text in found.train.queries.texts]
     scores = found.train.scores
     asked, models = np.repeat(kinds, scores.shape[1]), np.tile(found.models, len(scores))
@@ -142,8 +138,6 @@ def home_runs(home: str | Path) -> Runs:
 
     An answer that an outcome later calls wrong is no success, as in the home's own matrix.
     """
-    import pandas as pd
-
     from theorex_lab.dispatch.local_model import with_local_model
 
     with Lab(home) as lab:
@@ -173,8 +167,6 @@ def simulated_runs(seed: int = 0) -> Runs:
     >>> simulated_runs().frame.groupby("model")["success"].mean().round(2).to_dict()
     {'drifting': 0.73, 'newcomer': 0.86, 'veteran': 0.77}
     """
-    import pandas as pd
-
     generator = np.random.default_rng(seed)
     days = np.sort(generator.uniform(0, SIMULATED_DAYS, SIMULATED_DAYS * _CALLS_PER_DAY))
     kinds = generator.choice(["code", "math", "retrieval", "general"], len(days)).tolist()
@@ -227,8 +219,6 @@ def success_by_window(runs: Runs, windows: int = 6) -> pd.DataFrame:
     Columns model, start_days and end_days (since the first run), n (runs), success_rate, low and high (95 % Wilson);
     no row where a model had no run. Raises InvalidInput for fewer than one window.
     """
-    import pandas as pd
-
     if windows < 1:
         raise InvalidInput(f"got {windows!r} windows; allowed is 1 or more")
     frame = runs.frame
@@ -278,8 +268,6 @@ def trade_off(
     The matrix chooses for a task by the runs of the other folds alone. The bounds: a model drawn at random (expected),
     and the quickest that succeeds on each task. Raises InvalidInput for fewer than two folds or more than tasks.
     """
-    import pandas as pd
-
     scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
     if not 2 <= folds <= len(scores):
         raise InvalidInput(f"got {folds!r} folds of {len(scores)} tasks; allowed is 2 to that many")

@@ -7,16 +7,14 @@ A conditional logit: a query chooses among the texts that search considers, by t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.search.blend import STANDARDISED, blend, shown, standardised, weights_for
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, float]
@@ -80,8 +78,6 @@ def shown_right(considered: Considered, weights: Weights, floor: float = 0.0) ->
 
 def floor_table(asked: Sequence[Considered], weights: Weights, floors: Sequence[float]) -> pd.DataFrame:
     """Columns floor, precision and recall of ten texts at most, means over the queries that something answers."""
-    import pandas as pd
-
     rows = []
     for floor in floors:
         ten = [(shown_right(texts, weights, floor)[:10], texts.wanted) for texts in asked if texts.wanted]

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
 from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines, refused
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 STRONG_MODEL = "gpt-4-1106-preview"
@@ -63,8 +61,6 @@ class _Priced:
 
 def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
     """Of scores and queries, which are joined by their text; a query listed under two tasks counts for the first."""
-    import pandas as pd
-
     prices = read_json(files["default_llm.json"], dict[str, _Priced])
     parts = {part: read_json(files[f"routing_{part}.json"], list[_Scored]) for part in ("train", "test")}
     models = tuple(sorted(parts["train"][0].scores)) if parts["train"] else ()
@@ -80,8 +76,6 @@ def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
 
 
 def _joined(place: str, scored: list[_Scored], described: Content, models: tuple[str, ...]) -> ScoredQueries:
-    import pandas as pd
-
     queries = read_json_lines(described, _Described)
     by_query = {query.query: query for query in reversed(queries)}  # the first of several stays
     for number, row in enumerate(scored):
@@ -105,8 +99,6 @@ def routellm(files: Mapping[str, Content], subjects: Mapping[str, Content]) -> p
     """Of the files and of MMLU's members: columns benchmark (mmlu or gsm8k), subject, prompt, weak_correct,
     strong_correct, contaminated (the prompt is too near to the router's training data), weak_response and
     strong_response (NaN for mmlu)."""
-    import pandas as pd
-
     mmlu = [
         _answers(content).assign(subject=name.removeprefix("mmlu_").removesuffix(".csv"))
         for name, content in subjects.items()
@@ -123,8 +115,6 @@ def routellm(files: Mapping[str, Content], subjects: Mapping[str, Content]) -> p
 
 def _answers(content: Content, *, responses: bool = False) -> pd.DataFrame:
     """Whether both models were right, for each prompt. Raises InvalidInput for what is no such table."""
-    import pandas as pd
-
     names = {"prompt": "prompt", WEAK_MODEL: "weak_correct", STRONG_MODEL: "strong_correct"}
     names |= (
         {f"{WEAK_MODEL}_response": "weak_response", f"{STRONG_MODEL}_response": "strong_response"} if responses else {}
