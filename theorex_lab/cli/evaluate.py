@@ -16,8 +16,7 @@ from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
-
-
+Report = tuple[dict[str, Any], str]
 _PATH = (
     "retrieval: where a set is that you have; failures: your runs in the format of whoandwhen, a JSON file or a folder; "
     "supersede: 1k, 8k, or a log with questions; default both files of the set."
@@ -34,9 +33,7 @@ _PATH = (
     "supersede: fact_updates.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
-@click.option(
-    "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
-)
+@click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
 @click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
 @click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
 @SEED
@@ -72,7 +69,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     emit(result, text)
 
 
-def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], str]:
+def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import score_routing
     from theorex_lab.experiments.scores.routing_curves import cost_quality
@@ -87,14 +84,12 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], 
     return result, text
 
 
-def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
-    result: tuple[dict[str, Any], str] = later("theorex_lab.cli.evaluate_failures:report")(
-        dataset or "whoandwhen", path
-    )
+def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> Report:
+    result: Report = later("theorex_lab.cli.evaluate_failures:report")(dataset or "whoandwhen", path)
     return result
 
 
-def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> tuple[dict[str, Any], str]:
+def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> Report:
     from theorex_lab.experiments.draw.retrieval_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
@@ -104,14 +99,12 @@ def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, *
     result = {"dataset": name, "n": score.n, "methods": score.result(), **known, "weights": score.weights}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
     for kind in ("baselines", "published"):
-        lines += [
-            f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}"
-            for who, values in known[kind].items()
-        ]
+        for who, values in known[kind].items():
+            lines.append(f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}")
     return result, "\n".join(lines)
 
 
-def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, **_: Any) -> tuple[dict[str, Any], str]:
+def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, **_: Any) -> Report:
     from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
 
     score = score_search(logs_to_search(log or str(open_lab().folder)), queries=queries, seed=seed, fit=fit)
@@ -121,7 +114,7 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
     return score.result(), "\n".join(lines)
 
 
-def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], str]:
+def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.experiments.scores.sentences import score_sentences
 
     scores = score_sentences(seed=seed)
@@ -129,15 +122,18 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
     return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
 
 
-_PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
+def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
+    result: Report = later("theorex_lab.cli.evaluate_facts:supersede")(dataset or "fact_updates", path, seed)
+    return result
+
+
+_PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing,
     "failures": _failures,
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
-    "supersede": lambda dataset, seed, path, **_: later("theorex_lab.cli.evaluate_facts:supersede")(
-        dataset or "fact_updates", path, seed
-    ),
+    "supersede": _supersede,
 }
 
 
