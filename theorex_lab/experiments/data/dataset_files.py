@@ -170,15 +170,10 @@ def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
     """Downloads, checks, then keeps: a file that is not the right one never enters the cache."""
     ways = f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or {file.name}.gz)"
     if file.path == "-":
-        raise StorageError(
-            f"{info.name}/{file.name} is not there, and has no public address to download it from; {ways}"
-        )
-    if file.members:
-        place = f"{info.address(file)}/"
-        data = _packed({name: _get(info.address(file, name), ways) for name in file.members})
-    else:
-        place = info.address(file)
-        data = _get(place, ways)
+        raise StorageError(f"{info.name}/{file.name} is not there, and has no public address to be downloaded; {ways}")
+    place = info.address(file) + "/" * bool(file.members)
+    members = {name: _get(info.address(file, name), ways) for name in file.members}
+    data = _packed(members) if members else _get(place, ways)
     _check(Content(place, data), file)
     with writing(kept, f"make room or allow it, or {ways}"):
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -195,9 +190,7 @@ def _get(address: str, ways: str) -> bytes:
     try:
         download(address, received, None)
     except OSError as error:  # the base of every error of the requests library that pooch calls
-        raise StorageError(
-            f"{address} could not be downloaded: {error}; call again when it can be reached, or {ways}"
-        ) from error
+        raise StorageError(f"{address} could not be downloaded: {error}; call again later, or {ways}") from error
     return received.getvalue()
 
 

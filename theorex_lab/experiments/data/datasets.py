@@ -11,14 +11,16 @@ and cannot be downloaded.
 from __future__ import annotations
 
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import local_runs, sources
 from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.parsing import routing, runs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def load_simulated_team() -> list[sources.Activity]:

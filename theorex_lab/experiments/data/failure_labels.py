@@ -187,8 +187,5 @@ def local_failures(lab: Lab, *, every: int = 4) -> FailureQueue:
 
 
 def _label_of(event: Event) -> Label:
-    body = event.body
-    label = body["label"]
-    return Label(
-        body["outcome_id"], label["failure_class"], label["decisive_step"], body["reason"], to_iso(event.at), event.id
-    )
+    given = {**event.body["label"], "outcome_id": event.body["outcome_id"], "note": event.body["reason"]}
+    return Label(**given, at=to_iso(event.at), event_id=event.id)

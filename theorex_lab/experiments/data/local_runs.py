@@ -13,13 +13,15 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 from pydantic import ConfigDict, Field
 
 from theorex_lab.experiments.data import recorded_lines
 from theorex_lab.memory.rows import Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MARK, _FILE_VERSION = {"recording": "local runs"}, 1
 
@@ -58,9 +60,7 @@ class LocalRuns(Rows[dict[str, Any]]):
 
     def success_rates(self) -> pd.DataFrame:
         """Share of right answers, 0 to 1: a row a query type and one for all, a column a model."""
-        table = self.frame.pivot_table(
-            index="query_type", columns="model", values="success", aggfunc="mean", sort=False
-        )
+        table = self.frame.pivot_table("success", "query_type", "model", aggfunc="mean", sort=False)
         table.loc["all"] = self.frame.groupby("model")["success"].mean()
         return table.astype(float)
 

@@ -15,17 +15,14 @@ from theorex_lab.experiments.scores.routing_policies import Floats, Ints, Querie
 ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
 TEST_SHARE = 0.5
 # Of a quick trial, its settings not validated; the training holds 119 of the 500 test queries.
-_LLMROUTER_PUBLISHED = {
-    "best_single": 0.563,
-    "task_matrix": 0.587,
-    "oracle": 0.743,
-    "uniform": 0.376,
-    "task_matrix_and_20_neighbours": 0.617,
-}
-_ROUTELLM_PUBLISHED = {
+_PUBLISHED = {
+    "llmrouter": {
+        "best_single": 0.563, "task_matrix": 0.587, "oracle": 0.743, "uniform": 0.376,
+        "task_matrix_and_20_neighbours": 0.617,
+    },
     "routellm_mmlu": {"weak": 0.6808, "strong": 0.8058, "oracle": 0.8586},
     "routellm_gsm8k": {"weak": 0.6384, "strong": 0.8567},
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +82,21 @@ def _llmrouter() -> RoutingSet:
     prices = found.prices
     costs = (prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens).to_numpy() / 2
     parameters = np.array([float(size.rstrip("Bb")) for size in prices["size"]])
+    train, test = (_training(part.queries, "query", "task", part.scores) for part in (found.train, found.test))
+    unit, sizes = (
+        "USD per million tokens (mean list price of input and output)",
+        np.lexsort((parameters, costs)).argsort(),
+    )
     return RoutingSet(
-        name="llmrouter",
-        models=found.models,
-        costs=costs,
-        cost_unit="USD per million tokens (mean list price of input and output)",
-        sizes=np.lexsort((parameters, costs)).argsort().astype(np.float64),
-        train=_training(found.train.queries, "query", "task", found.train.scores),
-        test=_training(found.test.queries, "query", "task", found.test.scores),
-        published=_LLMROUTER_PUBLISHED,
-        licence=found.licence,
+        "llmrouter",
+        found.models,
+        costs,
+        unit,
+        sizes.astype(np.float64),
+        train,
+        test,
+        _PUBLISHED["llmrouter"],
+        found.licence,
     )
 
 
@@ -108,17 +110,9 @@ def _routellm(name: str, seed: int) -> RoutingSet:
         _training(part, "prompt", "subject", part[["weak_correct", "strong_correct"]].to_numpy(dtype=np.float64))
         for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
     )
-    return RoutingSet(
-        name=name,
-        models=("weak", "strong"),
-        costs=np.array([0.0, 1.0]),
-        cost_unit="share sent to the strong model",
-        sizes=np.array([0.0, 1.0]),
-        train=train,
-        test=test,
-        published=_ROUTELLM_PUBLISHED.get(name, {}),
-        licence=str(table.attrs.get("licence", "")),
-    )
+    costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
+    unit, published = "share sent to the strong model", _PUBLISHED.get(name, {})
+    return RoutingSet(name, ("weak", "strong"), costs, unit, costs, train, test, published, licence)
 
 
 def _training(queries: Any, text: str, task: str, scores: Floats) -> Training:

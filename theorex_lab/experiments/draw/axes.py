@@ -23,6 +23,7 @@ LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00"
 SHAPES = ("o", "s", "^", "D", "v", "P")
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
+_NAME_GAP = 0.065  # between names of lines, as a share of the height of the axes
 
 Floats = NDArray[np.float64]
 
@@ -74,19 +75,13 @@ def draw_interval(
 
 
 def note(
-    ax: Axes,
-    text: str,
-    at: tuple[float, float],
-    points: float = 0.0,
-    *,
-    in_width: bool = False,
-    above: float = 0.0,
+    ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False, above: float = 0.0,
     **look: Any,
-) -> None:
+) -> None:  # fmt: skip
     """A text so many points to the right of a place, or below 0 to its left; it may stand outside of the axes.
 
     in_width: the first number of `at` is a share of the width of the axes.  above: points over the place, centred.
-    """  # fmt: skip
+    """
     across, upright = ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
     settings = {"fontsize": 9, "va": upright, "ha": across, **look}
     ax.annotate(
@@ -95,15 +90,15 @@ def note(
     )  # fmt: skip
 
 
-def name_ends(ax: Axes, ends: Sequence[tuple[float, str, str]], *, gap: float = 0.065) -> None:
+def name_ends(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
     """Names at the right edge of the axes for lines that end there, from `ends` of (height, name, colour), kept apart from each other.
 
-    gap: between two names, as a share of the height of the axes, whose limits have to be set.
+    The limits of the axes have to be set.
     """
     bottom, top = ax.get_ylim()
     below = -np.inf
     for height, name, colour in sorted(ends):
-        below = max(height, below + gap * (top - bottom))
+        below = max(height, below + _NAME_GAP * (top - bottom))
         note(ax, name, (1, below), 6, in_width=True, color=colour)
 
 
@@ -120,20 +115,13 @@ def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
 
 
 def heat_map(
-    ax: Axes,
-    values: Floats,
-    texts: Any,
-    *,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    size: float = 8.5,
-    drop: float = 0.0,
-    **colours: Any,
-) -> AxesImage:
+    ax: Axes, values: Floats, texts: Any, *, rows: Sequence[str], columns: Sequence[str], size: float = 8.5,
+    drop: float = 0.0, **colours: Any,
+) -> AxesImage:  # fmt: skip
     """Values as coloured cells, shape (rows, columns); NaN stays blank. `texts` of the same shape stand in the cells.
 
     drop: how far below the middle of its cell a text stands, in cells.  colours: as for `Axes.imshow`.
-    """  # fmt: skip
+    """
     picture = ax.imshow(values, aspect="auto", **colours)
     ax.set_xticks(range(len(columns)), list(columns), parse_math=False)
     name_rows(ax, rows)

@@ -40,9 +40,7 @@ def plot_timeline(
     marks = [mark for mark in (found, labelled) if mark is not None]
     wrong = set(marks) - {step.index for step in steps}
     if wrong:
-        raise InvalidInput(
-            f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps; name one of its steps"
-        )
+        raise InvalidInput(f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps; name one of its own")
     width, height = timeline_size(len(steps))
     ax = axes.new_axes(ax, width=width, height=height)
     if not steps:
@@ -50,7 +48,7 @@ def plot_timeline(
     rows = _rows(steps, marks)
     lanes = _lanes([steps[k].agent for k in rows])
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
-    names = [_short(lane) for lane in lanes]
+    names = [one_line(lane, _NAME_CHARACTERS) for lane in lanes]
     ax.set_xticks(range(len(lanes)), names, rotation=20, ha="left", fontsize=8, parse_math=False)
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", length=0)
@@ -99,17 +97,9 @@ def _draw_steps(
 
 
 def _legend_of_steps(ax: Axes, found: int | None, labelled: int | None) -> None:
-    keys = [
-        axes.key("an agent's step", "o", color="#444444", ms=6),
-        axes.key("what came back", "s", color="#444444", ms=6),
-        axes.key("failed", "X", color=FOUND_COLOUR, ms=6),
-    ]
-    rings = (("decisive, found", found, FOUND_COLOUR), ("decisive, labelled", labelled, LABEL_COLOUR))
-    keys += [
-        axes.key(name, "o", mfc="none", mec=colour, mew=2, ms=11) for name, mark, colour in rings if mark is not None
-    ]
+    kinds = (("an agent's step", "o", "#444444"), ("what came back", "s", "#444444"), ("failed", "X", FOUND_COLOUR))
+    keys = [axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds]
+    for name, mark, colour in (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR)):
+        if mark is not None:
+            keys.append(axes.key(f"decisive, {name}", "o", mfc="none", mec=colour, mew=2, ms=11))
     ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=len(keys), frameon=False, fontsize=8)
-
-
-def _short(name: str) -> str:
-    return one_line(name, _NAME_CHARACTERS)

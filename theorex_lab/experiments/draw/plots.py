@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,9 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
         return axes.say(ax, "No concepts yet: write something first")
     shown = _strongest(graph)
     left_out = len(graph) - len(shown)
-    ax.set_title(
-        f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
-        if left_out
-        else f"All {len(shown)} concepts and how they are linked"
-    )
-    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08))
+    title = f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
+    title = title if left_out else f"All {len(shown)} concepts and how they are linked"
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
     places = _layout(shown, seed)
     at = dict(zip(shown, places, strict=True))
     for first, second, strength in shown.edges(data="strength", default=0.1):
@@ -118,10 +116,8 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
     areas = ax.stackplot(days, *counts, colors=[TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
     axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
-    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None))
-    return axes.finish_axes(
-        ax, xlabel="Days since the first event", ylabel="Items known", title="How many items each tier holds"
-    )
+    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None), title="How many items each tier holds")
+    return axes.finish_axes(ax, xlabel="Days since the first event", ylabel="Items known")
 
 
 def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes | None = None) -> Axes:
@@ -142,12 +138,10 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
     for x, y, views in zip(predicted, high, n, strict=True):
         outline = [withStroke(linewidth=2.5, foreground="white")]
         axes.note(ax, f"{views:,.0f}", (x, y), above=4, fontsize=8, path_effects=outline)
-    worst = int(np.argmax(np.abs(predicted - observed))) if len(n) else 0
-    title = (
-        f"At importance {predicted[worst]:.2f}, {observed[worst]:.0%} were used again"
-        if len(n)
-        else "Nothing to check yet"
-    )
+    title = "Nothing to check yet"
+    if len(n):
+        worst = int(np.argmax(np.abs(predicted - observed)))
+        title = f"At importance {predicted[worst]:.2f}, {observed[worst]:.0%} were used again"
     ax.set(xlabel="Importance when it was asked (0 to 1)", ylabel=f"Share used again{within}")
     return axes.finish_axes(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
 
@@ -223,12 +217,8 @@ def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) ->
 
 def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
     """Tiers as coloured bands named at the right edge, thresholds as lines with their value."""
-    bounds = {
-        "ACTIVE": (active_threshold, 1.02),
-        "MILD": (mild_threshold, active_threshold),
-        "LESS": (0, mild_threshold),
-    }
-    for name, (low, high) in bounds.items():
+    bounds = (1.02, active_threshold, mild_threshold, 0.0)
+    for name, (high, low) in zip(("ACTIVE", "MILD", "LESS"), pairwise(bounds), strict=True):
         ax.axhspan(low, high, color=TIER_COLOURS[name], alpha=_BAND_OPACITY, linewidth=0, zorder=0)
         if high - low > 0.05:
             axes.note(ax, name, (1, (low + high) / 2), 6, in_width=True, fontsize=None, color="#444444")

@@ -80,9 +80,8 @@ def draw_search(asked: Sequence[Considered], weights: Weights = WEIGHTS, floor: 
     left.legend(frameon=False, loc="lower right")
     left.set_xscale("log")
     left.minorticks_off()
-    finish_axes(
-        left, xticks=DEPTHS, xticklabels=DEPTHS, xlabel="Texts that come back", ylabel="Recall", title="Weights"
-    )
+    left.set(xticks=DEPTHS, xticklabels=DEPTHS)
+    finish_axes(left, xlabel="Texts that come back", ylabel="Recall", title="Weights")
     plot_floor(floor_table(asked, weights, FLOORS), floor=floor, ax=right)
     return figure
 

@@ -38,9 +38,8 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     frame = axes.frame_of(cells, "query_type", "model", "n", "success_rate", "low", "high", "usable")
     kinds, models = query_types(frame["query_type"]), sorted(set(frame["model"]))
     shape = len(kinds), len(models)
-    ax = axes.new_axes(
-        ax, width=2.4 + (1.7 if shape[1] < 5 else 1.1) * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2)
-    )
+    wide = 1.7 if shape[1] < 5 else 1.1
+    ax = axes.new_axes(ax, width=2.4 + wide * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2))
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
     rates, texts = np.full(shape, np.nan), np.full(shape, "", dtype=object)
@@ -58,11 +57,8 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     picture = axes.heat_map(ax, rates, texts, rows=kinds, columns=broken, cmap=RATE_COLOURS, vmin=0, vmax=1)
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
     axes.figure_of(ax).colorbar(picture, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
-    axes.legend_below(
-        ax,
-        [Patch(**_UNUSABLE, label="too few runs"), *([Patch(**_CHOSEN, label="chosen")] if choices else [])],
-        columns=2,
-    )
+    marks = [Patch(**_UNUSABLE, label="too few runs"), Patch(**_CHOSEN, label="chosen")]
+    axes.legend_below(ax, marks if choices else marks[:1], columns=2)
     ax.tick_params(length=0, labelsize=8)  # of three lines the legend stays clear
     ax.set_title("Success by type of query and model\n(in each cell: runs n, 95 % interval)", fontsize=11)
     return axes.finish_axes(ax, hidden=list(ax.spines))
@@ -187,9 +183,7 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
     `cells` (a MatrixResult, or its frame) has its columns; the `chosen` model is a coloured diamond, cells without enough
     runs are hollow. Raises InvalidInput where a column is missing.
     """
-    frame = axes.frame_of(
-        cells, "query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "score", "usable"
-    )
+    frame = axes.frame_of(cells, *"query_type model n success_rate low high latency_ms score usable".split())
     rows = frame[frame["query_type"] == query_type].sort_values("model")
     ax = axes.new_axes(ax, width=8.5, height=1.5 + 0.45 * max(len(rows), 2))
     if rows.empty:

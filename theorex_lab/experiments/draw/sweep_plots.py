@@ -15,11 +15,10 @@ from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.sweep import frontier
 
 _ANNOTATED_CELLS = 120
+Marks = Mapping[str, Mapping[str, Any]]
 
 
-def draw_sweep(
-    table: Any, x: str, y: str, metric: str, *, maximise: bool, marks: Mapping[str, Mapping[str, Any]], ax: Axes | None
-) -> Axes:
+def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, marks: Marks, ax: Axes | None) -> Axes:
     """The metric over a grid of two settings, columns of `table` as it is; see `Sweep.plot`."""
     _check_marks(marks, [x, y])
     best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
@@ -40,7 +39,7 @@ def draw_sweep(
     return ax
 
 
-def _check_marks(marks: Mapping[str, Mapping[str, Any]], wanted: Sequence[str]) -> None:
+def _check_marks(marks: Marks, wanted: Sequence[str]) -> None:
     lacking = [name for name, mark in marks.items() if not set(wanted) <= set(mark)]
     if lacking:
         both = " and ".join(wanted)
@@ -64,9 +63,7 @@ def _place(value: Any, ticks: Any) -> float:
     return float(list(ticks).index(value))
 
 
-def plot_frontier(
-    table: Any, cost: str, loss: str, *, marks: Mapping[str, Mapping[str, Any]] | None = None, ax: Axes | None = None
-) -> Axes:
+def plot_frontier(table: Any, cost: str, loss: str, *, marks: Marks | None = None, ax: Axes | None = None) -> Axes:
     """All settings as dots of cost and loss, the frontier as a line, and named settings (`default`, `fitted`) marked.
 
     marks: for each name what holds its cost and loss, such as a replay's summary. Raises InvalidInput as `frontier`, and

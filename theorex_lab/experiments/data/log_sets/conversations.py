@@ -18,16 +18,8 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.log_sets.recorder import (
-    MINUTE,
-    SECOND,
-    UNDATED,
-    Parts,
-    Recorder,
-    informative,
-    moment,
-    part,
-)  # fmt: skip
+from theorex_lab.experiments.data.log_sets import recorder
+from theorex_lab.experiments.data.log_sets.recorder import UNDATED, Parts, Recorder, informative, moment, part
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
 
 _SESSION, _TURN = re.compile(r"session_(\d{1,4})\Z", re.ASCII), re.compile(r"D\d+:\d+", re.ASCII)
@@ -87,7 +79,7 @@ def realtalk(path: Path) -> Parts:
 def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
-            at = moment(turn.date_time) if turn.date_time else moment(began) + place * SECOND
+            at = moment(turn.date_time) if turn.date_time else moment(began) + place * recorder.SECOND
             log.wrote(turn.dia_id, at, f"{turn.speaker}: {turn.text}", session=f"s{number}")
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
@@ -125,7 +117,7 @@ def qmsum() -> Parts:
 
 def _meeting(log: Recorder, meeting: _Meeting) -> None:
     for number, turn in enumerate(meeting.meeting_transcripts):
-        log.wrote(number, UNDATED + number * 5 * SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
+        log.wrote(number, UNDATED + number * 5 * recorder.SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
     for asked in meeting.specific_query_list:
         spoken = (turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
         log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
@@ -162,7 +154,7 @@ def _haystack(log: Recorder, asked: _Instance) -> None:
     for place, (date, _, turns) in enumerate(sessions):
         for number, turn in enumerate(turns):
             key = f"{place}:{number}"
-            _chat(log, key, moment(date) + number * SECOND, turn.role, turn.content, f"s{place}")
+            _chat(log, key, moment(date) + number * recorder.SECOND, turn.role, turn.content, f"s{place}")
             evidence += [key] if turn.has_answer else []
     log.probe(moment(asked.question_date), asked.question, evidence, informative(asked.answer, asked.question))
 
@@ -198,7 +190,7 @@ def _beam(log: Recorder, file: Path, questions: Path) -> None:
         anchor = message.get("time_anchor")
         if anchor:
             at, session = max(at, moment(str(anchor))) if session else moment(str(anchor)), session + 1
-        at += MINUTE
+        at += recorder.MINUTE
         text = _INDEX.sub("", str(message.get("content", "")))
         _chat(log, message.get("id"), at, str(message["role"]), text, f"s{session}")
     for asked in (asked for kind in read_json(content(questions), dict[str, list[_Asked]]).values() for asked in kind):
@@ -206,7 +198,7 @@ def _beam(log: Recorder, file: Path, questions: Path) -> None:
         stale = {*_numbers(sources.get("original_info", []) if isinstance(sources, dict) else [])}
         evidence = {*_numbers(sources)} - stale
         if log.ids(evidence):
-            log.probe(at + MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
+            log.probe(at + recorder.MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
 
 
 def _messages(given: Any) -> Iterator[dict[str, Any]]:

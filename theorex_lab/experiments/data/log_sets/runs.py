@@ -140,9 +140,8 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
         log.used(number, at, "edit", {}, text, edits=edits, agent=agent, session=session)
         log.answered(f"{number}:message", at + 1, text, agent=agent, session=session)
     elif activity.kind == "tool":
-        log.used(
-            number, at, "shell", {"command": text}, text, ok=activity.success is not False, agent=agent, session=session
-        )
+        ok = activity.success is not False
+        log.used(number, at, "shell", {"command": text}, text, ok=ok, agent=agent, session=session)
     else:
         kind = {"fix": FIX_TYPE, "decision": "decision"}.get(activity.kind, "discovery")
         log.wrote(number, at, text, source="agent", kind=kind, agent=agent, session=session)
@@ -157,12 +156,8 @@ def facts() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
     for sentence, values in facts():
-        said = [
-            (number, value)
-            for number, activity in enumerate(activities)
-            for value in values
-            if activity.kind == "fact" and sentence.format(value) in activity.text
-        ]
+        noted = [(number, activity.text) for number, activity in enumerate(activities) if activity.kind == "fact"]
+        said = [(number, value) for number, text in noted for value in values if sentence.format(value) in text]
         if len({value for _, value in said}) > 1:
             now = said[-1][1]
             right, outdated = ([key for key, value in said if (value == now) is kept] for kept in (True, False))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
 from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines, refused
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 STRONG_MODEL = "gpt-4-1106-preview"
@@ -61,6 +63,8 @@ class _Priced:
 
 def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
     """Of scores and queries, which are joined by their text; a query listed under two tasks counts for the first."""
+    import pandas as pd
+
     prices = read_json(files["default_llm.json"], dict[str, _Priced])
     parts = {part: read_json(files[f"routing_{part}.json"], list[_Scored]) for part in ("train", "test")}
     models = tuple(sorted(parts["train"][0].scores)) if parts["train"] else ()
@@ -76,15 +80,15 @@ def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
 
 
 def _joined(place: str, scored: list[_Scored], described: Content, models: tuple[str, ...]) -> ScoredQueries:
+    import pandas as pd
+
     queries = read_json_lines(described, _Described)
     by_query = {query.query: query for query in reversed(queries)}  # the first of several stays
     for number, row in enumerate(scored):
         if row.question not in by_query:
             raise refused(f"{place}: {number}", row.question, f"allowed is a query that {described.place} describes")
         if set(row.scores) != set(models):
-            raise refused(
-                f"{place}: {number}: scores", sorted(row.scores), f"allowed is one of {', '.join(models)} each"
-            )
+            raise refused(f"{place}: {number}: scores", [*row.scores], f"allowed is one of {', '.join(models)} each")
     table = pd.DataFrame([vars(by_query[row.question]) for row in scored], columns=["query", "task", "metric"])
     scores = [[row.scores[model] for model in models] for row in scored]
     return ScoredQueries(table, np.array(scores, dtype=np.float64).reshape(len(scored), len(models)))
@@ -99,10 +103,9 @@ def routellm(files: Mapping[str, Content], subjects: Mapping[str, Content]) -> p
     """Of the files and of MMLU's members: columns benchmark (mmlu or gsm8k), subject, prompt, weak_correct,
     strong_correct, contaminated (the prompt is too near to the router's training data), weak_response and
     strong_response (NaN for mmlu)."""
-    mmlu = [
-        _answers(content).assign(subject=name.removeprefix("mmlu_").removesuffix(".csv"))
-        for name, content in subjects.items()
-    ]
+    import pandas as pd
+
+    mmlu = [_answers(content).assign(subject=name[len("mmlu_") : -len(".csv")]) for name, content in subjects.items()]
     gsm8k = _answers(files["gsm8k_responses.csv"], responses=True).assign(subject="gsm8k")
     benchmarks = {"mmlu": pd.concat(mmlu), "gsm8k": gsm8k}
     for name, table in benchmarks.items():
@@ -115,17 +118,17 @@ def routellm(files: Mapping[str, Content], subjects: Mapping[str, Content]) -> p
 
 def _answers(content: Content, *, responses: bool = False) -> pd.DataFrame:
     """Whether both models were right, for each prompt. Raises InvalidInput for what is no such table."""
+    import pandas as pd
+
+    place, data = content.place, content.data
     names = {"prompt": "prompt", WEAK_MODEL: "weak_correct", STRONG_MODEL: "strong_correct"}
-    names |= (
-        {f"{WEAK_MODEL}_response": "weak_response", f"{STRONG_MODEL}_response": "strong_response"} if responses else {}
-    )
+    if responses:
+        names |= {f"{WEAK_MODEL}_response": "weak_response", f"{STRONG_MODEL}_response": "strong_response"}
     types = {name: bool if new.endswith("correct") else str for name, new in names.items()}
     try:
-        table = pd.read_csv(BytesIO(content.data), dtype=types, keep_default_na=False, on_bad_lines="error")
+        table = pd.read_csv(BytesIO(data), dtype=types, keep_default_na=False, on_bad_lines="error")
     except ValueError as error:  # no UTF-8, no table, or neither True nor False
-        raise refused(
-            f"{content.place}: {error}", content.data[:40], f"allowed are columns {', '.join(names)}"
-        ) from error
+        raise refused(f"{place}: {error}", data[:40], f"allowed are columns {', '.join(names)}") from error
     if list(table.columns) != list(names):
-        raise refused(content.place, list(table.columns), f"allowed is the header {', '.join(names)}")
+        raise refused(place, list(table.columns), f"allowed is the header {', '.join(names)}")
     return table.rename(columns=names)

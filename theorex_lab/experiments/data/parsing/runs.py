@@ -16,6 +16,7 @@ from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, refused
 
 _AgentName = Annotated[str, AfterValidator(lambda name: name.split(" (")[0])]
+_Word = Annotated[str, Field(coerce_numbers_to_str=True)]
 _TRIAL = re.compile(r"(base|reflexion)_run_logs/env_results_trial_(\d{1,3})\.json\Z")
 
 
@@ -120,10 +121,8 @@ class FailedRun:
     id: Annotated[str, Field(default="")]
     question_id: Annotated[str, Field(alias="question_ID", default="")]
     question: str
-    ground_truth: Annotated[
-        str, Field(validation_alias=AliasChoices("ground_truth", "groundtruth"), coerce_numbers_to_str=True)
-    ]
-    level: Annotated[str, Field(default="", coerce_numbers_to_str=True)]
+    ground_truth: Annotated[_Word, Field(validation_alias=AliasChoices("ground_truth", "groundtruth"))]
+    level: Annotated[_Word, Field(default="")]
     agents: Annotated[dict[str, str], Field(alias="system_prompt", default_factory=dict)]
     steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
     mistake_agent: _AgentName
@@ -196,13 +195,11 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
             raise refused(archive, sorted(found), f"allowed are the {kind} trials 0, 1, 2, … without a gap")
     names = tuple(tried.name for tried in trials["reflexion"][0])
     if any(tuple(tried.name for tried in trial) != names for found in trials.values() for trial in found.values()):
-        raise refused(
-            archive, "trials of several lists", f"allowed are the {len(names)} environments of the first trial"
-        )
-    base, success = (
-        np.array([[tried.is_success for tried in found[trial]] for trial in range(len(found))], dtype=np.bool_)
-        for found in trials.values()
+        raise refused(archive, "trials of several lists", f"allowed are the {len(names)} environments of the first")
+    solved = (
+        [[tried.is_success for tried in found[trial]] for trial in range(len(found))] for found in trials.values()
     )
+    base, success = (np.array(each, dtype=np.bool_) for each in solved)
     return Reflexion(names, success, base, tuple(_reflections(archive, trials["reflexion"])), licence)
 
 
