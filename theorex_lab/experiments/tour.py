@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -107,16 +108,11 @@ class Tour(Rows[dict[str, Any]]):
     def result(self) -> dict[str, Any]:
         """source, law, params, scores, advice, concepts, tiers, context_tokens, figure, seconds, …; for JSON."""
         kept = {"law": self.settings["decayLaw"], "params": self.settings["decayParams"], "scores": {}}
-        return {
-            "source": self.source,
-            **(self.tuning.result() if self.tuning else {**kept, "advice": {"adopt": False, "why": self.advice}}),
-            "observations": self.observations,
-            "concepts": self.concepts,
-            "tiers": self.tiers,
-            "context_tokens": self.context.tokens,
-            "figure": _figure(self.replayed, self.unit) if self.replayed else None,
-            "seconds": round(self.seconds, 2),
-        }
+        fitted = self.tuning.result() if self.tuning else {**kept, "advice": {"adopt": False, "why": self.advice}}
+        held = {name: getattr(self, name) for name in ("observations", "concepts", "tiers")}
+        told = {"source": self.source, **fitted, **held, "context_tokens": self.context.tokens}
+        figure = _figure(self.replayed, self.unit) if self.replayed else None
+        return {**told, "figure": figure, "seconds": round(self.seconds, 2)}
 
     def __repr__(self) -> str:
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
@@ -150,15 +146,12 @@ def transcripts_of(path: Path) -> TourHistory:
     Raises InvalidInput as `load_logs` does.
     """
     if not path.exists():
-        raise InvalidInput(
-            f"got the transcripts {path}, which do not exist; give a file or folder of a coding agent's sessions"
-        )
+        raise InvalidInput(f"got the transcripts {path}, which do not exist; give a file or folder of agents' sessions")
     logs = load_logs(f"transcripts:{path}")
-    log = max(logs, key=lambda log: len({line.session for line in log.lines}))
-    times = [line.at for line in log.lines]
-    first, last = (to_iso(at)[:10] for at in (min(times), max(times)))
+    n, log = max(((len({line.session for line in log.lines}), log) for log in logs), key=lambda sized: sized[0])
+    times = sorted(line.at for line in log.lines)
+    first, last = (to_iso(at)[:10] for at in (times[0], times[-1]))
     more = f"; the largest of {len(logs)} projects" if len(logs) > 1 else ""
-    n = len({line.session for line in log.lines})
     return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
 
 
@@ -176,13 +169,9 @@ def simulated_history(source: str) -> TourHistory:
 
 
 def run_tour(
-    repository: Path = Path(),
-    *,
-    transcripts: Path | None = None,
-    now: int | None = None,
-    seed: int = 0,
+    repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
     progress: bool | None = None,
-) -> Tour:
+) -> Tour:  # fmt: skip
     """Remember the history of a repository, or of `transcripts`, and show what the next session would be given.
 
     A law is fitted too, and adopted where `tune` advises it. The memory's present is the history's last moment, or `now`
@@ -251,16 +240,10 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
     budgets = replayed.compared.plan.budgets
     cells = {name: [_percent(replayed, name, tokens) for tokens in budgets] for name in replayed.compared.designs}
     gains = [replayed.gain(tokens) for tokens in budgets]
-    points = [
-        f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f}): {gain.verdict}" for gain in gains
-    ]
-    rows = {
-        "": [f"in {tokens} tokens" for tokens in budgets],
-        "this context": cells[replayed.design],
-        "files touched last": cells[RECENT],
-        "nothing": cells[NOTHING],
-        "difference in points": points,
-    }
+    rows = {"": [f"in {tokens} tokens" for tokens in budgets], "this context": cells[replayed.design]}
+    rows |= {"files touched last": cells[RECENT], "nothing": cells[NOTHING]}
+    spans = (f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f})" for gain in gains)
+    rows["difference in points"] = [f"{span}: {gain.verdict}" for span, gain in zip(spans, gains, strict=True)]
     width = max(len(cell) for row in rows.values() for cell in row) + 2
     lines = [f"  {name:<22}" + "".join(f"{cell:<{width}}" for cell in row).rstrip() for name, row in rows.items()]
     return "\n".join([
@@ -271,21 +254,16 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
 
 
 def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
-    found = replayed.values(tokens)[name]
-    return f"{found.value:.0%}" + (
-        f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
-    )
+    value, low, high, _ = replayed.values(tokens)[name]
+    return f"{value:.0%}" + (f" ({100 * low:.0f} to {100 * high:.0f})" if high > low else "")
 
 
 def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
     """The closing figure for JSON: by budget and memory the share with its interval, and the difference to recency."""
-    found = {
-        str(tokens): {
-            **{name: value._asdict() for name, value in replayed.values(tokens).items()},
-            "gain": replayed.gain(tokens)._asdict(),
-        }
-        for tokens in replayed.compared.plan.budgets
-    }
+    found = {}
+    for tokens in replayed.compared.plan.budgets:
+        values: dict[str, Any] = {**replayed.values(tokens), "gain": replayed.gain(tokens)}
+        found[str(tokens)] = {name: value._asdict() for name, value in values.items()}
     return {"unit": unit, "replayed": len(replayed), "of": replayed.of, "tokens": found}
 
 
@@ -297,16 +275,11 @@ def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: Se
     if replayed is not None:
         pictures[f"What the context would have named, {history.unit} by {history.unit}."] = replayed.plot
     if tuning is not None:
-        caption = (
-            "How well each law foretells which known files are touched next (mean reciprocal rank, 95 % interval)."
-        )
+        caption = "How well each law foretells the known files touched next (mean reciprocal rank, 95 % interval)."
         pictures[caption] = tuning.plot
-    pictures |= {
-        "Tiers of the files over time, under the settings in force.": lambda ax: plots.plot_occupancy(
-            replay(recorded, lab.settings, every_days=every_days), ax=ax
-        ),
-        "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),
-    }
+    held, graph = replay(recorded, lab.settings, every_days=every_days), lab.theorex.axon().graph()
+    pictures["Tiers of the files over time, under the settings in force."] = partial(plots.plot_occupancy, held)
+    pictures["The strongest concepts and their links."] = partial(plots.plot_graph, graph)
     return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}
 
 

@@ -68,14 +68,12 @@ def tier_counts(recorded: EventLog, settings: Sequence[Settings], at: int | None
     others item by item. Raises InvalidInput where there are no mentions, ConfigError for a law that settings get wrong.
     """
     memory = Memory(recorded)
-    half_lives, fade = (
-        {each.half_life_days for each in settings},
-        any(each.decay_law == MultiScale.name for each in settings),
-    )
-    memory.take_in(last_mention(recorded) if at is None else at, tuple(half_lives), fade=fade)
+    half_lives = tuple({each.half_life_days for each in settings})
+    fade = any(each.decay_law == MultiScale.name for each in settings)
+    memory.take_in(last_mention(recorded) if at is None else at, half_lives, fade=fade)
     reached = np.zeros((len(settings), 3), np.int64)  # ACTIVE; MILD or more; of those, unseen for long enough to sleep
     alike: dict[tuple[object, ...], list[int]] = {}
-    linked = memory.recorded.together_time.min(initial=memory.now + 1) <= memory.now
+    linked = recorded.together_time.min(initial=memory.now + 1) <= memory.now
     for number, each in enumerate(settings):
         law, caps = law_of(each), each.fix_half_life_days
         params = {} if law.name == Product.name and not linked else law.params | {"links": each.half_life_days}

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import Settings
 from theorex_lab.design import Design, Item, MemoryDesign, object_at
 from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput, ModelUnavailable
@@ -23,7 +22,6 @@ from theorex_lab.experiments.replay.baselines import BASELINES, make
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import render
-from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN
 
 Memory = str | Design | Callable[[], MemoryDesign]
@@ -38,17 +36,10 @@ class Driven:
     the context, what it retrieves are the finds of a search.
     """
 
-    def __init__(
-        self,
-        designs: Sequence[Design],
-        folder: str | Path,
-        *,
-        settings: Settings | None = None,
-        embedder: Embedder | None = None,
-    ) -> None:
-        """Opens the home at `folder`, an empty folder. Raises as `Lab` does."""
+    def __init__(self, designs: Sequence[Design], folder: str | Path, **given: Any) -> None:
+        """Opens the home at `folder`, an empty folder. `given`: settings and embedder. Raises as `Lab` does."""
         self._clock, self._shown = FixedClock(0), set[str]()
-        self.lab = Lab(folder, clock=self._clock, settings=settings, embedder=embedder, designs=designs)
+        self.lab = Lab(folder, clock=self._clock, designs=designs, **given)
 
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order. Raises InvalidInput for an event that cannot be stored."""
@@ -67,7 +58,8 @@ class Driven:
     def inject(self, now: int, tokens: int) -> list[Item]:
         """The lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
-        return self._given(now, tokens, "")
+        context = render(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query="")
+        return [*_within((Item(text, self._observed(ids)) for text, ids in context.parts), tokens)]
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
         """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
@@ -79,10 +71,6 @@ class Driven:
         hits = self.lab.search(query, limit=_MOST_HITS)
         found = (Item(hit.text, self._observed([event])) for hit, event in zip(hits, hits.events, strict=True))
         return [*_within(found, tokens)]
-
-    def _given(self, now: int, tokens: int, query: str) -> list[Item]:
-        context = render(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query=query)
-        return [*_within((Item(text, self._observed(ids)) for text, ids in context.parts), tokens)]
 
     def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The events that it was shown which these events rest on; ids of anything else rest on none."""

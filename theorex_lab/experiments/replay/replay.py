@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_STEPS = 100_000
+_TOLD = "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a context; asked again {asked_again}, asleep then {asleep_rate:.1%})"
 _TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 _COLUMNS = [
     "active", "mild", "less", "sleeping", "context_items", "context_tokens", "asked_again", "asked_asleep", "asked_absent",
@@ -164,23 +165,14 @@ class Replay(Rows[dict[str, Any]]):
         held, context = self.steps[-1, :4].tolist(), self.steps[:, 4:6].mean(axis=0).tolist()
         asked = self.steps[:, 6:].sum(axis=0).tolist()
         again = max(asked[0], 1)
-        return {
-            "items": sum(held),
-            **dict(zip(_COLUMNS, held, strict=False)),
-            "mean_awake": float(self.steps[:, :3].sum(axis=1).mean()),
-            "mean_context_items": context[0],
-            "mean_context_tokens": context[1],
-            **dict(zip(_COLUMNS[6:], asked, strict=True)),
-            "asleep_rate": asked[1] / again,
-            "absent_rate": asked[2] / again,
-        }
+        known = {"items": sum(held), **dict(zip(_COLUMNS, held, strict=False))}
+        awake = float(self.steps[:, :3].sum(axis=1).mean())
+        means = {"mean_awake": awake, "mean_context_items": context[0], "mean_context_tokens": context[1]}
+        rates = {"asleep_rate": asked[1] / again, "absent_rate": asked[2] / again}
+        return {**known, **means, **dict(zip(_COLUMNS[6:], asked, strict=True)), **rates}
 
     def __repr__(self) -> str:
-        figures = self.summary()
-        return (
-            f"Replay({figures['items']} items, {figures['sleeping']} asleep; {figures['mean_context_tokens']:.0f} tokens a "
-            f"context; asked again {figures['asked_again']}, asleep then {figures['asleep_rate']:.1%})"
-        )
+        return _TOLD.format(**self.summary())
 
     def _shown(self) -> pd.DataFrame:
         return pd.DataFrame(self.summary().items(), columns=["figure", "value"])

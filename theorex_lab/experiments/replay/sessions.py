@@ -145,7 +145,7 @@ def replay_sessions(
     asked = scenes(log)
     if not asked:
         raise InvalidInput(
-            f"got the log {log.name}, in which no session can be scored; allowed are more than {FIRST_SESSIONS} sessions"
+            f"got the log {log.name} without a session to score; allowed are more than {FIRST_SESSIONS} sessions"
         )
     wanted = asked[-last:] if last else asked
     named = names_of([design, *(name for name in (RECENT, NOTHING) if name != design)])
@@ -153,13 +153,11 @@ def replay_sessions(
     with closing(bar(len(named) * len(wanted) * len(budgets), 0, progress, "sessions", "replay")) as shown:
         # A start asks nothing, so that no vector is compared; the quick embedder saves the time of a model's.
         tell, given = partial(shown.update, 1), {"settings": settings, "embedder": HashedNgramEmbedder()}
-        lived = {
-            name: _lived(log, name, Maker(memory, given=given), wanted, plan, tell) for name, memory in named.items()
-        }
+        makers = {name: Maker(memory, given=given) for name, memory in named.items()}
+        lived = {name: _lived(log, name, make, wanted, plan, tell) for name, make in makers.items()}
     compared = Comparison(tuple(trial for trial, _ in lived.values()), plan)
-    texts = {name: given for name, (_, given) in lived.items()}
-    first = next(iter(named))
-    return SessionReplay([_row(scene, texts[first], texts.get(RECENT, {})) for scene in wanted], compared, len(asked))
+    first, recent = next(iter(lived.values()))[1], lived[RECENT][1]
+    return SessionReplay([_row(scene, first, recent) for scene in wanted], compared, len(asked))
 
 
 def _lived(
@@ -170,7 +168,7 @@ def _lived(
     trial = try_out(log, name, lambda: _Watched(make, given, done), plan)
     if trial.problems:
         raise InvalidInput(
-            f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend it, or take another"
+            f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend it or take another"
         )
     trial.given = [answer for answer in trial.given if answer.mode == INJECT and answer.unit in given]
     return trial, given

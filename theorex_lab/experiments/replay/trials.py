@@ -29,6 +29,7 @@ NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
 Scores = dict[str, float]
+Ask = Callable[[str, tuple[Any, ...], int | None], Sequence[Item]]
 
 
 class ScoredAnswer(NamedTuple):
@@ -60,8 +61,8 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """The trial as JSON values; what was not asked for is null."""
         given = [
-            (unit, mode, budget, {name: None if math.isnan(value) else value for name, value in scores.items()})
-            for unit, mode, budget, scores in self.given
+            (*about, {name: None if math.isnan(value) else value for name, value in scores.items()})
+            for *about, scores in self.given
         ]
         return {**asdict(replace(self, given=[])), "given": given}
 
@@ -106,12 +107,7 @@ def _targets(log: Log) -> list[tuple[int, Scene | Probe]]:
 
 
 def _answers(
-    target: Scene | Probe,
-    at: int,
-    plan: Plan,
-    ask: Callable[[str, tuple[Any, ...], int | None], Sequence[Item]],
-    *,
-    unbounded: bool = False,
+    target: Scene | Probe, at: int, plan: Plan, ask: Ask, *, unbounded: bool = False
 ) -> Iterator[ScoredAnswer]:
     """What is given within each budget, scored; what knows no budget is asked once, and scored on all that it gives."""
     for budgets in [plan.budgets] if unbounded else [(budget,) for budget in plan.budgets]:
@@ -221,22 +217,19 @@ class _Course:
         probes = [probe for probe in self.log.probes if probe.answers and probe.query.strip()]
         if not probes:
             return
-        chosen = np.random.default_rng(self.plan.seed).permutation(len(probes))[:MOST_SURVIVORS]
+        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))[:MOST_SURVIVORS]
+        chosen = [probes[row] for row in rows]
         night, step = max(night, max(probe.at for probe in probes)), int(self.plan.every_days * MICROSECONDS_PER_DAY)
         budget = max((tokens for tokens in self.plan.budgets if tokens <= 2_000), default=self.plan.budgets[0])
+        limit = None if self.unbounded else budget
         for number in range(NIGHTS[-1] + 1):
             if number:
                 self._night(night + number * step)
             if number in (0, *NIGHTS):
                 now = night + number * step
-                answered = [
-                    score_probe(
-                        probes[row],
-                        self._items(RETRIEVE, (probes[row].query, now, budget), None if self.unbounded else budget),
-                    )
-                    for row in chosen
-                ]
-                self.trial.survivors[str(number)] = float(np.mean([found["evidence_recall"] > 0 for found in answered]))
+                given = [(probe, self._items(RETRIEVE, (probe.query, now, budget), limit)) for probe in chosen]
+                found = [score_probe(probe, items)["evidence_recall"] > 0 for probe, items in given]
+                self.trial.survivors[str(number)] = float(np.mean(found))
 
     def _try(self, what: str, done: Callable[[], Any]) -> Any:
         """What a call gives, None where it failed: then the problem is noted, and the memory gave nothing."""

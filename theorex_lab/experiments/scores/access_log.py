@@ -30,6 +30,7 @@ from theorex_lab.memory.decay import Floats, Items, group_activity
 from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
 
 Booleans = NDArray[np.bool_]
+Pair = tuple[Floats, Floats]
 
 MAX_EVENT_ITEMS = MOST_AT_ONCE
 MAX_SCORED = 1_500
@@ -73,11 +74,9 @@ class AccessLog:
 
     @classmethod
     def of(
-        cls,
-        rows: Iterable[tuple[int, str, object, bool]],
-        group_of: Callable[[str], str] | None = None,
+        cls, rows: Iterable[tuple[int, str, object, bool]], group_of: Callable[[str], str] | None = None,
         unreadable: Iterable[str] = (),
-    ) -> AccessLog:
+    ) -> AccessLog:  # fmt: skip
         """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event is one by itself.
@@ -105,15 +104,9 @@ class AccessLog:
         item, known = pd.factorize(table["item"])  # in the order of their first access
         given = list(items)
         names = tuple(given[number] for number in known.tolist())
-        return cls(
-            items=names,
-            time=table["time"].to_numpy(),
-            item=item,
-            event=pd.factorize(table["event"])[0],
-            deleted=table["deleted"].to_numpy(np.bool_),
-            group=None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0],
-            unreadable=tuple(unreadable),
-        )
+        group = None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0]
+        event, deleted = pd.factorize(table["event"])[0], table["deleted"].to_numpy(np.bool_)
+        return cls(names, table["time"].to_numpy(), item, event, deleted, group, tuple(unreadable))
 
     @property
     def n_events(self) -> int:
@@ -223,16 +216,12 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
     """
     events, sizes = _questions(log.starts, log.item, log.deleted)
     if len(events) < MIN_QUESTIONS:
-        raise InvalidInput(
-            f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item; "
-            f"allowed are {MIN_QUESTIONS} or more: use a longer log"
-        )
+        got = f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item"
+        raise InvalidInput(f"{got}; allowed are {MIN_QUESTIONS} or more: use a longer log")
     scored = min(len(events) // 3, MAX_SCORED)
-    training = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
-    return (
-        _thin(events[training], sizes[training], MAX_TRAINED, MAX_ROWS_TRAINED),
-        _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS),
-    )
+    earlier = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
+    training = _thin(events[earlier], sizes[earlier], MAX_TRAINED, MAX_ROWS_TRAINED)
+    return training, _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS)
 
 
 class OrderOfUse:
@@ -373,9 +362,7 @@ def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
     return chosen
 
 
-def score_snapshots(
-    snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS
-) -> tuple[Floats, Floats]:
+def score_snapshots(snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS) -> Pair:
     """(`needed_next` of the touched items, recall@10 of them) of each snapshot, shape (n,) each.
 
     context_tokens: the budget of the context in which they are looked for.

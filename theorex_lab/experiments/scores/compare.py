@@ -66,17 +66,11 @@ class Difference(NamedTuple):
 
 
 def compare(
-    logs: Sequence[Log],
-    designs: Sequence[Memory] | Mapping[str, Memory],
-    budgets: Sequence[int] = (150, 500, 2_000, 8_000),
-    every_days: float = 1.0,
-    seed: int = 0,
-    *,
-    timeout: float | None = None,
-    executor: Executor | None = None,
-    progress: bool | None = None,
+    logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory],
+    budgets: Sequence[int] = (150, 500, 2_000, 8_000), every_days: float = 1.0, seed: int = 0, *,
+    timeout: float | None = None, executor: Executor | None = None, progress: bool | None = None,
     resume: str | Path | None = None,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Let each design live through each log, and score what it gives at every session's start and every probe.
 
     designs: names of designs and baselines, `module:Name` of classes of one's own, `Design`s, or functions that make a
@@ -177,21 +171,18 @@ class Comparison:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Columns log, design, mode, budget, score, value, low, high, n."""
-        rows = [
-            (log, *cell, *self._interval([list(units.values())]))
-            for cell, logs in self._values.items()
-            for log, units in logs.items()
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for cell, logs in self._values.items():
+            rows += [(log, *cell, *self._interval([list(units.values())])) for log, units in logs.items()]
         return pd.DataFrame(rows, columns=["log", "design", "mode", "budget", "score", "value", "low", "high", "n"])
 
     @property
     def costs(self) -> pd.DataFrame:
         """Columns log, design, cpu_seconds (of all calls), bytes (at the end; NaN where it does not tell), problems."""
-        rows = [
-            (trial.log, trial.design, sum(trial.cpu_seconds.values()), trial.sizes[-1][1] if trial.sizes else math.nan,
-             sum(trial.problems.values()))
-            for trial in self.trials
-        ]  # fmt: skip
+        rows = []
+        for trial in self.trials:
+            spent, size = sum(trial.cpu_seconds.values()), trial.sizes[-1][1] if trial.sizes else math.nan
+            rows.append((trial.log, trial.design, spent, size, sum(trial.problems.values())))
         return pd.DataFrame(rows, columns=["log", "design", "cpu_seconds", "bytes", "problems"])
 
     @property
@@ -258,7 +249,8 @@ class Comparison:
         told: dict[str, Any] = {"baseline": baseline, "designs": {}}
         for row in self.paired(baseline).itertuples(index=False):
             at = told["designs"].setdefault(row.design, {}).setdefault(str(row.budget), {}).setdefault(row.mode, {})
-            found = {name: _or_null(getattr(row, name)) for name in ("value", "low", "high")}
+            span = {name: getattr(row, name) for name in ("value", "low", "high")}
+            found = {name: None if math.isnan(value) else value for name, value in span.items()}
             at[row.score] = {**found, "verdict": row.verdict}
         return told
 
@@ -299,10 +291,6 @@ class Comparison:
 
 def _file(path: str | Path, fingerprint: str, plan: Plan) -> ResumeFile:
     return ResumeFile(Path(path), fingerprint, _FILE, plan=asdict(plan))
-
-
-def _or_null(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _verdict(low: float, high: float, score: str) -> str:

@@ -37,9 +37,8 @@ def fit_logistic(
     Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not above 0.
     """
     if len(features) != len(outcomes) or not len(outcomes) or not ridge > 0:
-        raise InvalidInput(
-            f"got {len(features)} rows, {len(outcomes)} outcomes and ridge {ridge!r}; allowed is one outcome a row, one or more, and a ridge above 0"
-        )
+        got = f"got {len(features)} rows, {len(outcomes)} outcomes and ridge {ridge!r}"
+        raise InvalidInput(f"{got}; allowed is one outcome a row, one or more, and a ridge above 0")
     design = np.column_stack([np.ones(len(features)), features])
     penalty = np.r_[intercept_ridge, np.full(features.shape[1], ridge)]
     weights = np.zeros(design.shape[1])

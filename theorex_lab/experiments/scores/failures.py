@@ -127,7 +127,7 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
     n_trials, failed = min(len(both.success), len(both.base_success)), ~both.success[0]
     if n_trials < 2 or not failed.any():
         raise InvalidInput(
-            f"got {n_trials} common trials and {int(failed.sum())} first failures; allowed are 2 and 1 or more"
+            f"got {n_trials} common trials, {int(failed.sum())} first failures; allowed are 2, 1 or more"
         )
     arms = [solved[:n_trials, failed].astype(np.float64) for solved in (both.success, both.base_success)]
     return FixEffect(arms[0], arms[1], seed)

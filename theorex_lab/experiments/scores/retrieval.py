@@ -47,13 +47,9 @@ if TYPE_CHECKING:
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
 GIVEN_SETS = ("longmemeval", "beam", "realtalk")  # that a user has
 DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
-METRICS = (
-    *(f"recall@{depth}" for depth in DEPTHS),
-    *(f"hit@{depth}" for depth in HIT_DEPTHS),
-    "ndcg@10",
-    "tokens",
-    "precision",
-)
+_RECALL, _HIT = [f"recall@{depth}" for depth in DEPTHS], [f"hit@{depth}" for depth in HIT_DEPTHS]
+METRICS = (*_RECALL, *_HIT, "ndcg@10", "tokens", "precision")
+_PARTS = {"locomo": partial(locomo, unanswerable=True), "precisionmembench": partial(precisionmembench, searched=True)}
 _FIGURES = Path(__file__).with_name("retrieval_figures.json")
 _FITTED_LOGS, _FITTED_QUERIES = 10, 400  # logs at most that weights are fitted to, and made queries of all of them
 # What made queries say nothing of: they are made of longer texts more often, whoever says them.
@@ -65,10 +61,8 @@ def _text(member: str) -> Callable[[Event], list[ItemText]]:
 
 
 # What people and agents said, and nothing else: the smallest memory that can be searched.
-TEXTS = Design(
-    "texts",
-    items=(ItemKind("text", {"observation": _text("text"), "prompt": _text("text"), "turn_ended": _text("message")}),),
-)
+_SAID = {"observation": _text("text"), "prompt": _text("text"), "turn_ended": _text("message")}
+TEXTS = Design("texts", items=(ItemKind("text", _SAID),))
 
 
 def only(*names: str) -> dict[str, float]:
@@ -109,11 +103,8 @@ class Retrieval:
         told = {}
         for name in self.scores:
             of = {metric: self.value(name, metric) for metric in METRICS}
-            recall_at, hit_at = (
-                {str(depth): of[f"{kind}@{depth}"] for depth in depths}
-                for kind, depths in (("recall", DEPTHS), ("hit", HIT_DEPTHS))
-            )
-            told[name] = {"recall_at": recall_at, "hit_at": hit_at, "ndcg_at_10": of["ndcg@10"]}
+            recall, hit = ({metric.partition("@")[2]: of[metric] for metric in metrics} for metrics in (_RECALL, _HIT))
+            told[name] = {"recall_at": recall, "hit_at": hit, "ndcg_at_10": of["ndcg@10"]}
             told[name] |= {"tokens": of["tokens"], "precision": of["precision"]}
         return told
 
@@ -123,18 +114,12 @@ def retrieval_logs(dataset: str, path: str = "") -> list[Log]:
 
     Raises InvalidInput for an unknown set, and for one of your own without its path.
     """
-    parts = {
-        "locomo": partial(locomo, unanswerable=True),
-        "precisionmembench": partial(precisionmembench, searched=True),
-    }
     if dataset in GIVEN_SETS and path:
         return load_logs(f"{dataset}:{path}")
     if dataset not in SETS or path:
-        raise InvalidInput(
-            f"got the data set {dataset!r}{f' at {path}' if path else ''}; allowed are {', '.join(SETS)}, "
-            f"and with --path {', '.join(GIVEN_SETS)}"
-        )
-    return [make() for _, make in parts[dataset]()] if dataset in parts else load_logs(dataset)
+        got = f"got the data set {dataset!r}{f' at {path}' if path else ''}"
+        raise InvalidInput(f"{got}; allowed are {', '.join(SETS)}, and with --path {', '.join(GIVEN_SETS)}")
+    return [make() for _, make in _PARTS[dataset]()] if dataset in _PARTS else load_logs(dataset)
 
 
 def known_figures(dataset: str) -> dict[str, Any]:

@@ -19,18 +19,15 @@ from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
+from theorex_lab.experiments.scores import routing_policies
 from theorex_lab.experiments.scores.routing_policies import (
     Bandit,
-    BestSingle,
     Floats,
-    Heuristic,
     Ints,
     Queries,
-    RoutingPolicy,
     TaskMatrix,
     Training,
     achieved,
-    bandits,
 )
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
@@ -86,21 +83,17 @@ class RoutingScore:
         """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
         are training queries too; the same without those; figures of others and how it was done."""
         named = {each.policy: each for each in self.policies}
-        baselines = {"best single": "best_single", COMPARED_WITH: "task_matrix"} | {
-            name: name for name in ("uniform", "oracle", "heuristic")
+        baselines = ("best single", COMPARED_WITH, "uniform", "oracle", "heuristic")
+        without = [asdict(each) for each in self.without_repeats]
+        kept = {
+            name: getattr(self, name) for name in ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
         }
-        return {
-            "dataset": self.dataset,
-            "n": self.n,
-            "n_train": self.n_train,
-            "n_repeated": self.n_repeated,
+        return kept | {
             "metrics": asdict(named[OURS]),
-            "metrics_without_repeats": asdict(next(each for each in self.without_repeats if each.policy == OURS)),
-            "baselines": {key: named[policy].score for policy, key in baselines.items()},
-            "published": self.published,
+            "metrics_without_repeats": next(each for each in without if each["policy"] == OURS),
+            "baselines": {policy.replace(" ", "_"): named[policy].score for policy in baselines},
             "policies": [asdict(each) for each in self.policies],
-            "policies_without_repeats": [asdict(each) for each in self.without_repeats],
-            "cost_unit": self.cost_unit,
+            "policies_without_repeats": without,
         }
 
 
@@ -120,17 +113,8 @@ def score_routing(
     without = scored
     if len(kept) < len(calls):
         without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], own, seed)
-    return RoutingScore(
-        dataset=found.name,
-        n=len(found.test.scores),
-        n_train=len(found.train.scores),
-        n_repeated=len(found.repeated),
-        models=found.models,
-        cost_unit=found.cost_unit,
-        policies=scored,
-        without_repeats=without,
-        published=dict(found.published),
-    )
+    sizes = len(found.test.scores), len(found.train.scores), len(found.repeated)
+    return RoutingScore(found.name, *sizes, found.models, found.cost_unit, scored, without, dict(found.published))
 
 
 def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
@@ -148,21 +132,15 @@ def _scored(
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
     # In random order, since bandits learn from the first queries what they do on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
-    policies: list[RoutingPolicy] = [
-        Heuristic(found.sizes, _tier_of).fit(training),
-        BestSingle().fit(training),
-        TaskMatrix().fit(training),
-        *(bandit.fit(training) for bandit in bandits(seed)),
-    ]
+    first, others = routing_policies.Heuristic(found.sizes, _tier_of), routing_policies.bandits(seed)
+    untrained: list[routing_policies.RoutingPolicy] = [first, routing_policies.BestSingle(), TaskMatrix(), *others]
     scores = found.test.scores
     best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
-    values = {
-        "oracle": (scores.max(axis=1), float(found.costs[best].mean())),
-        "uniform": (scores.mean(axis=1), float(found.costs.mean())),
-    }
+    values = {"oracle": (scores.max(axis=1), float(found.costs[best].mean()))}
+    values["uniform"] = (scores.mean(axis=1), float(found.costs.mean()))
     recorded = [event for call in calls for event in call]
     chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
-    for policy in policies:
+    for policy in (each.fit(training) for each in untrained):
         # A bandit goes on learning while it is scored: to explore is its way of choosing.
         asks = policy.play(found.test) if isinstance(policy, Bandit) else policy.choose(found.test.queries)
         chosen[policy.name] = asks

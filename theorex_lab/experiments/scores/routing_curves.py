@@ -14,14 +14,8 @@ import pandas as pd
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing_policies import (
-    AS_ONE,
-    Floats,
-    TaskMatrix,
-    achieved,
-    bandits,
-    rewards_over_orders,
-)
+from theorex_lab.experiments.scores import routing_policies
+from theorex_lab.experiments.scores.routing_policies import AS_ONE, Floats, TaskMatrix, achieved, bandits
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
@@ -69,9 +63,8 @@ def cost_quality_curve(weak: Floats, strong: Floats, advantage: Floats) -> CostQ
     array([0.5, 1. , 1. ])
     """
     if not len(weak) or not weak.shape == strong.shape == advantage.shape == (len(weak),):
-        raise InvalidInput(
-            f"got scores {weak.shape}, {strong.shape} and advantages {advantage.shape}; allowed is one length from 1"
-        )
+        shapes = f"{weak.shape}, {strong.shape} and advantages {advantage.shape}"
+        raise InvalidInput(f"got scores {shapes}; allowed is one length from 1")
     n = len(weak)
     _, group, sizes = np.unique(-advantage, return_inverse=True, return_counts=True)
     gain = np.repeat(np.bincount(group, weights=strong - weak) / sizes, sizes)
@@ -165,14 +158,14 @@ def regret_curves(
     scores = found.train.scores[rows]
     contexts = np.unique([found.train.queries.tasks[row] for row in rows], return_inverse=True)[1]
     means = np.array([scores[contexts == task].mean(axis=0) for task in range(contexts.max() + 1)])
-    references = {
-        "best single": scores[:, scores.mean(axis=0).argmax()],
-        "best of each task": achieved(scores, means.argmax(axis=1)[contexts]),
-    }
+    references = {"best single": scores[:, scores.mean(axis=0).argmax()]}
+    references["best of each task"] = achieved(scores, means.argmax(axis=1)[contexts])
     shuffled = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
     points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
     table: dict[str, list[Any]] = {name: [] for name in ("policy", "queries", "reference", "regret", "low", "high")}
-    learned = {each.name: rewards_over_orders(each, scores, contexts, shuffled) for each in bandits(seed)}
+    learned = {
+        each.name: routing_policies.rewards_over_orders(each, scores, contexts, shuffled) for each in bandits(seed)
+    }
     for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[shuffled]}).items():
         for reference, values in references.items():
             lost = cumulative_regret(rewards, values[shuffled])[:, points]
@@ -200,11 +193,10 @@ class CostQualityScore(Rows[dict[str, Any]]):
 
     def _records(self) -> Sequence[dict[str, Any]]:
         names = ("policy", "area", "quality_at_half", "weak", "strong", "area_gain", "low", "high")
-        rows = (
-            (name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist(), *self.gains[name])
-            for name, each in self.curves.items()
+        at_half = (
+            (name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist()) for name, each in self.curves.items()
         )
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        return [dict(zip(names, [*row, *self.gains[row[0]]], strict=True)) for row in at_half]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A curve a policy."""
@@ -240,9 +232,6 @@ def cost_quality(dataset: str | RoutingSet = "routellm_mmlu", *, seed: int = 0) 
     advantages[TaskMatrix.name] = expected[:, 1] - expected[:, 0]
     above = np.column_stack([area_gains(weak, strong, each) for each in advantages.values()])
     gains = dict(zip(advantages, bootstrap_means(above, seed=seed), strict=True))
-    return CostQualityScore(
-        dataset=found.name,
-        n=len(weak),
-        curves={name: cost_quality_curve(weak, strong, each) for name, each in advantages.items()},
-        gains={name: (gain.mean, gain.low, gain.high) for name, gain in gains.items()},
-    )
+    curves = {name: cost_quality_curve(weak, strong, each) for name, each in advantages.items()}
+    spans = {name: (gain.mean, gain.low, gain.high) for name, gain in gains.items()}
+    return CostQualityScore(found.name, len(weak), curves, spans)

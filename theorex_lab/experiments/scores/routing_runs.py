@@ -89,10 +89,8 @@ class Runs:
         'smollm2-135m greedy'
         """
         cells, weight = self.matrix(chosen), (chosen or MatrixSettings.of(self.settings)).success_weight
-        found = {
-            kind: best(cells, kind, self.settings.models, success_weight=weight)
-            for kind in query_types(self.frame["query_type"])
-        }
+        kinds, models = query_types(self.frame["query_type"]), self.settings.models
+        found = {kind: best(cells, kind, models, success_weight=weight) for kind in kinds}
         return {kind: cell.model if cell else None for kind, cell in found.items()}
 
 
@@ -109,11 +107,9 @@ def local_runs(recorded: LocalRuns | None = None) -> Runs:
     """
     found = recorded or load_local_runs()
     frame = found.frame
-    elapsed_ms = frame["latency_ms"].astype(float).fillna(0.0).cumsum()
-    frame = frame.assign(
-        at=to_microseconds(found.header["date"]) + (elapsed_ms * 1_000).astype(np.int64),
-        latency_ms=frame["latency_ms"].astype(float),
-    )
+    latencies = frame["latency_ms"].astype(float)
+    elapsed = (latencies.fillna(0.0).cumsum() * 1_000).astype(np.int64)
+    frame = frame.assign(at=to_microseconds(found.header["date"]) + elapsed, latency_ms=latencies)
     models = {name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium")) for name in found.header["solvers"]}
     return Runs(frame[list(COLUMNS)], Settings(models=models, roles=[]), int(frame["at"].max()))
 
@@ -141,20 +137,12 @@ def home_runs(home: str | Path) -> Runs:
     from theorex_lab.dispatch.local_model import with_local_model
 
     with Lab(home) as lab:
-        counts_as_good = outcome_lookup(lab.journal)
-        rows = [
-            (
-                counted_type(event.body["query_type"]),
-                attempt["model"],
-                attempt["success"] and counts_as_good(event),
-                event.at,
-                attempt["latency_ms"],
-            )
-            for event in lab.journal.tail(0, kinds=("trace_ended",))
-            if not event.body["lost"]
-            for attempt in event.body["attempts"]
-            if not attempt.get("unavailable")
-        ]
+        counts_as_good, rows = outcome_lookup(lab.journal), []
+        for event in lab.journal.tail(0, kinds=("trace_ended",)):
+            for run in () if event.body["lost"] else event.body["attempts"]:
+                if not run.get("unavailable"):
+                    kind, good = counted_type(event.body["query_type"]), run["success"] and counts_as_good(event)
+                    rows.append((kind, run["model"], good, event.at, run["latency_ms"]))
         frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"latency_ms": float, "success": bool})
         return Runs(frame, with_local_model(lab.settings, lab.folder), lab.clock.now())
 
@@ -239,24 +227,11 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     costs = latencies.mean().to_numpy()
     order = np.random.default_rng(seed).permutation(len(scores))
     parts = np.split(order, [round(len(order) * TEST_SHARE)])
-    test, train = (
-        Training(
-            Queries([prompts()[task] for task in scores.index[rows]], [kinds[task] for task in scores.index[rows]]),
-            scores.to_numpy()[rows],
-        )
-        for rows in parts
-    )
-    return RoutingSet(
-        name="recorded local runs",
-        models=tuple(scores.columns),
-        costs=costs,
-        cost_unit="ms, mean",
-        sizes=costs.argsort().argsort().astype(np.float64),
-        train=train,
-        test=test,
-        published={},
-        licence=str(recorded.header["licence"]),
-    )
+    asked = Queries([prompts()[task] for task in scores.index], [kinds[task] for task in scores.index])
+    test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
+    sizes, licence = costs.argsort().argsort().astype(np.float64), str(recorded.header["licence"])
+    models = tuple(scores.columns)
+    return RoutingSet("recorded local runs", models, costs, "ms, mean", sizes, train, test, {}, licence)
 
 
 def trade_off(
