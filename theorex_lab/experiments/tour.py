@@ -44,7 +44,7 @@ _MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
 _SCANS = 100  # of the picture of tiers
 _STAGES = 4
 _AGENT = "history"  # whose notes they are
-_MOST_CHARACTERS = 2_000  # of a note
+_MOST_LETTERS = 2_000  # of a note
 
 
 @dataclass(frozen=True)
@@ -215,9 +215,7 @@ def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
     lab.journal.append(lived.events, allow_future=True)
     for step in (step for design in lab.home.shown for step in design.steps):
         step.run(lab.home, None)
-    said = (
-        (line.at, (line.prompt or line.message).replace("\0", " ").strip()[:_MOST_CHARACTERS]) for line in lived.lines
-    )
+    said = ((line.at, (line.prompt or line.message).replace("\0", " ").strip()[:_MOST_LETTERS]) for line in lived.lines)
     notes.write_all([Entry(text, _AGENT, at=at, source="import") for at, text in said if text], imported=True)
     return notes.theorex.scan().tiers
 
@@ -285,11 +283,9 @@ def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: Se
 
 def _page(tour: Tour) -> str:
     """A page without scripts or links to anything outside; every text from the history is escaped."""
-    pictures = "".join(
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}"><figcaption>{escape(caption)}'
-        "</figcaption></figure>"
-        for caption, data in tour.figures.items()
-    )
+    told = ((escape(caption), f"data:image/png;base64,{data}") for caption, data in tour.figures.items())
+    figures = (f'<img alt="{caption}" src="{data}"><figcaption>{caption}</figcaption>' for caption, data in told)
+    pictures = "".join(f"<figure>{figure}</figure>" for figure in figures)
     tiers = ", ".join(f"{count} {tier}" for tier, count in tour.tiers.items() if count)
     laws = tour.tuning.frame.to_html(index=False, float_format="{:.3f}".format) if tour.tuning else ""
     return f"""<!doctype html>

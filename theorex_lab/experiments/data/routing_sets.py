@@ -65,7 +65,7 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
     """
     if name not in ROUTING_SETS:
         raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}")
-    return _llmrouter() if name == "llmrouter" else _routellm(name, seed)
+    return _llmrouter(name) if name == "llmrouter" else _routellm(name, seed)
 
 
 def same_text(text: str) -> str:
@@ -77,27 +77,15 @@ def same_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _llmrouter() -> RoutingSet:
+def _llmrouter(name: str) -> RoutingSet:
     found = datasets.fetch_llmrouter()
     prices = found.prices
     costs = (prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens).to_numpy() / 2
     parameters = np.array([float(size.rstrip("Bb")) for size in prices["size"]])
     train, test = (_training(part.queries, "query", "task", part.scores) for part in (found.train, found.test))
-    unit, sizes = (
-        "USD per million tokens (mean list price of input and output)",
-        np.lexsort((parameters, costs)).argsort(),
-    )
-    return RoutingSet(
-        "llmrouter",
-        found.models,
-        costs,
-        unit,
-        sizes.astype(np.float64),
-        train,
-        test,
-        _PUBLISHED["llmrouter"],
-        found.licence,
-    )
+    unit = "USD per million tokens (mean list price of input and output)"
+    sizes = np.lexsort((parameters, costs)).argsort().astype(np.float64)
+    return RoutingSet(name, found.models, costs, unit, sizes, train, test, _PUBLISHED[name], found.licence)
 
 
 def _routellm(name: str, seed: int) -> RoutingSet:

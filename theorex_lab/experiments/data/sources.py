@@ -91,9 +91,7 @@ def data_folder() -> Path | None:
         return None
     folder = Path(given).expanduser()
     if not folder.is_dir():
-        raise InvalidInput(
-            f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create, correct or unset it"
-        )
+        raise InvalidInput(f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create, mend or unset it")
     return folder
 
 

@@ -20,7 +20,8 @@ _TEXT_LANES = 9  # the texts are as wide as so many columns
 _TEXT_CHARACTERS = 88
 _NAME_CHARACTERS = 24
 _ENDS = 3
-_GREY = "#7F7F7F"
+Steps = Sequence[RunStep]
+Mark = int | None
 
 
 def timeline_size(n_steps: int) -> tuple[float, float]:
@@ -28,9 +29,7 @@ def timeline_size(n_steps: int) -> tuple[float, float]:
     return 10.5, 1.7 + 0.27 * max(min(n_steps, TIMELINE_STEPS), 3)
 
 
-def plot_timeline(
-    steps: Sequence[RunStep], *, found: int | None = None, labelled: int | None = None, ax: Axes | None = None
-) -> Axes:
+def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax: Axes | None = None) -> Axes:
     """A run from top to bottom: who took each step, what was said, and which step decided the failure.
 
     found, labelled: indices of the decisive step as the review found it and as a person labelled it; None for none.
@@ -78,9 +77,7 @@ def _lanes(agents: Sequence[str]) -> list[str]:
     return names if len(names) <= _LANES else [*names[: _LANES - 1], f"{len(names) - _LANES + 1} others"]
 
 
-def _draw_steps(
-    ax: Axes, steps: Sequence[RunStep], rows: Sequence[int], lanes: Sequence[str], marks: Mapping[str, int | None]
-) -> None:
+def _draw_steps(ax: Axes, steps: Steps, rows: list[int], lanes: list[str], marks: Mapping[str, Mark]) -> None:
     """Each step in the column of its agent with the beginning of its text, and a ring of its colour around each mark."""
     readings = read_run(steps)
     columns = [lanes.index(steps[k].agent) if steps[k].agent in lanes else len(lanes) - 1 for k in rows]
@@ -96,7 +93,7 @@ def _draw_steps(
         axes.note(ax, text, (len(lanes) - 0.4, row), fontsize=8, weight="bold" if rings else "normal")
 
 
-def _legend_of_steps(ax: Axes, found: int | None, labelled: int | None) -> None:
+def _legend_of_steps(ax: Axes, found: Mark, labelled: Mark) -> None:
     kinds = (("an agent's step", "o", "#444444"), ("what came back", "s", "#444444"), ("failed", "X", FOUND_COLOUR))
     keys = [axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds]
     for name, mark, colour in (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR)):

@@ -183,9 +183,7 @@ def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Curve:
     """
     lasted, over = np.asarray(days, np.float64), np.asarray(ended, np.bool_)
     if not len(lasted) or lasted.shape != over.shape or not (lasted >= 0).all():
-        raise InvalidInput(
-            f"got {lasted.shape} durations, {over.shape} marks; allowed are as many of each, from 0 days"
-        )
+        raise InvalidInput(f"got {lasted.shape} durations, {over.shape} marks; allowed is one each, from 0 days")
     at, deaths = np.unique(np.append(0.0, lasted[over]), return_counts=True)
     deaths[0] -= 1  # the 0 put in front is no end
     at_risk = len(lasted) - np.searchsorted(np.sort(lasted), at, "left")

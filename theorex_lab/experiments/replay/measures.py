@@ -6,6 +6,7 @@ age / log2(amplifier · boost / θ), its critical half-life. One sort of those g
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 
@@ -108,14 +109,11 @@ def _sort(items: Items, settings: Sequence[Settings], numbers: Sequence[int], re
     def unseen(days: float) -> CriticalHalfLives:
         return CriticalHalfLives(items.take(np.flatnonzero(items.age_days >= days)))
 
-    for thresholds in {(each.active_threshold, each.mild_threshold, each.sleep_after_days) for each in settings}:
-        active, mild, days = thresholds
-        chosen = [
-            (number, float(each.decay_params.get("half_life_days", each.half_life_days)))
-            for number, each in zip(numbers, settings, strict=True)
-            if thresholds == (each.active_threshold, each.mild_threshold, each.sleep_after_days)
-        ]
-        rows, half_lives = [number for number, _ in chosen], np.array([half_life for _, half_life in chosen])
-        everything = unseen(-np.inf)
+    alike: dict[tuple[float, ...], dict[int, float]] = defaultdict(dict)  # by thresholds, half-life of each number
+    for number, each in zip(numbers, settings, strict=True):
+        half_life = float(each.decay_params.get("half_life_days", each.half_life_days))
+        alike[each.active_threshold, each.mild_threshold, each.sleep_after_days][number] = half_life
+    for (active, mild, days), chosen in alike.items():
+        rows, half_lives, everything = [*chosen], np.array([*chosen.values()]), unseen(-np.inf)
         counts = everything.reached(active, half_lives), everything.reached(mild, half_lives)
         reached[rows] = np.column_stack([*counts, unseen(days).reached(mild, half_lives)])

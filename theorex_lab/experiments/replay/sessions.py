@@ -144,9 +144,7 @@ def replay_sessions(
     log = replace(log, probes=())
     asked = scenes(log)
     if not asked:
-        raise InvalidInput(
-            f"got the log {log.name} without a session to score; allowed are more than {FIRST_SESSIONS} sessions"
-        )
+        raise InvalidInput(f"got the log {log.name} of too few; allowed are more than {FIRST_SESSIONS} sessions")
     wanted = asked[-last:] if last else asked
     named = names_of([design, *(name for name in (RECENT, NOTHING) if name != design)])
     plan = Plan(budgets, seed=seed)
@@ -167,9 +165,7 @@ def _lived(
     given = {scene.session: "" for scene in wanted}
     trial = try_out(log, name, lambda: _Watched(make, given, done), plan)
     if trial.problems:
-        raise InvalidInput(
-            f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend it or take another"
-        )
+        raise InvalidInput(f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend or replace it")
     trial.given = [answer for answer in trial.given if answer.mode == INJECT and answer.unit in given]
     return trial, given
 

@@ -40,9 +40,7 @@ Metric = Callable[[EventLog, Sequence[Settings]], Sequence[Mapping[str, float]]]
 MAX_TASKS = 32
 CHUNK = 16
 _SHOWN_COMPLAINTS = 5
-_FIELDS = {
-    to_camel(name): name for name in Settings.tunables
-}  # unknown names stay as they are, for the check to refuse
+_FIELDS = {to_camel(name): name for name in Settings.tunables}  # others are left to the check
 
 
 def summaries(

@@ -29,6 +29,7 @@ NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
 Scores = dict[str, float]
+Target = Scene | Probe
 Ask = Callable[[str, tuple[Any, ...], int | None], Sequence[Item]]
 
 
@@ -101,14 +102,12 @@ def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -
     return _Course(log, memory, plan, trial).run()
 
 
-def _targets(log: Log) -> list[tuple[int, Scene | Probe]]:
+def _targets(log: Log) -> list[tuple[int, Target]]:
     """What is asked of a memory, each at its time."""
     return [*((scene.at - 1, scene) for scene in scenes(log)), *((probe.at, probe) for probe in log.probes)]
 
 
-def _answers(
-    target: Scene | Probe, at: int, plan: Plan, ask: Ask, *, unbounded: bool = False
-) -> Iterator[ScoredAnswer]:
+def _answers(target: Target, at: int, plan: Plan, ask: Ask, *, unbounded: bool = False) -> Iterator[ScoredAnswer]:
     """What is given within each budget, scored; what knows no budget is asked once, and scored on all that it gives."""
     for budgets in [plan.budgets] if unbounded else [(budget,) for budget in plan.budgets]:
         limit = None if unbounded else budgets[0]
@@ -117,17 +116,17 @@ def _answers(
             yield from (ScoredAnswer(_unit(target), mode, budget, scores) for budget in budgets)
 
 
-def _asked(target: Scene | Probe, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
+def _asked(target: Target, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
     """By mode, what a memory is asked: a session that begins without a prompt asks for nothing of its own."""
     query = target.prompt if isinstance(target, Scene) else target.query
     return {INJECT: (at, budget), **({RETRIEVE: (query, at, budget)} if query.strip() else {})}
 
 
-def _unit(target: Scene | Probe) -> str:
+def _unit(target: Target) -> str:
     return target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
 
 
-def _score(target: Scene | Probe, items: Sequence[Item], budget: int | None, mode: str) -> Scores:
+def _score(target: Target, items: Sequence[Item], budget: int | None, mode: str) -> Scores:
     if isinstance(target, Scene):
         return target.score(text_of(items), budget, asked=mode == RETRIEVE)
     return score_probe(target, items)
@@ -202,7 +201,7 @@ class _Course:
     def _night(self, now: int) -> None:
         self._try("a night", lambda: self.memory.call("consolidate", now))
 
-    def _ask(self, at: int, target: Scene | Probe) -> None:
+    def _ask(self, at: int, target: Target) -> None:
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
         self.trial.given += _answers(target, at, self.plan, self._items, unbounded=self.unbounded)

@@ -203,11 +203,8 @@ class Comparison:
     def difference(self, design: str, baseline: str, mode: str, budget: int, score: str) -> Difference:
         """How much more `design` scored than `baseline`, paired by session and probe."""
         ours, theirs = (self._values.get((name, mode, budget, score), {}) for name in (design, baseline))
-        pairs = [
-            [value - theirs[log][unit] for unit, value in units.items() if unit in theirs[log]]
-            for log, units in ours.items()
-            if log in theirs
-        ]
+        both = [(units, theirs[log]) for log, units in ours.items() if log in theirs]
+        pairs = [[value - other[unit] for unit, value in units.items() if unit in other] for units, other in both]
         value, low, high, n = self._interval(pairs)
         return Difference(value, low, high, n, _verdict(low, high, score) if n >= _FEW_PAIRS else OPEN)
 
@@ -238,12 +235,9 @@ class Comparison:
             by_mode = told[design].setdefault(str(budget), {name: {} for name in MODES})
             value, low, high, _ = self.value(design, mode, budget, score)
             by_mode[mode][score] = {"value": value, "low": low, "high": high}
-        return {
-            "logs": self.logs,
-            "designs": told,
-            "paired": self._paired_dict(baseline) if baseline else {},
-            "trials": [{**trial.to_dict(), "given": len(trial.given)} for trial in self.trials],
-        }
+        trials = [{**trial.to_dict(), "given": len(trial.given)} for trial in self.trials]
+        paired = self._paired_dict(baseline) if baseline else {}
+        return {"logs": self.logs, "designs": told, "paired": paired, "trials": trials}
 
     def _paired_dict(self, baseline: str) -> dict[str, Any]:
         told: dict[str, Any] = {"baseline": baseline, "designs": {}}

@@ -124,12 +124,10 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
     both = runs if runs is not None else datasets.fetch_reflexion_alfworld()
     if not np.array_equal(both.success[0], both.base_success[0]):
         raise InvalidInput("got arms that differ in their first trial; allowed are arms that share it, to be paired")
-    n_trials, failed = min(len(both.success), len(both.base_success)), ~both.success[0]
-    if n_trials < 2 or not failed.any():
-        raise InvalidInput(
-            f"got {n_trials} common trials, {int(failed.sum())} first failures; allowed are 2, 1 or more"
-        )
-    arms = [solved[:n_trials, failed].astype(np.float64) for solved in (both.success, both.base_success)]
+    n, failed = min(len(both.success), len(both.base_success)), ~both.success[0]
+    if n < 2 or not failed.any():
+        raise InvalidInput(f"got {n} common trials and {int(failed.sum())} first failures; allowed are 2 and 1 or more")
+    arms = [solved[:n, failed].astype(np.float64) for solved in (both.success, both.base_success)]
     return FixEffect(arms[0], arms[1], seed)
 
 

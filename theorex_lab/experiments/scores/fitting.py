@@ -24,16 +24,8 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores import access_log
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
-from theorex_lab.memory.decay import (
-    COUNT_HALF_LIVES_DAYS,
-    PRODUCT_HALF_LIVES_DAYS,
-    Floats,
-    Law,
-    LogisticLaw,
-    MultiScale,
-    make_law,
-    multi_scale_features,
-)
+from theorex_lab.memory import decay
+from theorex_lab.memory.decay import Floats, Law, LogisticLaw, MultiScale, make_law
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
@@ -133,18 +125,10 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
         scored[own.name] = own
     ranks, recalls = _ranks(_in_turn(replaying, scored_events), scored)
     ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(PRESENT)]], seed=seed)
-    return Fit(
-        chosen=chosen,
-        law=law.name,
-        params=law.params,
-        scores=_law_scores(scored, ranks, recalls, seed),
-        days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
-        files=_age_power(candidates),
-        gains={name: asdict(each) for name, each in zip(scored, ahead, strict=True)},
-        n_train=len(training),
-        n_scored=len(scored_events),
-        horizon_days=horizon,
-    )
+    gains = {name: asdict(each) for name, each in zip(scored, ahead, strict=True)}
+    spans = horizon, float(np.ptp(log.time)) / MICROSECONDS_PER_DAY
+    sizes, scores = (len(training), len(scored_events)), _law_scores(scored, ranks, recalls, seed)
+    return Fit(chosen, law.name, law.params, scores, *sizes, *spans, _age_power(candidates), gains)
 
 
 def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
@@ -179,9 +163,9 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
 
     candidates = {name: validated(make_law("power", exponent=power)) for name, power in FILE_POWERS.items()}
     candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
-    by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
+    by_half_life = [validated(make_law("product", half_life_days=days)) for days in decay.PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
-    for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
+    for days, weight_name in zip(decay.COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
         candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
     for column, name in enumerate(access_log.EVENT_SIGNALS):
         if name != "recency_rank":
@@ -213,7 +197,7 @@ class Blend:
 def blend_features(snapshots: Snapshots) -> Floats:
     """All that a blend weighs, (n, 21)."""
     powers = [make_law("power", exponent=power).raw(snapshots.items) for power in (0.75, 1.0)]
-    return np.hstack([multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
+    return np.hstack([decay.multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:

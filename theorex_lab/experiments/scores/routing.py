@@ -20,15 +20,7 @@ from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
 from theorex_lab.experiments.scores import routing_policies
-from theorex_lab.experiments.scores.routing_policies import (
-    Bandit,
-    Floats,
-    Ints,
-    Queries,
-    TaskMatrix,
-    Training,
-    achieved,
-)
+from theorex_lab.experiments.scores.routing_policies import Bandit, Floats, Ints, TaskMatrix, Training, achieved
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_means
@@ -85,9 +77,7 @@ class RoutingScore:
         named = {each.policy: each for each in self.policies}
         baselines = ("best single", COMPARED_WITH, "uniform", "oracle", "heuristic")
         without = [asdict(each) for each in self.without_repeats]
-        kept = {
-            name: getattr(self, name) for name in ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
-        }
+        kept = {key: getattr(self, key) for key in ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")}
         return kept | {
             "metrics": asdict(named[OURS]),
             "metrics_without_repeats": next(each for each in without if each["policy"] == OURS),
@@ -163,7 +153,9 @@ def _tier_of(text: str) -> str:
     return advise(classify(text).query_type, query_tokens=estimated_tokens(text)).tier
 
 
-def shipped_choices(calls: Sequence[Event], asked: Queries, models: Sequence[str], sizes: Floats) -> Ints:
+def shipped_choices(
+    calls: Sequence[Event], asked: routing_policies.Queries, models: Sequence[str], sizes: Floats
+) -> Ints:
     """The model that `route` picks for each query, (queries,), in a home of its own that recorded these calls.
 
     Every setting is the default's but the models, whose tiers are the thirds of `sizes`.

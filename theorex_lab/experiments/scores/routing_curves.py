@@ -160,15 +160,13 @@ def regret_curves(
     means = np.array([scores[contexts == task].mean(axis=0) for task in range(contexts.max() + 1)])
     references = {"best single": scores[:, scores.mean(axis=0).argmax()]}
     references["best of each task"] = achieved(scores, means.argmax(axis=1)[contexts])
-    shuffled = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
+    drawn = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
     points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
     table: dict[str, list[Any]] = {name: [] for name in ("policy", "queries", "reference", "regret", "low", "high")}
-    learned = {
-        each.name: routing_policies.rewards_over_orders(each, scores, contexts, shuffled) for each in bandits(seed)
-    }
-    for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[shuffled]}).items():
+    learned = {each.name: routing_policies.rewards_over_orders(each, scores, contexts, drawn) for each in bandits(seed)}
+    for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[drawn]}).items():
         for reference, values in references.items():
-            lost = cumulative_regret(rewards, values[shuffled])[:, points]
+            lost = cumulative_regret(rewards, values[drawn])[:, points]
             low, high = np.quantile(lost, [0.025, 0.975], axis=0)
             columns = ([name] * len(points), points + 1, [reference] * len(points), lost.mean(axis=0), low, high)
             for title, column in zip(table, columns, strict=True):
@@ -193,10 +191,8 @@ class CostQualityScore(Rows[dict[str, Any]]):
 
     def _records(self) -> Sequence[dict[str, Any]]:
         names = ("policy", "area", "quality_at_half", "weak", "strong", "area_gain", "low", "high")
-        at_half = (
-            (name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist()) for name, each in self.curves.items()
-        )
-        return [dict(zip(names, [*row, *self.gains[row[0]]], strict=True)) for row in at_half]
+        rows = ((name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist()) for name, each in self.curves.items())
+        return [dict(zip(names, [*row, *self.gains[row[0]]], strict=True)) for row in rows]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A curve a policy."""

@@ -52,11 +52,8 @@ def fit_weights(choices: Sequence[Considered], *, kept: Sequence[str] = (), trus
     ships = {name: weight for name, weight in weights_for(told[0].columns, None).items() if name in told[0].columns}
     names, free = [*ships], np.array([name not in kept for name in ships])
     start = np.array([*ships.values()])
-    rows = [
-        (np.stack([columns[name] for name in names], axis=1), choice.right / choice.right.sum())
-        for choice in told
-        if (columns := standardised(choice.columns))
-    ]
+    scaled = [(columns, choice.right) for choice in told if (columns := standardised(choice.columns))]
+    rows = [(np.stack([columns[name] for name in names], 1), right / right.sum()) for columns, right in scaled]
     # How sharply sums decide comes first: the ridge holds to weights that decide so.
     sharpness = _newton([(matrix @ start[:, None], right) for matrix, right in rows], np.ones(1), np.zeros(1))
     ridge = np.where(free, _RIDGE, _FREE)

@@ -161,11 +161,9 @@ class Scene:
             text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
         named, held = self.named(text), words(_ESCAPED_WORD.sub(r"\1", text))
         shown = [word.lower() for word in _WORD.findall(text)]
-        three = {
-            "file": share(len(named & self.files), len(self.files)),
-            "edit": share(len(named & self.edits), len(self.edits)),
-            "term": _held(self.terms_wanted(asked=asked), held),
-        }
+        wanted = {"file": self.files, "edit": self.edits}
+        three = {name: share(len(named & paths), len(paths)) for name, paths in wanted.items()}
+        three["term"] = _held(self.terms_wanted(asked=asked), held)
         again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
         useful = sum(len(word) for word in shown if word in self.used)
         return {

@@ -17,6 +17,7 @@ from theorex_lab.experiments.data.parsing.fields import read_json, refused
 
 _AgentName = Annotated[str, AfterValidator(lambda name: name.split(" (")[0])]
 _Word = Annotated[str, Field(coerce_numbers_to_str=True)]
+_Cost = Annotated[float, BeforeValidator(lambda cost: math.nan if cost is None else cost)]
 _TRIAL = re.compile(r"(base|reflexion)_run_logs/env_results_trial_(\d{1,3})\.json\Z")
 
 
@@ -72,11 +73,7 @@ class TauRun:
     outputs: Annotated[tuple[str, ...], Field(validation_alias=AliasPath("info", "task", "outputs"))]
     actions: Annotated[tuple[Action, ...], Field(alias="traj"), BeforeValidator(_actions)]
     messages: Annotated[tuple[RunMessage, ...], Field(alias="traj")]
-    user_cost_usd: Annotated[
-        float,
-        Field(validation_alias=AliasPath("info", "user_cost")),
-        BeforeValidator(lambda cost: math.nan if cost is None else cost),
-    ]
+    user_cost_usd: Annotated[_Cost, Field(validation_alias=AliasPath("info", "user_cost"))]
 
 
 @dataclass(frozen=True)
@@ -196,10 +193,8 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
     names = tuple(tried.name for tried in trials["reflexion"][0])
     if any(tuple(tried.name for tried in trial) != names for found in trials.values() for trial in found.values()):
         raise refused(archive, "trials of several lists", f"allowed are the {len(names)} environments of the first")
-    solved = (
-        [[tried.is_success for tried in found[trial]] for trial in range(len(found))] for found in trials.values()
-    )
-    base, success = (np.array(each, dtype=np.bool_) for each in solved)
+    grids = ([[tried.is_success for tried in found[trial]] for trial in range(len(found))] for found in trials.values())
+    base, success = (np.array(each, dtype=np.bool_) for each in grids)
     return Reflexion(names, success, base, tuple(_reflections(archive, trials["reflexion"])), licence)
 
 
