@@ -23,7 +23,7 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
-_HOURS_PER_DAY, _MINUTES_PER_DAY = 24.0, 1_440.0
+_UNITS_OF_TIME = (("Days", 1.0), ("Hours", 24.0), ("Minutes", 1_440.0))  # how many make a day
 
 Choices = Mapping[str, str | None]
 
@@ -108,7 +108,8 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     ax = axes.new_axes(ax)
     if frame.empty:
         return axes.say(ax, "No runs yet: nothing changes")
-    unit, factor = _unit_of_time(float(frame["end_days"].max()))
+    days = float(frame["end_days"].max())  # in the unit in which they read best
+    unit, factor = next((unit for unit in _UNITS_OF_TIME if days * unit[1] >= 2), _UNITS_OF_TIME[-1])
     models = sorted(set(frame["model"]))
     for number, model in enumerate(models):
         rows = frame[frame["model"] == model]
@@ -205,17 +206,15 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
 
 def _facts(row: Any) -> str:
     """Runs, latency and score of a cell."""
-    latency = "latency unknown" if np.isnan(row.latency_ms) else f"{_milliseconds(row.latency_ms)} ms"
+    latency = (
+        "latency unknown" if np.isnan(row.latency_ms) else f"{row.latency_ms:,.{0 if row.latency_ms >= 10 else 1}f} ms"
+    )
     return f"n {_runs(row.n)}, {latency}, " + (f"score {row.score:.2f}" if row.usable else "too few runs")
 
 
 def _runs(n: float) -> str:
     """A number of runs, which is a fraction where evidence has aged."""
     return f"{n:.0f}" if n >= 10 or n == int(n) else f"{n:.1f}"
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def _in_words(policies: Sequence[str]) -> str:
@@ -226,12 +225,6 @@ def _in_words(policies: Sequence[str]) -> str:
     if weights:
         names.append(f"matrix, weight{'s' if len(weights) > 1 else ''} {', '.join(weights)}")
     return "\n= ".join(names)
-
-
-def _unit_of_time(days: float) -> tuple[str, float]:
-    """The unit in which a span reads best, and how many of it make a day."""
-    units = (("Days", 1.0), ("Hours", _HOURS_PER_DAY), ("Minutes", _MINUTES_PER_DAY))
-    return next((unit for unit in units if days * unit[1] >= 2), units[-1])
 
 
 def _range(numbers: Any) -> str:

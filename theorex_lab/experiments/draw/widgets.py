@@ -122,8 +122,8 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
 
     def drawn(items: Items) -> tuple[str, Figure]:
         settings = (half_life.value, active.value, mild.value)
-        line = _counts_in_words(count_tiers(items, *settings), half_life.value)
-        return line, draw_decay(items, *settings)
+        told = ", ".join(f"{name} {count}" for name, count in count_tiers(items, *settings).items())
+        return paragraph(f"{told} (half-life {half_life.value:.1f} days)"), draw_decay(items, *settings)
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
@@ -156,8 +156,3 @@ def _controls() -> list[Any]:
         control("FloatSlider", f"{name} from importance", value=value, min=0.0, max=1.0, step=0.01)
         for name, value in thresholds.items()
     ]
-
-
-def _counts_in_words(counts: dict[str, int], half_life_days: float) -> str:
-    tiers_in_words = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return paragraph(f"{tiers_in_words} (half-life {half_life_days:.1f} days)")

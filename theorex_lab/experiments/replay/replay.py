@@ -146,9 +146,7 @@ class Replay(Rows[dict[str, Any]]):
     steps: Integers
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        table = self.frame.assign(at=[to_iso(at) for at in self.times.tolist()])
-        names = "at", "at_days", *_COLUMNS
-        return [dict(zip(names, row, strict=True)) for row in table.itertuples(index=False, name=None)]
+        return self.frame.assign(at=[to_iso(at) for at in self.times.tolist()]).to_dict("records")  # type: ignore[return-value]
 
     @property
     def frame(self) -> pd.DataFrame:

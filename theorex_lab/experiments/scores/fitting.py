@@ -165,8 +165,8 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
     candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in decay.PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
-    for days, weight_name in zip(decay.COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
-        candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
+    for column, days in enumerate(decay.COUNT_HALF_LIVES_DAYS):
+        candidates[f"half_life_{days:g}_days"] = validated(_law_of([column], np.ones(1)))
     for column, name in enumerate(access_log.EVENT_SIGNALS):
         if name != "recency_rank":
             candidates[name] = validated(Blend((column + len(MultiScale.weight_names),), np.ones(1)))
@@ -206,7 +206,9 @@ def raw_of(order: Order, snapshots: Snapshots) -> Floats:
 
 
 def _law_of(columns: Sequence[int], weights: Floats) -> Law:
-    return _multi_scale({MultiScale.weight_names[k]: float(w) for k, w in zip(columns, weights, strict=True)})
+    """The law of these weights, all others 0."""
+    given = {MultiScale.weight_names[k]: float(weight) for k, weight in zip(columns, weights, strict=True)}
+    return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | given))
 
 
 def _fitted_weights(
@@ -242,10 +244,6 @@ def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
 def _beyond_noise(gain: Floats) -> bool:
     noise = gain.std() / math.sqrt(len(gain))
     return len(gain) >= MIN_EVENTS_FOR_WEIGHTS and bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * noise)
-
-
-def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
-    return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | dict(weights)))
 
 
 class _WeightFit:
@@ -357,8 +355,7 @@ class Curve(Rows[dict[str, float]]):
         self.columns = columns
 
     def _records(self) -> Sequence[dict[str, float]]:
-        values = (column.tolist() for column in self.columns.values())
-        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
+        return self.frame.to_dict("records")  # type: ignore[return-value]
 
     @property
     def frame(self) -> pd.DataFrame:

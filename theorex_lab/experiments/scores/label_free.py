@@ -43,7 +43,7 @@ def without_words(log: Log, design: Design, queries: int, seed: int = 0) -> Log:
             changed[place] = _shortened(event, gone)
             probes.append(Probe(last, " ".join(query), frozenset({event.id})))
     if not probes:
-        raise InvalidInput(f"got {len(places)} texts; allowed are some with a sentence of {FEWEST} or more long words")
+        raise InvalidInput(f"got {len(places)} texts; allowed are some that hold a sentence of {FEWEST} long words")
     return Log(log.name, [changed.get(place, event) for place, event in enumerate(log.events)], probes)
 
 

@@ -98,17 +98,15 @@ def cumulative_regret(rewards: Floats, reference: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RegretCurves:
-    """What bandits lost over random orders of the same queries; `table` has the columns of `frame`."""
+    """What bandits lost over random orders of the same queries.
+
+    frame: columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
+    regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders).
+    """
 
     dataset: str
     orders: int
-    table: dict[str, list[Any]]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
-        regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders)."""
-        return pd.DataFrame(self.table)
+    frame: pd.DataFrame
 
     @property
     def last(self) -> pd.DataFrame:
@@ -162,16 +160,15 @@ def regret_curves(
     references["best of each task"] = achieved(scores, means.argmax(axis=1)[contexts])
     drawn = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
     points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
-    table: dict[str, list[Any]] = {name: [] for name in ("policy", "queries", "reference", "regret", "low", "high")}
+    parts = []
     learned = {each.name: routing_policies.rewards_over_orders(each, scores, contexts, drawn) for each in bandits(seed)}
     for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[drawn]}).items():
         for reference, values in references.items():
             lost = cumulative_regret(rewards, values[drawn])[:, points]
             low, high = np.quantile(lost, [0.025, 0.975], axis=0)
-            columns = ([name] * len(points), points + 1, [reference] * len(points), lost.mean(axis=0), low, high)
-            for title, column in zip(table, columns, strict=True):
-                table[title].extend(column)
-    return RegretCurves(found.name, orders, table)
+            columns = {"regret": lost.mean(axis=0), "low": low, "high": high}
+            parts.append(pd.DataFrame({"policy": name, "queries": points + 1, "reference": reference, **columns}))
+    return RegretCurves(found.name, orders, pd.concat(parts, ignore_index=True))
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Queries:
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.tasks):
-            raise InvalidInput(f"got {len(self.texts)} texts, {len(self.tasks)} tasks; allowed is one of each a query")
+            raise InvalidInput(f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each")
 
     def __len__(self) -> int:
         return len(self.texts)

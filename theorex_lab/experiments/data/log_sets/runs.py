@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from theorex_lab.clock import to_microseconds
+from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder, part
@@ -166,11 +165,7 @@ def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
 
 def git(path: Path) -> Parts:
     """A git repository: each commit as an edit of its files, its subject as the last message; a day is a session."""
-    yield part(f"git/{path.resolve().name}", record_commits, git_commits(path), _day)
-
-
-def _day(commit: Commit) -> str:
-    return str(datetime.fromtimestamp(commit.at / SECOND, UTC).date())
+    yield part(f"git/{path.resolve().name}", record_commits, git_commits(path), lambda commit: to_iso(commit.at)[:10])
 
 
 def record_commits(log: Recorder, commits: Iterable[Commit], session_of: Callable[[Commit], str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines, refused
@@ -41,21 +41,18 @@ class RouterScores:
     licence: str
 
 
-@dataclass(frozen=True)
-class _Scored:
+class _Scored(BaseModel):
     question: str
     scores: dict[str, Annotated[float, Field(ge=0, le=1)]]
 
 
-@dataclass(frozen=True)
-class _Described:
+class _Described(BaseModel):
     query: str
     task: Annotated[str, Field(alias="task_name")]
     metric: str
 
 
-@dataclass(frozen=True)
-class _Priced:
+class _Priced(BaseModel):
     size: str
     input_usd_per_million_tokens: Annotated[float, Field(alias="input_price", allow_inf_nan=False)]
     output_usd_per_million_tokens: Annotated[float, Field(alias="output_price", allow_inf_nan=False)]
@@ -94,8 +91,7 @@ def _joined(place: str, scored: list[_Scored], described: Content, models: tuple
     return ScoredQueries(table, np.array(scores, dtype=np.float64).reshape(len(scored), len(models)))
 
 
-@dataclass(frozen=True)
-class _Prompt:
+class _Prompt(BaseModel):
     eval_prompt: str
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, AliasChoices, AliasPath, BeforeValidator, Field, Json, TypeAdapter
+from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, Json, TypeAdapter
 
 from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, refused
@@ -38,15 +38,13 @@ class RunMessage:
     text: Annotated[str, Field(alias="content", default=""), BeforeValidator(lambda text: text or "")]
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(BaseModel):
     id: str
     name: Annotated[str, Field(validation_alias=AliasPath("function", "name"))]
     arguments: Annotated[Json[dict[str, Any]], Field(validation_alias=AliasPath("function", "arguments"))]
 
 
-@dataclass(frozen=True)
-class _Turn:
+class _Turn(BaseModel):
     content: str | None = None
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
@@ -171,8 +169,7 @@ class Reflexion:
     licence: str
 
 
-@dataclass(frozen=True)
-class _Tried:
+class _Tried(BaseModel):
     name: str
     memory: list[str]
     is_success: bool
