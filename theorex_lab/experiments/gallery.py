@@ -35,18 +35,15 @@ def chosen_notebooks(notebooks: Path, names: Sequence[str] = ()) -> list[Path]:
     return [path for path in found if not names or path.name.startswith(tuple(names))]
 
 
-def write_gallery(
-    notebooks: Sequence[Path], folder: Path, *, seconds: int = SECONDS, progress: bool | None = None
-) -> list[Page]:
+def write_gallery(notebooks: Sequence[Path], folder: Path, *, seconds: int = SECONDS) -> list[Page]:
     """Execute notebooks and write each as a page into a folder, with an index.html; one that fails has no page.
 
-    seconds: that a cell may take.  progress: a bar (None: in a terminal or notebook). Raises StorageError where nothing
-    can be written.
+    seconds: that a cell may take. Raises StorageError where nothing can be written.
     """
     from theorex_lab.journal.files import writing
 
     pages = []
-    shown = bar(len(notebooks), 0, progress, "pages", "gallery")
+    shown = bar(len(notebooks), 0, None, "pages", "gallery")
     with writing(folder, "choose another folder"), closing(shown):
         folder.mkdir(parents=True, exist_ok=True)
         for path in notebooks:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,7 @@ _AGENT = "history"  # whose notes they are
 _MOST_LETTERS = 2_000  # of a note
 
 
-@dataclass(frozen=True)
-class TourHistory:
+class TourHistory(NamedTuple):
     """What a tour starts from: where it came from, which items each event touched, and the sessions that are lived again.
 
     unit: what a session of it is, session or commit.

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from theorex_lab.errors import InvalidInput, StorageError
@@ -27,8 +28,7 @@ TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
 _CHUNK_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(NamedTuple):
     """One file of a data set.
 
     name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are
@@ -71,8 +71,7 @@ class DatasetInfo:
         return f"{self.base_url}/{self.repository}/{self.commit}/{quote(path)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """The uncompressed bytes of a file, and its place for messages: a path, or an archive's path and a member."""
 
     place: str

@@ -7,10 +7,9 @@ not end the wait for a review, is on disk at once, and is erased with its outcom
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -36,8 +35,7 @@ _OF_OUTCOME = ("outcome_id", "trace_id", "agent_id", "at", "decision", "result")
 _OF_LABEL = {"label_class": "failure_class", "label_step": "decisive_step", "note": "note", "labelled_at": "at"}
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """What a person holds for the cause of a failure. decisive_step: of the run's steps; None where it was not said."""
 
     outcome_id: str

@@ -111,8 +111,3 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: installed[name] for name in packages if name in installed},
     }
-
-
-def load_average() -> float | None:
-    """Processes that ran or waited over the last minute: past the number of cores, latencies grow."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None

@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
@@ -62,16 +61,14 @@ def finish_axes(ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **setting
     return ax
 
 
-def draw_interval(
-    ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any
-) -> ErrorbarContainer:
+def draw_interval(ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any) -> None:
     """Points and the bars of their intervals, which are `low` to `high` of y, or of x where they are `level`.
 
     A bound that rounding puts on the wrong side of its point is drawn at the point.
     """
     middle = np.asarray(x if level else y, dtype=np.float64)
     lengths = np.maximum([middle - np.asarray(low), np.asarray(high) - middle], 0.0).reshape(2, -1)
-    return ax.errorbar(x, y, xerr=lengths if level else None, yerr=None if level else lengths, capsize=3, **look)
+    ax.errorbar(x, y, xerr=lengths if level else None, yerr=None if level else lengths, capsize=3, **look)
 
 
 def note(
@@ -100,12 +97,6 @@ def name_ends(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
     for height, name, colour in sorted(ends):
         below = max(height, below + _NAME_GAP * (top - bottom))
         note(ax, name, (1, below), 6, in_width=True, color=colour)
-
-
-def bars(ax: Axes, names: Sequence[str], numbers: Sequence[int], texts: Sequence[str], colours: Any) -> None:
-    """Level bars from top to bottom, each with its name before and its text behind."""
-    ax.bar_label(ax.barh(names, numbers, color=colours), texts, padding=4)
-    ax.invert_yaxis()
 
 
 def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:

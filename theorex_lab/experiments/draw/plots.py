@@ -69,7 +69,8 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
     numbers = [counts[name] for name in names]
     total = sum(numbers)
     texts = [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers]
-    axes.bars(ax, names, numbers, texts, [TIER_COLOURS[name] for name in names])
+    ax.bar_label(ax.barh(names, numbers, color=[TIER_COLOURS[name] for name in names]), texts, padding=4)
+    ax.invert_yaxis()
     title = f"{total:,} items by tier" if total else "Nothing is remembered yet"
     return axes.finish_axes(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
 

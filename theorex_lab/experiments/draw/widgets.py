@@ -16,7 +16,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import data_folder
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
-from theorex_lab.experiments.draw.explorer import to_png as to_png
 from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
 from theorex_lab.experiments.scores.access import git_commits, load_log, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.design import Design, Item, MemoryDesign, object_at
@@ -29,17 +29,19 @@ Memory = str | Design | Callable[[], MemoryDesign]
 _MOST_HITS = 100
 
 
-class Driven:
+class Housed:
     """Designs in a home of their own, on a clock that stands where the log does; a `MemoryDesign`.
 
     It remembers what it observes as a home does: the night is the steps of the designs, what it injects are the lines of
-    the context, what it retrieves are the finds of a search.
+    the context, what it retrieves are the finds of a search. The home is in a temporary folder, which is gone when it is
+    closed.
     """
 
-    def __init__(self, designs: Sequence[Design], folder: str | Path, **given: Any) -> None:
-        """Opens the home at `folder`, an empty folder. `given`: settings and embedder. Raises as `Lab` does."""
+    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
+        """`given`: settings and embedder. Raises as `Lab` does."""
         self._clock, self._shown = FixedClock(0), set[str]()
-        self.lab = Lab(folder, clock=self._clock, designs=designs, **given)
+        self._folder = tempfile.TemporaryDirectory(prefix="theorex-compare-", ignore_cleanup_errors=True)
+        self.lab = Lab(Path(self._folder.name) / "home", clock=self._clock, designs=designs, **given)
 
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order. Raises InvalidInput for an event that cannot be stored."""
@@ -82,21 +84,6 @@ class Driven:
             found.update(dict.fromkeys(event.id for event in events if event.id in self._shown))
             asked = {parent for event in events if event.id not in self._shown for parent in event.lineage} - seen
         return tuple(found)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.lab.close()
-
-
-class Housed(Driven):
-    """Designs in a home of their own below a temporary folder, which is gone when they are closed."""
-
-    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
-        """`given`: settings and embedder, as of `Driven`."""
-        self._folder = tempfile.TemporaryDirectory(prefix="theorex-compare-", ignore_cleanup_errors=True)
-        super().__init__(designs, Path(self._folder.name) / "home", **given)
 
     def size(self) -> int:
         """Bytes of the home."""

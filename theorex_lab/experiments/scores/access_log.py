@@ -128,7 +128,7 @@ class AccessLog:
 
 def together(
     event: Integers, item: Integers, kept: Integers, most: int | None = MAX_EVENT_ITEMS
-) -> tuple[Integers, Integers, Integers]:
+) -> tuple[Integers, ...]:
     """Each pair of items in an event of up to `most`: a row of its event and its link, (n,); the links' ends, (links, 2).
 
     `kept`: the rows that count. Links are numbered in the order in which they are first seen.

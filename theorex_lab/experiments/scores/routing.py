@@ -8,9 +8,8 @@ those, as in llmrouter, figures are given twice: with the training as published,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +35,7 @@ _AT = 0
 _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
 
 
-@dataclass(frozen=True)
-class PolicyScore:
+class PolicyScore(NamedTuple):
     """A policy on the test queries: mean score with its 95 % interval, regret to the best model of each query, mean
     cost, and its gain over the task matrix, paired by query, with the gain's 95 % interval."""
 
@@ -52,8 +50,7 @@ class PolicyScore:
     gain_high: float
 
 
-@dataclass(frozen=True)
-class RoutingScore:
+class RoutingScore(NamedTuple):
     """What `score_routing` found.
 
     without_repeats  scores where training queries that are also test queries were left out of the training, oracle and
@@ -76,13 +73,13 @@ class RoutingScore:
         are training queries too; the same without those; figures of others and how it was done."""
         named = {each.policy: each for each in self.policies}
         baselines = ("best single", COMPARED_WITH, "uniform", "oracle", "heuristic")
-        without = [asdict(each) for each in self.without_repeats]
+        without = [each._asdict() for each in self.without_repeats]
         kept = {key: getattr(self, key) for key in ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")}
         return kept | {
-            "metrics": asdict(named[OURS]),
+            "metrics": named[OURS]._asdict(),
             "metrics_without_repeats": next(each for each in without if each["policy"] == OURS),
             "baselines": {policy.replace(" ", "_"): named[policy].score for policy in baselines},
-            "policies": [asdict(each) for each in self.policies],
+            "policies": [each._asdict() for each in self.policies],
             "policies_without_repeats": without,
         }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,8 +27,7 @@ CURVE_POINTS = 200
 RANDOM = "a random model"
 
 
-@dataclass(frozen=True)
-class CostQuality:
+class CostQuality(NamedTuple):
     """The mean score when ever more queries go to the strong model, those of the largest expected gain first.
 
     share    of queries sent to the strong model, 0 to 1, rising

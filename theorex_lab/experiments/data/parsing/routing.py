@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +20,14 @@ WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 STRONG_MODEL = "gpt-4-1106-preview"
 
 
-@dataclass(frozen=True)
-class ScoredQueries:
+class ScoredQueries(NamedTuple):
     """queries: columns query, task, metric.  scores: shape (n_queries, n_models), 0 to 1."""
 
     queries: pd.DataFrame
     scores: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class RouterScores:
+class RouterScores(NamedTuple):
     """models: names, the columns of the scores.  prices: a row a model, in this order; columns model, size,
     input_usd_per_million_tokens, output_usd_per_million_tokens."""
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +74,7 @@ class TauRun:
     user_cost_usd: Annotated[_Cost, Field(validation_alias=AliasPath("info", "user_cost"))]
 
 
-@dataclass(frozen=True)
-class TauBench:
+class TauBench(NamedTuple):
     """rewards: shape (n_tasks, n_trials), NaN where a trial is missing."""
 
     runs: tuple[TauRun, ...]
@@ -125,8 +124,7 @@ class FailedRun:
     mistake_reason: str
 
 
-@dataclass(frozen=True)
-class WhoAndWhen:
+class WhoAndWhen(NamedTuple):
     """Failed runs in the order of their numbers."""
 
     runs: tuple[FailedRun, ...]
@@ -146,8 +144,7 @@ def _failed_run(name: str, content: Content) -> FailedRun:
     return replace(run, id=name)
 
 
-@dataclass(frozen=True, slots=True)
-class Reflection:
+class Reflection(NamedTuple):
     """A written lesson. environment: position.  after_trial: the failed trial it was written after, from 0."""
 
     environment: int
@@ -155,8 +152,7 @@ class Reflection:
     text: str
 
 
-@dataclass(frozen=True)
-class Reflexion:
+class Reflexion(NamedTuple):
     """success: shape (n_trials, n_environments), with reflections; base_success: alike, without passing them on.
 
     reflections: of the first, in order of trial and environment.
