@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.failure_signs import RunStep, read_run
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
 from theorex_lab.text.line import one_line
 
 TIMELINE_STEPS = 24  # of a longer run the beginning, the end and what is around the marks are drawn
-FOUND_COLOUR, LABEL_COLOUR = TIER_COLOURS["ACTIVE"], LINE_COLOURS[0]
+FOUND_COLOUR, LABEL_COLOUR = axes.TIER_COLOURS["ACTIVE"], axes.LINE_COLOURS[0]
 _RINGS = {FOUND_COLOUR: 15, LABEL_COLOUR: 20}  # points; the one lies in the other
 _LANES = 6
 _TEXT_LANES = 9  # the texts are as wide as so many columns

@@ -12,7 +12,6 @@ from matplotlib.patches import Patch, Rectangle
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.sweep import frontier
 from theorex_lab.experiments.scores.routing_runs import query_types
 
@@ -170,7 +169,7 @@ def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes |
     if not shown:
         return axes.say(ax, "No policy yet: nothing to compare")
     middle, low, high = ([getattr(score, name) for score in shown] for name in ("score", "low", "high"))
-    axes.draw_interval(ax, middle, range(len(shown)), low, high, level=True, fmt="o", color=LINE_COLOURS[0], ms=8)
+    axes.draw_interval(ax, middle, range(len(shown)), low, high, level=True, fmt="o", color=axes.LINE_COLOURS[0], ms=8)
     for row, score in enumerate(shown):
         axes.note(ax, f"{score.score:.3f} [{score.low:.3f}, {score.high:.3f}]", (1, row), 10, in_width=True)
     axes.name_rows(ax, [names[score.policy] for score in shown])
@@ -191,7 +190,7 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
         return axes.say(ax, f"No runs of {query_type} yet: the heuristic decides")
     for place, row in enumerate(rows.itertuples()):
         is_chosen = row.model == chosen
-        colour = CHOSEN_COLOUR if is_chosen else LINE_COLOURS[0]
+        colour = CHOSEN_COLOUR if is_chosen else axes.LINE_COLOURS[0]
         axes.draw_interval(
             ax, row.success_rate, place, row.low, row.high, level=True, fmt="D" if is_chosen else "o", color=colour,
             markerfacecolor=colour if row.usable else "white", markersize=8,
@@ -206,9 +205,8 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
 
 def _facts(row: Any) -> str:
     """Runs, latency and score of a cell."""
-    latency = (
-        "latency unknown" if np.isnan(row.latency_ms) else f"{row.latency_ms:,.{0 if row.latency_ms >= 10 else 1}f} ms"
-    )
+    digits = 0 if row.latency_ms >= 10 else 1
+    latency = "latency unknown" if np.isnan(row.latency_ms) else f"{row.latency_ms:,.{digits}f} ms"
     return f"n {_runs(row.n)}, {latency}, " + (f"score {row.score:.2f}" if row.usable else "too few runs")
 
 

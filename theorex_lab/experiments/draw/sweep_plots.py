@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.sweep import frontier
 
 _ANNOTATED_CELLS = 120
@@ -32,7 +31,7 @@ def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, marks
     drawn = {f"best: {best[metric]:.4g}": best, **marks}
     for (label, mark), marker in zip(drawn.items(), cycle("Do^sP"), strict=False):
         place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
-        ax.plot(*place, marker, color=LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
+        ax.plot(*place, marker, color=axes.LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
     axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
     ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
     axes.legend_below(ax, columns=3)
@@ -74,9 +73,9 @@ def plot_frontier(table: Any, cost: str, loss: str, *, marks: Marks | None = Non
     _check_marks(marks or {}, [cost, loss])
     ax = axes.new_axes(ax, width=7.0, height=4.6)
     ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
-    ax.step(best[cost], best[loss], "o-", where="post", color=LINE_COLOURS[0], markersize=4, label="frontier")
+    ax.step(best[cost], best[loss], "o-", where="post", color=axes.LINE_COLOURS[0], markersize=4, label="frontier")
     for (name, mark), marker, colour in zip((marks or {}).items(), cycle("D^sP"), cycle((4, 1, 2, 3)), strict=False):
-        look: dict[str, Any] = {"color": LINE_COLOURS[colour], "markersize": 9, "markeredgecolor": "white"}
+        look: dict[str, Any] = {"color": axes.LINE_COLOURS[colour], "markersize": 9, "markeredgecolor": "white"}
         ax.plot(mark[cost], mark[loss], marker, **look, label=name)
     ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
     ax.legend(frameon=False)

@@ -126,9 +126,7 @@ class AccessLog:
         return f"AccessLog({self.n_events} events, {len(self.time)} accesses, {len(self.items)} items)"
 
 
-def together(
-    event: Integers, item: Integers, kept: Integers, most: int | None = MAX_EVENT_ITEMS
-) -> tuple[Integers, ...]:
+def together(event: Integers, item: Integers, kept: Integers, most: int | None = MOST_AT_ONCE) -> tuple[Integers, ...]:
     """Each pair of items in an event of up to `most`: a row of its event and its link, (n,); the links' ends, (links, 2).
 
     `kept`: the rows that count. Links are numbered in the order in which they are first seen.

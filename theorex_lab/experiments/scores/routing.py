@@ -150,9 +150,7 @@ def _tier_of(text: str) -> str:
     return advise(classify(text).query_type, query_tokens=estimated_tokens(text)).tier
 
 
-def shipped_choices(
-    calls: Sequence[Event], asked: routing_policies.Queries, models: Sequence[str], sizes: Floats
-) -> Ints:
+def shipped_choices(calls: list[Event], asked: routing_policies.Queries, models: Sequence[str], sizes: Floats) -> Ints:
     """The model that `route` picks for each query, (queries,), in a home of its own that recorded these calls.
 
     Every setting is the default's but the models, whose tiers are the thirds of `sizes`.

@@ -176,9 +176,8 @@ def beam(path: Path) -> Parts:
 
 def _beam(log: Recorder, file: Path, questions: Path) -> None:
     at, session = UNDATED, 0
-    for message in _found(
-        read_json(content(file), list[Any]), lambda given: isinstance(given, dict) and "role" in given
-    ):
+    messages = _found(read_json(content(file), list[Any]), lambda given: isinstance(given, dict) and "role" in given)
+    for message in messages:
         anchor = message.get("time_anchor")
         if anchor:
             at, session = max(at, moment(str(anchor))) if session else moment(str(anchor)), session + 1
