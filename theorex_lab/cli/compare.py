@@ -74,8 +74,7 @@ def _table(compared: Comparison, against: str) -> str:
     for mode in MODES:
         for budget in compared.plan.budgets:
             scored = {cell[3] for cell in compared.cells if cell[1:3] == (mode, budget)}
-            found = [score for score in _LEADING if score in scored]
-            for score in found or sorted(scored & {"answer_words"}):
+            for score in [score for score in _LEADING if score in scored] or sorted(scored & {"answer_words"}):
                 lines += ["", f"{mode}, {budget} tokens", *_rows(compared, mode, budget, score, against)]
     return "\n".join(lines[1:]) or f"nothing was scored: the logs hold {_NEITHER}"
 

@@ -221,8 +221,7 @@ def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
 
 def _replayed(history: TourHistory, lab: Lab, seed: int, progress: bool | None) -> SessionReplay | None:
     """The last sessions, or as many of the last third of the commits; None where there are too few."""
-    asked = len(scenes(history.lived))
-    if not asked:
+    if not (asked := len(scenes(history.lived))):
         return None
     most = _MOST_SESSIONS[history.unit]
     last = min(most, max(1, asked // 3)) if history.unit == "commit" else most

@@ -143,8 +143,7 @@ def _check(content: Content, file: DataFile) -> None:
 
 
 def _member_digest(archive: Content) -> str:
-    members = members_of(archive).items()
-    listed = [f"{hashlib.sha256(member.data).hexdigest()}  {name}\n" for name, member in members]
+    listed = [f"{hashlib.sha256(member.data).hexdigest()}  {name}\n" for name, member in members_of(archive).items()]
     return hashlib.sha256("".join(listed).encode()).hexdigest()
 
 
@@ -157,8 +156,7 @@ def members_of(archive: Content) -> dict[str, Content]:
     try:
         with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as opened:
             for member in opened.getmembers():
-                taken = opened.extractfile(member) if member.isfile() else None
-                if taken:
+                if taken := opened.extractfile(member) if member.isfile() else None:
                     members[member.name] = Content(f"{archive.place}:{member.name}", taken.read())
     except (tarfile.TarError, EOFError) as error:
         raise InvalidInput(f"{archive.place} is no readable tar: {error}; replace it by the unchanged file") from error

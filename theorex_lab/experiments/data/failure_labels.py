@@ -93,13 +93,11 @@ class FailureQueue:
         if len(note) > NOTE_CHARACTERS:
             raise InvalidInput(f"got a note of {len(note)} characters; allowed are up to {NOTE_CHARACTERS}")
         label = {"failure_class": str(failure_class), "decisive_step": decisive_step}
-        event = self._append(outcome_id, {"reason": note.strip(), "label": label}, [outcome_id])
-        return _label_of(event)
+        return _label_of(self._append(outcome_id, {"reason": note.strip(), "label": label}, [outcome_id]))
 
     def undo(self) -> Label | None:
         """Take back the newest label that stands; an earlier one of the same outcome then stands again. None without one."""
-        last = next(reversed(self._standing()), None)
-        if last is None:
+        if (last := next(reversed(self._standing()), None)) is None:
             return None
         taken_back = {"reason": "the label was taken back", "label": None, "undoes": last.event_id}
         self._append(last.outcome_id, taken_back, [last.outcome_id, last.event_id])
@@ -127,8 +125,7 @@ class FailureQueue:
 
     def _case(self, outcome_id: str) -> Case:
         """The failure with its run. Raises InvalidInput for an outcome that is not in the queue."""
-        outcome = self._outcomes.get(outcome_id)
-        if outcome is None:
+        if (outcome := self._outcomes.get(outcome_id)) is None:
             raise InvalidInput(f"got the outcome {outcome_id!r}, which is no failure of this queue; see its ids")
         return case_of(outcome, self._trace_of(outcome))
 

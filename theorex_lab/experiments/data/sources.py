@@ -86,8 +86,7 @@ def data_folder() -> Path | None:
 
     Raises InvalidInput where it is set to something that is no folder.
     """
-    given = os.environ.get(DATA_VARIABLE, "")
-    if not given:
+    if not (given := os.environ.get(DATA_VARIABLE, "")):
         return None
     folder = Path(given).expanduser()
     if not folder.is_dir():
@@ -106,8 +105,7 @@ def describe_source(path: str | Path) -> str:
     source = Path(path)
     if not source.exists():
         raise InvalidInput(f"got the data {source}, which does not exist; give a file or a folder that does")
-    header = _simulation_header(source)
-    if header:
+    if header := _simulation_header(source):
         which = f"{source.name}, seed {header.get('seed')}, {header.get('days')} days"
         return f"Data: a simulation of {header.get('of', 'a small team of agents')} ({which}), not recorded work."
     if source.resolve().parent in _FOLDERS:

@@ -161,8 +161,7 @@ def say(ax: Axes, message: str, *, framed: bool = False) -> Axes:
 def frame_of(table: Any, *names: str) -> Any:
     """The DataFrame, or what has one as `frame`. Raises InvalidInput naming the columns that are missing."""
     frame = getattr(table, "frame", table)
-    missing = [name for name in names if name not in frame]
-    if missing:
+    if missing := [name for name in names if name not in frame]:
         raise InvalidInput(f"got a table without {', '.join(missing)}; allowed is one with {', '.join(names)}")
     return frame
 

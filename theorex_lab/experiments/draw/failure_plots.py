@@ -36,8 +36,7 @@ def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax
     around the marks are drawn, and the axis says so. Raises InvalidInput for a mark that is no step of the run.
     """
     marks = [mark for mark in (found, labelled) if mark is not None]
-    wrong = set(marks) - {step.index for step in steps}
-    if wrong:
+    if wrong := set(marks) - {step.index for step in steps}:
         raise InvalidInput(f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps; name one of its own")
     width, height = timeline_size(len(steps))
     ax = axes.new_axes(ax, width=width, height=height)

@@ -126,8 +126,7 @@ class _Explorer:
 
     def undo(self, _: Any) -> None:
         """Take back the newest label and go to its failure."""
-        taken = self.queue.undo()
-        if taken is None:
+        if (taken := self.queue.undo()) is None:
             self.say("nothing to undo")
             return
         self.go_to(taken.outcome_id)

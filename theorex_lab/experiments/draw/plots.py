@@ -60,8 +60,7 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
 
     Raises InvalidInput for a name that is no tier or a negative count.
     """
-    wrong = {name: count for name, count in counts.items() if name not in axes.TIER_COLOURS or count < 0}
-    if wrong:
+    if wrong := {name: count for name, count in counts.items() if name not in axes.TIER_COLOURS or count < 0}:
         raise InvalidInput(f"got the counts {wrong}; allowed are {', '.join(axes.TIER_COLOURS)} with counts from 0")
     ax = axes.new_axes(ax, width=6.5, height=2.8)
     names = [name for name in axes.TIER_COLOURS if counts.get(name) or (name in counts and name != Tier.NEUTRAL.name)]

@@ -161,8 +161,7 @@ def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes |
     `scores`: of `PolicyScore`.  names: which of them are drawn, and how they are called there. Raises InvalidInput for a
     name that was not scored.
     """
-    missing = sorted(set(names) - {score.policy for score in scores})
-    if missing:
+    if missing := sorted(set(names) - {score.policy for score in scores}):
         raise InvalidInput(f"got the policies {missing}; allowed are {', '.join(score.policy for score in scores)}")
     shown = sorted((score for score in scores if score.policy in names), key=lambda score: -score.score)
     ax = axes.new_axes(ax, width=8.5, height=1.4 + 0.42 * max(len(shown), 2))

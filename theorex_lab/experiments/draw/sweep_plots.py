@@ -39,8 +39,7 @@ def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, marks
 
 
 def _check_marks(marks: Marks, wanted: Sequence[str]) -> None:
-    lacking = [name for name, mark in marks.items() if not set(wanted) <= set(mark)]
-    if lacking:
+    if lacking := [name for name, mark in marks.items() if not set(wanted) <= set(mark)]:
         both = " and ".join(wanted)
         raise InvalidInput(f"got the marks {', '.join(lacking)} without {both}; give a dictionary with each of them")
 

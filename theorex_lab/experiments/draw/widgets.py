@@ -126,8 +126,7 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
-            follower = mild if change.owner is active else active
-            follower.value = change.new  # calls this function once more
+            (mild if change.owner is active else active).value = change.new  # calls this function once more
             return
         explorer.show(drawn)
 

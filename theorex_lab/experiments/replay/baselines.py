@@ -276,8 +276,7 @@ class Shuffled(Baseline):
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         files, texts = Files(short=True), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
         files.observe(self.events)
-        given = [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
-        return [Item(item.text) for item in given]
+        return [Item(item.text) for item in [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]]
 
 
 class OracleLines(Baseline):

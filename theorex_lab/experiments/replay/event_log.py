@@ -188,8 +188,7 @@ def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Curve:
     deaths[0] -= 1  # the 0 put in front is no end
     at_risk = len(lasted) - np.searchsorted(np.sort(lasted), at, "left")
     surviving = np.cumprod(1.0 - deaths / at_risk)
-    rest = np.maximum(at_risk - deaths, 1)
-    spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * rest)))
+    spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * np.maximum(at_risk - deaths, 1))))
     columns = {"at_days": at, "surviving": surviving, "low": np.maximum(surviving - spread, 0.0)}
     columns |= {"high": np.minimum(surviving + spread, 1.0), "at_risk": at_risk, "ended": deaths}
     return Curve(columns)

@@ -30,8 +30,7 @@ class ResumeFile:
     def read(self) -> dict[str, Row]:
         """What was done before; makes the file where there is none, and cuts off a torn last line."""
         with self._file():
-            data = self.path.read_bytes() if self.path.exists() else b""
-            if not data:
+            if not (data := self.path.read_bytes() if self.path.exists() else b""):
                 self.write({})
                 return {}
             header, rows, torn = self._parse(data)

@@ -142,8 +142,7 @@ def replay_sessions(
     if min(*budgets, 1 if last is None else last, 1) < 1:
         raise InvalidInput(f"got tokens {budgets} and last {last}; allowed are whole numbers from 1")
     log = replace(log, probes=())
-    asked = scenes(log)
-    if not asked:
+    if not (asked := scenes(log)):
         raise InvalidInput(f"got the log {log.name} of too few; allowed are more than {FIRST_SESSIONS} sessions")
     wanted = asked[-last:] if last else asked
     named = names_of([design, *(name for name in (RECENT, NOTHING) if name != design)])

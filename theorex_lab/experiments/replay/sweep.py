@@ -83,8 +83,7 @@ def _changes(grid: Any) -> list[dict[str, Any]]:
     """The changes of a grid or a list, under snake_case names."""
     if isinstance(grid, Mapping):
         lists = (list, tuple, np.ndarray)
-        empty = [name for name, values in grid.items() if not isinstance(values, lists) or not len(values)]
-        if empty:
+        if empty := [name for name, values in grid.items() if not isinstance(values, lists) or not len(values)]:
             raise InvalidInput(f"got no list of values for {', '.join(empty)}; allowed is one or more for each")
         grid = [dict(zip(grid, values, strict=True)) for values in product(*grid.values()) if values]
     if not isinstance(grid, list | tuple) or not grid or not all(isinstance(each, Mapping) for each in grid):
@@ -212,8 +211,7 @@ class Sweep(Rows[dict[str, Any]]):
         for name in (x, y):
             self._known(name, self.parameters)
         self._values(metric)
-        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y))
-        if x == y or not drawable:
+        if x == y or not all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y)):
             raise InvalidInput(f"got x {x!r} and y {y!r}; allowed are two settings whose values are numbers or words")
         grouped = self.frame.groupby([x, y], sort=True)[metric]
         table = (grouped.max() if maximise else grouped.min()).reset_index()
@@ -252,5 +250,4 @@ def frontier(table: Any, cost: str, loss: str) -> pd.DataFrame:
         raise InvalidInput(f"got a table without {', '.join(missing)}; allowed are {', '.join(map(str, frame))}")
     ordered = frame.dropna(subset=[cost, loss]).sort_values([cost, loss], kind="stable")
     least = np.minimum.accumulate(ordered[loss].to_numpy(dtype=np.float64))
-    kept = np.append(True, least[1:] < least[:-1])[: len(ordered)]
-    return ordered[kept].reset_index(drop=True)
+    return ordered[np.append(True, least[1:] < least[:-1])[: len(ordered)]].reset_index(drop=True)

@@ -213,8 +213,7 @@ class _Course:
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
-        probes = [probe for probe in self.log.probes if probe.answers and probe.query.strip()]
-        if not probes:
+        if not (probes := [probe for probe in self.log.probes if probe.answers and probe.query.strip()]):
             return
         rows = np.random.default_rng(self.plan.seed).permutation(len(probes))[:MOST_SURVIVORS]
         chosen = [probes[row] for row in rows]

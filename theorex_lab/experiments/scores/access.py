@@ -79,8 +79,7 @@ def _parse_commits(output: str) -> list[Commit]:
             files = []
             commits.append(Commit(mark[1:], seconds * MICROSECONDS_PER_SECOND, subject, files))
         elif mark:
-            path = next(fields).encode(errors="surrogateescape").decode(errors="replace")
-            files.append((mark[0], path))
+            files.append((mark[0], next(fields).encode(errors="surrogateescape").decode(errors="replace")))
     return commits
 
 

@@ -144,8 +144,7 @@ def together(event: Integers, item: Integers, kept: Integers, most: int | None =
     known, seen_first, link = np.unique(np.concatenate(keys)[order], return_index=True, return_inverse=True)
     by_sight = np.argsort(seen_first)
     number = np.argsort(by_sight)
-    ends = np.stack(np.divmod(known[by_sight], n), axis=1)
-    return kept[np.concatenate(rows)[order]], number[link], ends
+    return kept[np.concatenate(rows)[order]], number[link], np.stack(np.divmod(known[by_sight], n), axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -268,8 +268,7 @@ class Comparison:
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
         """The mean of all values with its interval: from five logs on logs are drawn, below that values within each."""
-        values = [np.asarray(log, float) for log in by_log if len(log)]
-        if not values:
+        if not (values := [np.asarray(log, float) for log in by_log if len(log)]):
             return MeanInterval(math.nan, math.nan, math.nan)
         rng, n = np.random.default_rng(self.plan.seed), sum(map(len, values))
         if len(values) >= _FEW_LOGS:

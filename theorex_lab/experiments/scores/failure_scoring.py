@@ -25,8 +25,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     if only_first < 0 or only_second < 0:
         raise InvalidInput(f"got counts {only_first!r} and {only_second!r}; allowed are 0 and above")
     n = only_first + only_second
-    tail = sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / (1 << n))
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1)) / (1 << n))
 
 
 def fit_logistic(

@@ -138,8 +138,7 @@ def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
     known: Sequence[FailedRun] = runs if runs is not None else datasets.fetch_whoandwhen().runs
-    kept = [run for run in known if half in ("all", half_of(run.question_id))]
-    if not kept:
+    if not (kept := [run for run in known if half in ("all", half_of(run.question_id))]):
         raise InvalidInput(f"got {len(known)} runs, none of the half {half!r}; allowed are development, report and all")
     return kept
 
@@ -171,8 +170,7 @@ _METHODS: dict[str, Callable[[FailedRun], Guess]] = {
 def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
     pairs = list(zip(runs, guesses, strict=True))
     agent = np.array([guess[1] == run.mistake_agent for run, guess in pairs], dtype=np.float64)
-    step = np.array([guess[0] == run.mistake_step for run, guess in pairs], dtype=np.float64)
-    return agent, step
+    return agent, np.array([guess[0] == run.mistake_step for run, guess in pairs], dtype=np.float64)
 
 
 def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:

@@ -262,8 +262,7 @@ class _WeightFit:
     def weights(self, allowed: tuple[int, ...], pull_events: float) -> tuple[Sequence[int], Floats]:
         chosen = sorted({*allowed, self.single})
         logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], pull_events)
-        fitted = np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
-        return chosen, fitted
+        return chosen, np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
 
 
 class _ConditionalLogit:
@@ -290,8 +289,7 @@ class _ConditionalLogit:
         mass = np.exp(raw - np.repeat(np.maximum.reduceat(raw, self.starts), self.sizes))
         total = np.add.reduceat(mass, self.starts)
         hit = np.maximum(np.add.reduceat(mass[self.touched], self.touched_starts), 1e-300)
-        penalty = 0.5 * float(self.pull @ (weights - self.prior) ** 2)
-        value = float(self.event_weight @ np.log(hit / total)) - penalty
+        value = float(self.event_weight @ np.log(hit / total)) - 0.5 * float(self.pull @ (weights - self.prior) ** 2)
         return value, mass / np.repeat(total, self.sizes), mass[self.touched] / hit[self.touched_event]
 
     def maximise(self) -> Floats:

@@ -164,8 +164,7 @@ def score_methods(
             for probe in filter(_answerable, log.probes):
                 for name, row in rows.items():
                     row.append(question_scores(found_by(lab, probe.query, name, fitted), probe.answers))
-    n = len(next(iter(rows.values())))
-    if not n:
+    if not (n := len(next(iter(rows.values())))):
         raise InvalidInput("got no question that a text answers; allowed are logs with questions and their evidence")
     return Retrieval(n, {name: np.array(row) for name, row in rows.items()}, fitted)
 
@@ -245,8 +244,7 @@ class KeptEmbedder:
         """See Embedder."""
         keys = [text_key(text) for text in texts]
         found, matrix = self._cache.get(keys)
-        missing = np.flatnonzero(~found).tolist()
-        if missing:
+        if missing := np.flatnonzero(~found).tolist():
             matrix[missing] = self._embedder.embed([texts[row] for row in missing])
             self._cache.add([keys[row] for row in missing], matrix[missing])
         return matrix

@@ -107,8 +107,7 @@ def score_routing(
 def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
     """The model (a column of the scores) that a policy of one's own chooses for each test query."""
     chosen = [choose(text) for text in found.test.queries.texts]
-    unknown = [each for each in chosen if each not in found.models]
-    if unknown:
+    if unknown := [each for each in chosen if each not in found.models]:
         raise InvalidInput(f"got {unknown[0]!r:.100} from the policy {name!r}; allowed are {', '.join(found.models)}")
     return np.array([found.models.index(each) for each in chosen], np.int64)
 
@@ -137,8 +136,7 @@ def _scored(
 
 def _policy_scores(values: Mapping[str, tuple[Floats, float]], oracle: Floats, seed: int) -> tuple[PolicyScore, ...]:
     achieved_by = np.column_stack([each for each, _ in values.values()])
-    gained = achieved_by - values[COMPARED_WITH][0][:, None]
-    intervals = bootstrap_means(np.hstack([achieved_by, gained]), seed=seed)
+    intervals = bootstrap_means(np.hstack([achieved_by, achieved_by - values[COMPARED_WITH][0][:, None]]), seed=seed)
     found = []
     for (name, (each, cost)), score, gain in zip(values.items(), intervals, intervals[len(values) :], strict=False):
         lost = float((oracle - each).mean())

@@ -67,8 +67,7 @@ def cost_quality_curve(weak: Floats, strong: Floats, advantage: Floats) -> CostQ
     n = len(weak)
     _, group, sizes = np.unique(-advantage, return_inverse=True, return_counts=True)
     gain = np.repeat(np.bincount(group, weights=strong - weak) / sizes, sizes)
-    quality = weak.mean() + np.concatenate([[0.0], np.cumsum(gain)]) / n
-    return CostQuality(np.arange(n + 1) / n, quality)
+    return CostQuality(np.arange(n + 1) / n, weak.mean() + np.concatenate([[0.0], np.cumsum(gain)]) / n)
 
 
 def area_gains(weak: Floats, strong: Floats, advantage: Floats) -> Floats:

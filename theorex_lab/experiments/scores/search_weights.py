@@ -46,8 +46,7 @@ def fit_weights(choices: Sequence[Considered], *, kept: Sequence[str] = (), trus
     >>> fitted["words"] > fitted["passage"]
     True
     """
-    told = [choice for choice in choices if choice.right.any()]
-    if not told:
+    if not (told := [choice for choice in choices if choice.right.any()]):
         raise InvalidInput(f"got {len(choices)} queries and no text that answers one; give a log with more texts")
     ships = {name: weight for name, weight in weights_for(told[0].columns, None).items() if name in told[0].columns}
     names, free = [*ships], np.array([name not in kept for name in ships])
@@ -56,8 +55,7 @@ def fit_weights(choices: Sequence[Considered], *, kept: Sequence[str] = (), trus
     rows = [(np.stack([columns[name] for name in names], 1), right / right.sum()) for columns, right in scaled]
     # How sharply sums decide comes first: the ridge holds to weights that decide so.
     sharpness = _newton([(matrix @ start[:, None], right) for matrix, right in rows], np.ones(1), np.zeros(1))
-    ridge = np.where(free, _RIDGE, _FREE)
-    found = np.maximum(_newton(rows, start * max(sharpness[0], _FREE), ridge), 0.0)
+    found = np.maximum(_newton(rows, start * max(sharpness[0], _FREE), np.where(free, _RIDGE, _FREE)), 0.0)
     among = free & np.isin(names, STANDARDISED)
     found *= start[among].sum() / max(found[among].sum(), _FREE)
     weights = np.where(free, start + trust * (np.minimum(found, HEAVIEST) - start), start)

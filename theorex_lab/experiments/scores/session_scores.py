@@ -142,8 +142,7 @@ class Scene:
         return {path for path in found if path} | spaced
 
     def _file(self, token: str) -> str | None:
-        found = self.ends.file(token, self.known)
-        if found is None:
+        if (found := self.ends.file(token, self.known)) is None:
             token = token.strip(".()[]~%:").removeprefix("./")
             found = self.ends.file(token, self.known)
         if not found and "/" in token:  # a checkout's folder stands before the path
@@ -186,8 +185,7 @@ def _mean(values: Sequence[float]) -> float:
 
 def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
     # Exact sums: words stand in the order of their hashes, which differs from process to process.
-    found = math.fsum(weight for word, weight in weights.items() if word in held)
-    return share(found, math.fsum(weights.values()))
+    return share(math.fsum(weight for word, weight in weights.items() if word in held), math.fsum(weights.values()))
 
 
 @lru_cache(2)

@@ -170,16 +170,14 @@ def beam(path: Path) -> Parts:
     folder = path.parent if path.is_file() else path
     for file in _files(path, "**/chat.json"):
         name = f"beam/{file.parent.relative_to(folder).as_posix() or file.parent.name}".removesuffix("/.")
-        questions = file.parent / "probing_questions" / "probing_questions.json"
-        yield part(name, _beam, file, questions)
+        yield part(name, _beam, file, file.parent / "probing_questions" / "probing_questions.json")
 
 
 def _beam(log: Recorder, file: Path, questions: Path) -> None:
     at, session = UNDATED, 0
     messages = _found(read_json(content(file), list[Any]), lambda given: isinstance(given, dict) and "role" in given)
     for message in messages:
-        anchor = message.get("time_anchor")
-        if anchor:
+        if anchor := message.get("time_anchor"):
             at, session = max(at, moment(str(anchor))) if session else moment(str(anchor)), session + 1
         at += recorder.MINUTE
         text = _INDEX.sub("", str(message.get("content", "")))
@@ -206,8 +204,7 @@ def _numbers(given: Any) -> set[int]:
 
 
 def _files(path: Path, pattern: str) -> list[Path]:
-    found = [path] if path.is_file() else sorted(path.glob(pattern))
-    if not found:
+    if not (found := [path] if path.is_file() else sorted(path.glob(pattern))):
         raise InvalidInput(f"got {path}; allowed is a file, or a folder that holds {pattern}")
     return found
 

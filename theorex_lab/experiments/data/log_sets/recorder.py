@@ -89,8 +89,7 @@ class Recorder:
 
     def ids(self, keys: Iterable[object]) -> frozenset[str]:
         """The ids of the events of these keys that were captured."""
-        known = {event.id for event in self.events}
-        return frozenset(known & {self.id(key) for key in keys})
+        return frozenset({event.id for event in self.events} & {self.id(key) for key in keys})
 
     def probe(self, at: int, query: str, answers: Iterable[object], words: tuple[str, ...] = (),
               stale: Iterable[object] = ()) -> None:  # fmt: skip

@@ -63,8 +63,7 @@ def _reflexion(log: Recorder) -> None:
         at = UNDATED + trial * 24 * _HOUR
         for task, keys in lessons.items():
             if keys and not found.success[trial - 1][task]:
-                query = f"{found.environments[task]}: what was learnt when it failed?"
-                log.probe(at, query, keys)
+                log.probe(at, f"{found.environments[task]}: what was learnt when it failed?", keys)
         _trial(log, found, trial, at, lessons)
 
 

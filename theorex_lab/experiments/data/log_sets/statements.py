@@ -41,8 +41,7 @@ class _Row(BaseModel):
 def fact_updates() -> Parts:
     """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and 1,200 questions at the end."""
     for file, text in read_files(DATASETS["fact_updates"]).items():
-        name = f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}"
-        yield part(name, _facts, text)
+        yield part(f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}", _facts, text)
 
 
 def _facts(log: Recorder, text: Content) -> None:

@@ -62,8 +62,7 @@ def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
     prices = read_json(files["default_llm.json"], dict[str, _Priced])
     parts = {part: read_json(files[f"routing_{part}.json"], list[_Scored]) for part in ("train", "test")}
     models = tuple(sorted(parts["train"][0].scores)) if parts["train"] else ()
-    unpriced = sorted(set(models) - set(prices))
-    if unpriced:
+    if unpriced := sorted(set(models) - set(prices)):
         raise refused(files["default_llm.json"].place, sorted(prices), f"allowed is a price for {', '.join(unpriced)}")
     train, test = (
         _joined(files[f"routing_{part}.json"].place, scored, files[f"query_{part}.jsonl"], models)

@@ -175,8 +175,7 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
     """Of the files of an archive, a trial each. Raises InvalidInput also for missing trials and shrinking memories."""
     trials: dict[str, dict[int, list[_Tried]]] = {"base": {}, "reflexion": {}}
     for name, content in members.items():
-        match = _TRIAL.match(name)
-        if not match:
+        if not (match := _TRIAL.match(name)):
             raise refused(content.place, name, "allowed is a name such as base_run_logs/env_results_trial_0.json")
         trials[match[1]][int(match[2])] = read_json(content, list[_Tried])
     archive = next((content.place for content in members.values()), "the archive")
