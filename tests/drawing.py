@@ -14,7 +14,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from theorex_lab.experiments.draw.widgets import to_png
+from theorex_lab.experiments.draw.explorer import to_png
 
 Drawing = Callable[..., Axes]
 

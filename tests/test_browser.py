@@ -24,7 +24,7 @@ import pytest
 from lab_page import ERRORS, EXPOSED, LONGEST_SECONDS, MILLISECONDS, LabPage, until
 from nbformat.v4 import new_code_cell, new_notebook
 
-from theorex_lab.cli.research import EXPLORER_NOTEBOOK, _voila, lab
+from theorex_lab.cli.research import EXPLORER_NOTEBOOK, _server, lab
 from theorex_lab.errors import TheorexError
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -423,4 +423,10 @@ def test_without_voila_one_line_says_how_to_install_it(monkeypatch: pytest.Monke
 
 
 def test_voila_is_made_to_ask_for_a_token(tmp_path: Path) -> None:
-    assert _voila(tmp_path, 8_866)[1:] == ["-m", "voila", str(tmp_path / EXPLORER_NOTEBOOK), "--token", "--port=8866"]
+    assert _server(tmp_path, 8_866, voila=True)[1:] == [
+        "-m",
+        "voila",
+        str(tmp_path / EXPLORER_NOTEBOOK),
+        "--token",
+        "--port=8866",
+    ]

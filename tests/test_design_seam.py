@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
-from theorex_lab.experiments.replay.memories import Driven
+from theorex_lab.experiments.replay.memories import Housed
 from theorex_lab.experiments.replay.trials import Plan, try_out
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event, register_kinds
@@ -223,7 +224,7 @@ def _noted(entity: str, text: str, day: int) -> Event:
     return new_event("note", {"entity": entity, "text": text, "source": "agent"}, agent="main", at=NOW + day * DAY)
 
 
-def test_it_is_driven_over_a_log(tmp_path: Path) -> None:
+def test_it_is_driven_over_a_log() -> None:
     register_kinds(NOTES.kinds)
     events = [_noted("cache", "The cache lives for an hour", 0), _noted("queue", "The queue holds ten jobs", 1),
               _noted("cache", "The cache lives for a day", 2), _noted("cache", "No cache any more", 300)]  # fmt: skip
@@ -232,8 +233,7 @@ def test_it_is_driven_over_a_log(tmp_path: Path) -> None:
               Probe(NOW + 3 * DAY, "how long does the cache live", frozenset(ids[2:3]), ("day",), frozenset(ids[:1])),
               Probe(NOW + 200 * DAY, "how long does the cache live")]  # fmt: skip
     log = Log("notes", events, probes)
-    with Driven([NOTES], tmp_path / "driven", embedder=HashedNgramEmbedder()) as memory:
-        trial = try_out(log, "notes", lambda: memory, Plan((500,)))
+    trial = try_out(log, "notes", lambda: Housed([NOTES], embedder=HashedNgramEmbedder()), Plan((500,)))
     assert trial.problems == {}
     recall = {mode: [given.scores["evidence_recall"] for given in trial.given if given.mode == mode][:2]
               for mode in ("inject", "retrieve")}  # fmt: skip
@@ -245,10 +245,10 @@ def test_it_is_driven_over_a_log(tmp_path: Path) -> None:
     assert last == 0.0, "asleep after ninety days"
 
 
-def test_a_budget_bounds_what_is_retrieved(tmp_path: Path) -> None:
+def test_a_budget_bounds_what_is_retrieved() -> None:
     register_kinds(NOTES.kinds)
     events = [_noted(f"cache {n}", f"Cache number {n} lives for an hour", 0) for n in range(20)]
-    with Driven([NOTES], tmp_path / "driven", embedder=HashedNgramEmbedder()) as memory:
+    with closing(Housed([NOTES], embedder=HashedNgramEmbedder())) as memory:
         memory.observe(events)
         memory.consolidate(NOW + DAY)
         for tokens, most in ((0, 0), (20, 2), (10_000, 20)):

@@ -21,14 +21,8 @@ from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import plots
-from theorex_lab.experiments.draw.widgets import (
-    count_tiers,
-    decay_explorer,
-    draw_decay,
-    items_at_end,
-    log_sources,
-    to_png,
-)
+from theorex_lab.experiments.draw.explorer import to_png
+from theorex_lab.experiments.draw.widgets import count_tiers, decay_explorer, draw_decay, items_at_end, log_sources
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.memory.decay import Items, Product, Recency
 

@@ -23,6 +23,7 @@ from theorex_lab.config import ModelSettings, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots
+from theorex_lab.experiments.draw.explorer import to_png
 from theorex_lab.experiments.draw.routing_widgets import (
     describe_choices,
     draw_matrix,
@@ -32,7 +33,6 @@ from theorex_lab.experiments.draw.routing_widgets import (
     route_explorer,
     sample_stops,
 )
-from theorex_lab.experiments.draw.widgets import to_png
 from theorex_lab.experiments.scores.routing import PolicyScore
 from theorex_lab.experiments.scores.routing_curves import regret_curves
 from theorex_lab.experiments.scores.routing_runs import (

@@ -147,7 +147,7 @@ def test_regret_of_bandits_is_that_of_single_runs() -> None:
     for name in table.policy.unique():
         assert last[name, "best of each task"] >= last[name, "best single"]
     assert last["Thompson sampling", "best of each task"] < last["UCB1, all tasks as one", "best of each task"]
-    assert regret_curves(small_set(), orders=4, seed=2).table["regret"] == found.table["regret"]
+    assert regret_curves(small_set(), orders=4, seed=2).frame["regret"].equals(found.frame["regret"])
     assert repr(found).startswith("RegretCurves(small, 4 orders")
 
 

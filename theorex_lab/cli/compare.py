@@ -16,43 +16,23 @@ if TYPE_CHECKING:
 
 MODES = ("inject", "retrieve")
 _NEITHER = "neither probes nor more than five sessions"
+_LOG = "A data set's name, or transcripts; again for more."
+_DESIGN = "A design, a baseline, or your class as module:Name; again for more."
+_OUT = "Keeps what is done, trial by trial; an interrupted comparison goes on from it."
 _SIGN = {"stale": 1}  # where less is better
 _LEADING = ("mean", "evidence_recall", "stale")
 
 
 @command("compare")
-@click.option(
-    "--log",
-    "logs",
-    metavar="NAME|PATH",
-    multiple=True,
-    required=True,
-    help="A data set's name, or transcripts; again for more.",
-)
-@click.option(
-    "--design",
-    "designs",
-    metavar="NAME",
-    multiple=True,
-    required=True,
-    help="A design, a baseline, or your class as module:Name; again for more.",
-)
+@click.option("--log", "logs", metavar="NAME|PATH", multiple=True, required=True, help=_LOG)
+@click.option("--design", "designs", metavar="NAME", multiple=True, required=True, help=_DESIGN)
 @click.option("--budgets", default="150,500,2000,8000", help="Tokens, with commas.")
 @click.option("--every-days", type=float, default=1.0, help="Days between nights.")
-@click.option(
-    "--baseline", metavar="NAME", default=None, help="The design that the others are paired with; default the last."
-)
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=None, help="Seconds that one answer may take."
-)
+@click.option("--baseline", metavar="NAME", help="The design that the others are paired with; default the last.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one answer may take.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes.")
 @SEED
-@click.option(
-    "--out",
-    metavar="FILE",
-    default=None,
-    help="Keeps what is done, trial by trial; an interrupted comparison goes on from it.",
-)
+@click.option("--out", metavar="FILE", help=_OUT)
 @PICTURE
 def compare(
     logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every_days: float, baseline: str | None,
@@ -75,10 +55,8 @@ def compare(
         raise InvalidInput(f"got the baseline {against!r}; allowed is one of the designs: {', '.join(designs)}")
     names_of(designs)
     found = [log for name in logs for log in load_logs(name)]
-    with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
-        compared = run(
-            found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=executor, resume=out
-        )  # fmt: skip
+    with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
+        compared = run(found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=pool, resume=out)
     write_picture(picture, compared.plot)
     emit(compared.to_dict(against), "\n".join([_table(compared, against), *_problems(compared)]))
 
@@ -96,8 +74,7 @@ def _table(compared: Comparison, against: str) -> str:
     for mode in MODES:
         for budget in compared.plan.budgets:
             scored = {cell[3] for cell in compared.cells if cell[1:3] == (mode, budget)}
-            found = [score for score in _LEADING if score in scored]
-            for score in found or sorted(scored & {"answer_words"}):
+            for score in [score for score in _LEADING if score in scored] or sorted(scored & {"answer_words"}):
                 lines += ["", f"{mode}, {budget} tokens", *_rows(compared, mode, budget, score, against)]
     return "\n".join(lines[1:]) or f"nothing was scored: the logs hold {_NEITHER}"
 

@@ -16,8 +16,7 @@ from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
-
-
+Report = tuple[dict[str, Any], str]
 _PATH = (
     "retrieval: where a set is that you have; failures: your runs in the format of whoandwhen, a JSON file or a folder; "
     "supersede: 1k, 8k, or a log with questions; default both files of the set."
@@ -36,9 +35,7 @@ _NAMES = "routing failures retrieval search sentences signals supersede duplicat
     "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. contradictions: fever_symmetric (the default) or sick.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
-@click.option(
-    "--log", metavar="NAME|PATH", default="", help="search: a data set, transcripts or a home; default this one."
-)
+@click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
 @click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
 @click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
 @SEED
@@ -80,7 +77,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     emit(result, text)
 
 
-def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], str]:
+def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import score_routing
     from theorex_lab.experiments.scores.routing_curves import cost_quality
@@ -95,7 +92,7 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], 
     return result, text
 
 
-def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> tuple[dict[str, Any], str]:
+def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> Report:
     from theorex_lab.experiments.draw.retrieval_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
@@ -105,14 +102,12 @@ def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, *
     result = {"dataset": name, "n": score.n, "methods": score.result(), **known, "weights": score.weights}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
     for kind in ("baselines", "published"):
-        lines += [
-            f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}"
-            for who, values in known[kind].items()
-        ]
+        for who, values in known[kind].items():
+            lines.append(f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}")
     return result, "\n".join(lines)
 
 
-def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, **_: Any) -> tuple[dict[str, Any], str]:
+def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, **_: Any) -> Report:
     from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
 
     score = score_search(logs_to_search(log or str(open_lab().folder)), queries=queries, seed=seed, fit=fit)
@@ -122,7 +117,7 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
     return score.result(), "\n".join(lines)
 
 
-def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], str]:
+def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.experiments.scores.sentences import score_sentences
 
     scores = score_sentences(seed=seed)
@@ -131,7 +126,7 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
 
 
 _FACTS = "theorex_lab.cli.evaluate_facts"
-_PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
+_PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing,
     "failures": lambda dataset, _seed, path, **_: later("theorex_lab.cli.evaluate_failures:report")(
         dataset or "whoandwhen", path

@@ -96,5 +96,4 @@ def _text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], coun
     for name in measured:
         shown[name] = ["{:.3f} [{:.3f}, {:.3f}]".format(*row) for row in table[_columns(name)].to_numpy()]
     told = shown.to_string().replace("[nan, nan]", "").replace("nan", "–")
-    head = f"{result['dataset']}, n = {result['n']}; [95 % intervals]"
-    return "\n".join([head, told, "", *result["notes"]])
+    return "\n".join([f"{result['dataset']}, n = {result['n']}; [95 % intervals]", told, "", *result["notes"]])

@@ -21,28 +21,18 @@ if TYPE_CHECKING:
     from theorex_lab.memory.decay import Law
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
+_LOG = "A git repository, a file of accesses, transcripts, or a data set."
+_FORMATS = ("git", "git-touches", "jsonl", "csv", "sessions")
 
 
 @command("tune")
-@click.option(
-    "--log",
-    "log_file",
-    metavar="FILE",
-    required=True,
-    help="A git repository, a file of accesses, transcripts, or a data set.",
-)
-@click.option(
-    "--format",
-    type=click.Choice(["git", "git-touches", "jsonl", "csv", "sessions"]),
-    help="Default: by the log's name.",
-)
+@click.option("--log", "log_file", metavar="FILE", required=True, help=_LOG)
+@click.option("--format", type=click.Choice(_FORMATS), help="Default: by the log's name.")
 @SEED
 @click.option("--law", "own", metavar="MODULE:NAME", multiple=True, help="Score your own law too; again for more.")
 @click.option("--write", is_flag=True, help="Adopt what is advised in the home's config.json.")
 @PICTURE
-def tune(
-    log_file: str, format: str | None, seed: int, own: tuple[str, ...], write: bool, picture: str | None
-) -> None:  # fmt: skip
+def tune(log_file: str, format: str | None, seed: int, own: tuple[str, ...], write: bool, picture: str | None) -> None:
     """The last third of the events is scored; law, parameters and thresholds are chosen on the part before it only: the
     thresholds that forget least while the context holds no more than under the default settings.
 
@@ -74,11 +64,8 @@ def tune(
         for name, cost in spent.by_name.items()
     ]
     shown[-1] += f" ({', '.join(f'{name} {value:g}' for name, value in spent.chosen.items())})"
-    text = [_table(tuning), "", "keeping and forgetting, were the items concepts:", *shown, "", *lines]
-    emit(
-        {**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write and advice["adopt"]},
-        "\n".join(text),
-    )
+    text = "\n".join([_table(tuning), "", "keeping and forgetting, were the items concepts:", *shown, "", *lines])
+    emit({**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write and advice["adopt"]}, text)
 
 
 def _adopt(config: dict[str, Any]) -> str:
@@ -120,13 +107,8 @@ def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
     from theorex_lab.clock import to_microseconds
     from theorex_lab.experiments.tour import run_tour
 
-    now = given_options().get("now")
-    found = run_tour(
-        Path(repo),
-        transcripts=Path(transcripts).expanduser() if transcripts else None,
-        now=to_microseconds(now) if now else None,
-        seed=seed,
-    )
+    sessions, now = Path(transcripts).expanduser() if transcripts else None, given_options().get("now")
+    found = run_tour(Path(repo), transcripts=sessions, now=to_microseconds(now) if now else None, seed=seed)
     file = Path(output)
     write_whole(file, found.html.encode(), "--output")
     text = [
@@ -151,12 +133,9 @@ def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, mor
     JSON: {folder, command}
     """
     if voila and find_spec("voila") is None:
-        raise TheorexError(
-            "Voila is not installed; install it with: pip install voila (in a checkout: uv pip install voila)"
-        )
+        raise TheorexError("Voila is not installed; install it with: pip install voila (in a checkout, uv pip install)")
     where = _notebooks(Path(folder) if folder else None)
-    arguments = (_voila if voila else _jupyterlab)(where, port)
-    arguments += [*(["--no-browser"] if no_browser else []), *more]
+    arguments = [*_server(where, port, voila), *(["--no-browser"] if no_browser else []), *more]
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
     _become(arguments)
 
@@ -169,15 +148,12 @@ def _become(arguments: list[str]) -> None:
     os.execv(arguments[0], arguments)
 
 
-def _jupyterlab(where: Path, port: int | None) -> list[str]:
-    port_argument = [f"--ServerApp.port={port}"] if port else []
-    return [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={where}", *port_argument]
-
-
-def _voila(where: Path, port: int | None) -> list[str]:
+def _server(where: Path, port: int | None, voila: bool) -> list[str]:
     """Voila asks for no token of its own accord, and a page starts a kernel: `--token` makes it ask."""
-    port_argument = [f"--port={port}"] if port else []
-    return [sys.executable, "-m", "voila", str(where / EXPLORER_NOTEBOOK), "--token", *port_argument]
+    option, own = "--port", ["voila", str(where / EXPLORER_NOTEBOOK), "--token"]
+    if not voila:
+        option, own = "--ServerApp.port", ["jupyterlab", f"--ServerApp.root_dir={where}"]
+    return [sys.executable, "-m", *own, *([f"{option}={port}"] if port else [])]
 
 
 def _notebooks(folder: Path | None) -> Path:
@@ -217,11 +193,8 @@ def gallery(folder: str, names: tuple[str, ...]) -> None:
     from theorex_lab.experiments.gallery import chosen_notebooks, write_gallery
 
     pages = write_gallery(chosen_notebooks(_packaged_notebooks(), names), Path(folder))
-    lines = [f"{page.name}: {page.problem or 'written'}" for page in pages]
-    emit(
-        {"folder": folder, "pages": [page._asdict() for page in pages]},
-        "\n".join([*lines, f"index: {Path(folder) / 'index.html'}"]),
-    )
+    lines = [*(f"{page.name}: {page.problem or 'written'}" for page in pages), f"index: {Path(folder) / 'index.html'}"]
+    emit({"folder": folder, "pages": [page._asdict() for page in pages]}, "\n".join(lines))
     sys.exit(any(page.problem for page in pages))
 
 

@@ -30,28 +30,21 @@ def chosen_notebooks(notebooks: Path, names: Sequence[str] = ()) -> list[Path]:
     found = sorted(notebooks.glob("[0-9]*.ipynb"))
     unknown = [name for name in names if not any(path.name.startswith(name) for path in found)]
     if unknown or not found:
-        allowed = (
-            ", ".join(path.stem for path in found) or f"notebooks whose names begin with a number; {notebooks} has none"
-        )
+        allowed = ", ".join(path.stem for path in found) or "notebooks whose names begin with a number; it has none"
         raise InvalidInput(f"got the notebook {', '.join(unknown) or notebooks}; allowed are {allowed}")
     return [path for path in found if not names or path.name.startswith(tuple(names))]
 
 
-def write_gallery(
-    notebooks: Sequence[Path], folder: Path, *, seconds: int = SECONDS, progress: bool | None = None
-) -> list[Page]:
+def write_gallery(notebooks: Sequence[Path], folder: Path, *, seconds: int = SECONDS) -> list[Page]:
     """Execute notebooks and write each as a page into a folder, with an index.html; one that fails has no page.
 
-    seconds: that a cell may take.  progress: a bar (None: in a terminal or notebook). Raises StorageError where nothing
-    can be written.
+    seconds: that a cell may take. Raises StorageError where nothing can be written.
     """
     from theorex_lab.journal.files import writing
 
     pages = []
-    with (
-        writing(folder, "choose another folder"),
-        closing(bar(len(notebooks), 0, progress, "pages", "gallery")) as shown,
-    ):
+    shown = bar(len(notebooks), 0, None, "pages", "gallery")
+    with writing(folder, "choose another folder"), closing(shown):
         folder.mkdir(parents=True, exist_ok=True)
         for path in notebooks:
             pages.append(_page(path, folder, seconds))

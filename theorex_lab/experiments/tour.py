@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,11 +44,10 @@ _MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
 _SCANS = 100  # of the picture of tiers
 _STAGES = 4
 _AGENT = "history"  # whose notes they are
-_MOST_CHARACTERS = 2_000  # of a note
+_MOST_LETTERS = 2_000  # of a note
 
 
-@dataclass(frozen=True)
-class TourHistory:
+class TourHistory(NamedTuple):
     """What a tour starts from: where it came from, which items each event touched, and the sessions that are lived again.
 
     unit: what a session of it is, session or commit.
@@ -107,16 +107,11 @@ class Tour(Rows[dict[str, Any]]):
     def result(self) -> dict[str, Any]:
         """source, law, params, scores, advice, concepts, tiers, context_tokens, figure, seconds, …; for JSON."""
         kept = {"law": self.settings["decayLaw"], "params": self.settings["decayParams"], "scores": {}}
-        return {
-            "source": self.source,
-            **(self.tuning.result() if self.tuning else {**kept, "advice": {"adopt": False, "why": self.advice}}),
-            "observations": self.observations,
-            "concepts": self.concepts,
-            "tiers": self.tiers,
-            "context_tokens": self.context.tokens,
-            "figure": _figure(self.replayed, self.unit) if self.replayed else None,
-            "seconds": round(self.seconds, 2),
-        }
+        fitted = self.tuning.result() if self.tuning else {**kept, "advice": {"adopt": False, "why": self.advice}}
+        held = {name: getattr(self, name) for name in ("observations", "concepts", "tiers")}
+        told = {"source": self.source, **fitted, **held, "context_tokens": self.context.tokens}
+        figure = _figure(self.replayed, self.unit) if self.replayed else None
+        return {**told, "figure": figure, "seconds": round(self.seconds, 2)}
 
     def __repr__(self) -> str:
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
@@ -150,15 +145,12 @@ def transcripts_of(path: Path) -> TourHistory:
     Raises InvalidInput as `load_logs` does.
     """
     if not path.exists():
-        raise InvalidInput(
-            f"got the transcripts {path}, which do not exist; give a file or folder of a coding agent's sessions"
-        )
+        raise InvalidInput(f"got the transcripts {path}, which do not exist; give a file or folder of agents' sessions")
     logs = load_logs(f"transcripts:{path}")
-    log = max(logs, key=lambda log: len({line.session for line in log.lines}))
-    times = [line.at for line in log.lines]
-    first, last = (to_iso(at)[:10] for at in (min(times), max(times)))
+    n, log = max(((len({line.session for line in log.lines}), log) for log in logs), key=lambda sized: sized[0])
+    times = sorted(line.at for line in log.lines)
+    first, last = (to_iso(at)[:10] for at in (times[0], times[-1]))
     more = f"; the largest of {len(logs)} projects" if len(logs) > 1 else ""
-    n = len({line.session for line in log.lines})
     return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
 
 
@@ -176,13 +168,9 @@ def simulated_history(source: str) -> TourHistory:
 
 
 def run_tour(
-    repository: Path = Path(),
-    *,
-    transcripts: Path | None = None,
-    now: int | None = None,
-    seed: int = 0,
+    repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
     progress: bool | None = None,
-) -> Tour:
+) -> Tour:  # fmt: skip
     """Remember the history of a repository, or of `transcripts`, and show what the next session would be given.
 
     A law is fitted too, and adopted where `tune` advises it. The memory's present is the history's last moment, or `now`
@@ -226,17 +214,14 @@ def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
     lab.journal.append(lived.events, allow_future=True)
     for step in (step for design in lab.home.shown for step in design.steps):
         step.run(lab.home, None)
-    said = (
-        (line.at, (line.prompt or line.message).replace("\0", " ").strip()[:_MOST_CHARACTERS]) for line in lived.lines
-    )
+    said = ((line.at, (line.prompt or line.message).replace("\0", " ").strip()[:_MOST_LETTERS]) for line in lived.lines)
     notes.write_all([Entry(text, _AGENT, at=at, source="import") for at, text in said if text], imported=True)
     return notes.theorex.scan().tiers
 
 
 def _replayed(history: TourHistory, lab: Lab, seed: int, progress: bool | None) -> SessionReplay | None:
     """The last sessions, or as many of the last third of the commits; None where there are too few."""
-    asked = len(scenes(history.lived))
-    if not asked:
+    if not (asked := len(scenes(history.lived))):
         return None
     most = _MOST_SESSIONS[history.unit]
     last = min(most, max(1, asked // 3)) if history.unit == "commit" else most
@@ -251,16 +236,10 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
     budgets = replayed.compared.plan.budgets
     cells = {name: [_percent(replayed, name, tokens) for tokens in budgets] for name in replayed.compared.designs}
     gains = [replayed.gain(tokens) for tokens in budgets]
-    points = [
-        f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f}): {gain.verdict}" for gain in gains
-    ]
-    rows = {
-        "": [f"in {tokens} tokens" for tokens in budgets],
-        "this context": cells[replayed.design],
-        "files touched last": cells[RECENT],
-        "nothing": cells[NOTHING],
-        "difference in points": points,
-    }
+    rows = {"": [f"in {tokens} tokens" for tokens in budgets], "this context": cells[replayed.design]}
+    rows |= {"files touched last": cells[RECENT], "nothing": cells[NOTHING]}
+    spans = (f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f})" for gain in gains)
+    rows["difference in points"] = [f"{span}: {gain.verdict}" for span, gain in zip(spans, gains, strict=True)]
     width = max(len(cell) for row in rows.values() for cell in row) + 2
     lines = [f"  {name:<22}" + "".join(f"{cell:<{width}}" for cell in row).rstrip() for name, row in rows.items()]
     return "\n".join([
@@ -271,21 +250,16 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
 
 
 def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
-    found = replayed.values(tokens)[name]
-    return f"{found.value:.0%}" + (
-        f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
-    )
+    value, low, high, _ = replayed.values(tokens)[name]
+    return f"{value:.0%}" + (f" ({100 * low:.0f} to {100 * high:.0f})" if high > low else "")
 
 
 def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
     """The closing figure for JSON: by budget and memory the share with its interval, and the difference to recency."""
-    found = {
-        str(tokens): {
-            **{name: value._asdict() for name, value in replayed.values(tokens).items()},
-            "gain": replayed.gain(tokens)._asdict(),
-        }
-        for tokens in replayed.compared.plan.budgets
-    }
+    found = {}
+    for tokens in replayed.compared.plan.budgets:
+        values: dict[str, Any] = {**replayed.values(tokens), "gain": replayed.gain(tokens)}
+        found[str(tokens)] = {name: value._asdict() for name, value in values.items()}
     return {"unit": unit, "replayed": len(replayed), "of": replayed.of, "tokens": found}
 
 
@@ -297,26 +271,19 @@ def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: Se
     if replayed is not None:
         pictures[f"What the context would have named, {history.unit} by {history.unit}."] = replayed.plot
     if tuning is not None:
-        caption = (
-            "How well each law foretells which known files are touched next (mean reciprocal rank, 95 % interval)."
-        )
+        caption = "How well each law foretells the known files touched next (mean reciprocal rank, 95 % interval)."
         pictures[caption] = tuning.plot
-    pictures |= {
-        "Tiers of the files over time, under the settings in force.": lambda ax: plots.plot_occupancy(
-            replay(recorded, lab.settings, every_days=every_days), ax=ax
-        ),
-        "The strongest concepts and their links.": lambda ax: plots.plot_graph(lab.theorex.axon().graph(), ax=ax),
-    }
+    held, graph = replay(recorded, lab.settings, every_days=every_days), lab.theorex.axon().graph()
+    pictures["Tiers of the files over time, under the settings in force."] = partial(plots.plot_occupancy, held)
+    pictures["The strongest concepts and their links."] = partial(plots.plot_graph, graph)
     return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}
 
 
 def _page(tour: Tour) -> str:
     """A page without scripts or links to anything outside; every text from the history is escaped."""
-    pictures = "".join(
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}"><figcaption>{escape(caption)}'
-        "</figcaption></figure>"
-        for caption, data in tour.figures.items()
-    )
+    told = ((escape(caption), f"data:image/png;base64,{data}") for caption, data in tour.figures.items())
+    figures = (f'<img alt="{caption}" src="{data}"><figcaption>{caption}</figcaption>' for caption, data in told)
+    pictures = "".join(f"<figure>{figure}</figure>" for figure in figures)
     tiers = ", ".join(f"{count} {tier}" for tier, count in tour.tiers.items() if count)
     laws = tour.tuning.frame.to_html(index=False, float_format="{:.3f}".format) if tour.tuning else ""
     return f"""<!doctype html>

@@ -20,9 +20,7 @@ from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
 
-_TEXT = (
-    "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after a deploy."
-)
+_TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after deploys."
 
 
 @row(

@@ -44,9 +44,8 @@ class _Served:
         said = json.loads(process.stdout.readline())
         token = Path(said["token_file"]).read_text().strip() if "token_file" in said else "none"
         self.process, self.tool, self.url = psutil.Process(process.pid), tool, said["url"]
-        self.client = httpx.Client(
-            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"}, trust_env=False, timeout=60
-        )
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        self.client = httpx.Client(headers=headers, trust_env=False, timeout=60)
 
     def call(self, query: str) -> None:
         """Call the tool. Raises HTTPStatusError, KeyError where it gives no result, TheorexError where that is a failure."""

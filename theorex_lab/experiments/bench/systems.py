@@ -156,9 +156,7 @@ class Mem0:
         self.memory.close()
 
 
-SYSTEMS: dict[str, Callable[[Path], System]] = {
-    "theorex": TheorexSystem, "fts5": Fts5, "chroma": Chroma, "mem0": Mem0,
-}  # fmt: skip
+SYSTEMS: dict[str, Callable[[Path], System]] = {"theorex": TheorexSystem, "fts5": Fts5, "chroma": Chroma, "mem0": Mem0}
 
 
 def batches(rows: int) -> Iterator[tuple[list[str], Matrix]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
 import sqlite3
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
@@ -26,8 +27,7 @@ _PACKAGES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class BenchLine:
+class BenchLine(NamedTuple):
     """A line of the table: the ratio of every round, or why there is none."""
 
     row: BenchRow
@@ -110,7 +110,7 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> Iterator[BenchLine]:
 
 def machine(scale: int, rounds: int) -> str:
     """One line: what was measured with, and on what."""
-    here, load = local_runs.machine(_PACKAGES), local_runs.load_average()
+    here, load = local_runs.machine(_PACKAGES), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     packages = ", ".join(f"{name} {version}" for name, version in here["packages"].items())
     return (
         f"{scale:,} rows, {rounds} rounds; Python {here['python']}, SQLite {sqlite3.sqlite_version}, {packages}; "

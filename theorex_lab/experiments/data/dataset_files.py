@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from theorex_lab.errors import InvalidInput, StorageError
@@ -27,8 +28,7 @@ TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
 _CHUNK_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(NamedTuple):
     """One file of a data set.
 
     name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are
@@ -71,8 +71,7 @@ class DatasetInfo:
         return f"{self.base_url}/{self.repository}/{self.commit}/{quote(path)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """The uncompressed bytes of a file, and its place for messages: a path, or an archive's path and a member."""
 
     place: str
@@ -144,8 +143,7 @@ def _check(content: Content, file: DataFile) -> None:
 
 
 def _member_digest(archive: Content) -> str:
-    members = members_of(archive).items()
-    listed = [f"{hashlib.sha256(member.data).hexdigest()}  {name}\n" for name, member in members]
+    listed = [f"{hashlib.sha256(member.data).hexdigest()}  {name}\n" for name, member in members_of(archive).items()]
     return hashlib.sha256("".join(listed).encode()).hexdigest()
 
 
@@ -158,8 +156,7 @@ def members_of(archive: Content) -> dict[str, Content]:
     try:
         with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as opened:
             for member in opened.getmembers():
-                taken = opened.extractfile(member) if member.isfile() else None
-                if taken:
+                if taken := opened.extractfile(member) if member.isfile() else None:
                     members[member.name] = Content(f"{archive.place}:{member.name}", taken.read())
     except (tarfile.TarError, EOFError) as error:
         raise InvalidInput(f"{archive.place} is no readable tar: {error}; replace it by the unchanged file") from error
@@ -170,15 +167,10 @@ def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
     """Downloads, checks, then keeps: a file that is not the right one never enters the cache."""
     ways = f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or {file.name}.gz)"
     if file.path == "-":
-        raise StorageError(
-            f"{info.name}/{file.name} is not there, and has no public address to download it from; {ways}"
-        )
-    if file.members:
-        place = f"{info.address(file)}/"
-        data = _packed({name: _get(info.address(file, name), ways) for name in file.members})
-    else:
-        place = info.address(file)
-        data = _get(place, ways)
+        raise StorageError(f"{info.name}/{file.name} is not there, and has no public address to be downloaded; {ways}")
+    place = info.address(file) + "/" * bool(file.members)
+    members = {name: _get(info.address(file, name), ways) for name in file.members}
+    data = _packed(members) if members else _get(place, ways)
     _check(Content(place, data), file)
     with writing(kept, f"make room or allow it, or {ways}"):
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -195,9 +187,7 @@ def _get(address: str, ways: str) -> bytes:
     try:
         download(address, received, None)
     except OSError as error:  # the base of every error of the requests library that pooch calls
-        raise StorageError(
-            f"{address} could not be downloaded: {error}; call again when it can be reached, or {ways}"
-        ) from error
+        raise StorageError(f"{address} could not be downloaded: {error}; call again later, or {ways}") from error
     return received.getvalue()
 
 

@@ -7,10 +7,11 @@ not end the wait for a review, is on disk at once, and is erased with its outcom
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
 
 from theorex_lab.clock import to_iso
 from theorex_lab.dispatch.bus import End, Start
@@ -25,8 +26,6 @@ from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.memory.observation import check_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from theorex_lab.dispatch.traces import Trace
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
@@ -36,8 +35,7 @@ _OF_OUTCOME = ("outcome_id", "trace_id", "agent_id", "at", "decision", "result")
 _OF_LABEL = {"label_class": "failure_class", "label_step": "decisive_step", "note": "note", "labelled_at": "at"}
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """What a person holds for the cause of a failure. decisive_step: of the run's steps; None where it was not said."""
 
     outcome_id: str
@@ -95,13 +93,11 @@ class FailureQueue:
         if len(note) > NOTE_CHARACTERS:
             raise InvalidInput(f"got a note of {len(note)} characters; allowed are up to {NOTE_CHARACTERS}")
         label = {"failure_class": str(failure_class), "decisive_step": decisive_step}
-        event = self._append(outcome_id, {"reason": note.strip(), "label": label}, [outcome_id])
-        return _label_of(event)
+        return _label_of(self._append(outcome_id, {"reason": note.strip(), "label": label}, [outcome_id]))
 
     def undo(self) -> Label | None:
         """Take back the newest label that stands; an earlier one of the same outcome then stands again. None without one."""
-        last = next(reversed(self._standing()), None)
-        if last is None:
+        if (last := next(reversed(self._standing()), None)) is None:
             return None
         taken_back = {"reason": "the label was taken back", "label": None, "undoes": last.event_id}
         self._append(last.outcome_id, taken_back, [last.outcome_id, last.event_id])
@@ -110,8 +106,6 @@ class FailureQueue:
     @property
     def frame(self) -> pd.DataFrame:
         """A row a failure: the outcome, what the rules find (found_class, found_step), and its label where it has one."""
-        import pandas as pd
-
         labels = self.labels()
         columns = [*_OF_OUTCOME, "found_class", "found_step", *_OF_LABEL]
         table = pd.DataFrame([self._row(failure, labels.get(failure)) for failure in self.ids], columns=columns)
@@ -131,8 +125,7 @@ class FailureQueue:
 
     def _case(self, outcome_id: str) -> Case:
         """The failure with its run. Raises InvalidInput for an outcome that is not in the queue."""
-        outcome = self._outcomes.get(outcome_id)
-        if outcome is None:
+        if (outcome := self._outcomes.get(outcome_id)) is None:
             raise InvalidInput(f"got the outcome {outcome_id!r}, which is no failure of this queue; see its ids")
         return case_of(outcome, self._trace_of(outcome))
 
@@ -189,8 +182,5 @@ def local_failures(lab: Lab, *, every: int = 4) -> FailureQueue:
 
 
 def _label_of(event: Event) -> Label:
-    body = event.body
-    label = body["label"]
-    return Label(
-        body["outcome_id"], label["failure_class"], label["decisive_step"], body["reason"], to_iso(event.at), event.id
-    )
+    given = {**event.body["label"], "outcome_id": event.body["outcome_id"], "note": event.body["reason"]}
+    return Label(**given, at=to_iso(event.at), event_id=event.id)

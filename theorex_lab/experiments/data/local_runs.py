@@ -60,9 +60,7 @@ class LocalRuns(Rows[dict[str, Any]]):
 
     def success_rates(self) -> pd.DataFrame:
         """Share of right answers, 0 to 1: a row a query type and one for all, a column a model."""
-        table = self.frame.pivot_table(
-            index="query_type", columns="model", values="success", aggfunc="mean", sort=False
-        )
+        table = self.frame.pivot_table("success", "query_type", "model", aggfunc="mean", sort=False)
         table.loc["all"] = self.frame.groupby("model")["success"].mean()
         return table.astype(float)
 
@@ -113,8 +111,3 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: installed[name] for name in packages if name in installed},
     }
-
-
-def load_average() -> float | None:
-    """Processes that ran or waited over the last minute: past the number of cores, latencies grow."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None

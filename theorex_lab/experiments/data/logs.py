@@ -20,6 +20,7 @@ from theorex_lab.ingest.files import Transcript, lines_of, opened
 from theorex_lab.ingest.hook_form import HookForm
 
 _READERS = "theorex_lab.experiments.data.log_sets"
+_RUNS = ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
 
 
 def load_logs(name: str) -> list[Log]:
@@ -48,10 +49,8 @@ def _parts(name: str) -> tuple[Parts, str]:
         return GIVEN["git"](place), ""
     if place.exists():
         return GIVEN["transcripts"](place), ""
-    given = ", ".join(f"{set_name}:PATH" for set_name in GIVEN)
-    raise InvalidInput(
-        f"got the log {name!r}; allowed are {', '.join(LOGS)}, {given}, or the path of a git repository or of transcripts"
-    )
+    known = ", ".join([*LOGS, *(f"{set_name}:PATH" for set_name in GIVEN)])
+    raise InvalidInput(f"got the log {name!r}; allowed are {known}, or the path of a git repository or of transcripts")
 
 
 def _coding_sessions() -> Parts:
@@ -87,10 +86,7 @@ LOGS: dict[str, Callable[[], Parts]] = {
     "coding_sessions": _coding_sessions,
     **{name: later(f"{_READERS}.conversations:{name}") for name in ("locomo", "qmsum")},
     **{name: later(f"{_READERS}.statements:{name}") for name in ("fact_updates", "precisionmembench")},
-    **{
-        name: later(f"{_READERS}.runs:{name}")
-        for name in ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
-    },
+    **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS},
     "simulated_sessions": _simulated_sessions,
 }
 # Sets that a user has.

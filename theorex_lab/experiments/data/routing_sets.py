@@ -15,17 +15,14 @@ from theorex_lab.experiments.scores.routing_policies import Floats, Ints, Querie
 ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
 TEST_SHARE = 0.5
 # Of a quick trial, its settings not validated; the training holds 119 of the 500 test queries.
-_LLMROUTER_PUBLISHED = {
-    "best_single": 0.563,
-    "task_matrix": 0.587,
-    "oracle": 0.743,
-    "uniform": 0.376,
-    "task_matrix_and_20_neighbours": 0.617,
-}
-_ROUTELLM_PUBLISHED = {
+_PUBLISHED = {
+    "llmrouter": {
+        "best_single": 0.563, "task_matrix": 0.587, "oracle": 0.743, "uniform": 0.376,
+        "task_matrix_and_20_neighbours": 0.617,
+    },
     "routellm_mmlu": {"weak": 0.6808, "strong": 0.8058, "oracle": 0.8586},
     "routellm_gsm8k": {"weak": 0.6384, "strong": 0.8567},
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,7 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
     """
     if name not in ROUTING_SETS:
         raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}")
-    return _llmrouter() if name == "llmrouter" else _routellm(name, seed)
+    return _llmrouter(name) if name == "llmrouter" else _routellm(name, seed)
 
 
 def same_text(text: str) -> str:
@@ -80,22 +77,15 @@ def same_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _llmrouter() -> RoutingSet:
+def _llmrouter(name: str) -> RoutingSet:
     found = datasets.fetch_llmrouter()
     prices = found.prices
     costs = (prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens).to_numpy() / 2
     parameters = np.array([float(size.rstrip("Bb")) for size in prices["size"]])
-    return RoutingSet(
-        name="llmrouter",
-        models=found.models,
-        costs=costs,
-        cost_unit="USD per million tokens (mean list price of input and output)",
-        sizes=np.lexsort((parameters, costs)).argsort().astype(np.float64),
-        train=_training(found.train.queries, "query", "task", found.train.scores),
-        test=_training(found.test.queries, "query", "task", found.test.scores),
-        published=_LLMROUTER_PUBLISHED,
-        licence=found.licence,
-    )
+    train, test = (_training(part.queries, "query", "task", part.scores) for part in (found.train, found.test))
+    unit = "USD per million tokens (mean list price of input and output)"
+    sizes = np.lexsort((parameters, costs)).argsort().astype(np.float64)
+    return RoutingSet(name, found.models, costs, unit, sizes, train, test, _PUBLISHED[name], found.licence)
 
 
 def _routellm(name: str, seed: int) -> RoutingSet:
@@ -108,17 +98,9 @@ def _routellm(name: str, seed: int) -> RoutingSet:
         _training(part, "prompt", "subject", part[["weak_correct", "strong_correct"]].to_numpy(dtype=np.float64))
         for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
     )
-    return RoutingSet(
-        name=name,
-        models=("weak", "strong"),
-        costs=np.array([0.0, 1.0]),
-        cost_unit="share sent to the strong model",
-        sizes=np.array([0.0, 1.0]),
-        train=train,
-        test=test,
-        published=_ROUTELLM_PUBLISHED.get(name, {}),
-        licence=str(table.attrs.get("licence", "")),
-    )
+    costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
+    unit, published = "share sent to the strong model", _PUBLISHED.get(name, {})
+    return RoutingSet(name, ("weak", "strong"), costs, unit, costs, train, test, published, licence)
 
 
 def _training(queries: Any, text: str, task: str, scores: Floats) -> Training:

@@ -20,6 +20,7 @@ KINDS: tuple[str, ...] = get_args(SourceKind)
 DATA_VARIABLE = "THEOREX_DATA"
 _MARK, _FILE_VERSION = {"simulation": True}, 1
 _PACKAGE = Path(__file__).resolve().parents[2]
+_FOLDERS = (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets")
 _Text = Annotated[str, Field(min_length=1)]
 
 
@@ -73,14 +74,11 @@ def packaged(name: str) -> Path:
     'simulated_team.jsonl.gz'
     """
     if not isinstance(name, str) or not name or name in (".", "..") or set(name) & set("/\\:\0"):
-        raise InvalidInput(
-            f"got the packaged file {name!r}; allowed is a plain file name such as simulated_team.jsonl.gz"
-        )
-    folders = (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets")
-    for folder in folders:
+        raise InvalidInput(f"got the packaged file {name!r}; allowed is a file name such as simulated_team.jsonl.gz")
+    for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
-    raise InvalidInput(f"got the packaged file {name!r}; it is neither in {folders[0]} nor in {folders[1]}")
+    raise InvalidInput(f"got the packaged file {name!r}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
 
 
 def data_folder() -> Path | None:
@@ -88,14 +86,11 @@ def data_folder() -> Path | None:
 
     Raises InvalidInput where it is set to something that is no folder.
     """
-    given = os.environ.get(DATA_VARIABLE, "")
-    if not given:
+    if not (given := os.environ.get(DATA_VARIABLE, "")):
         return None
     folder = Path(given).expanduser()
     if not folder.is_dir():
-        raise InvalidInput(
-            f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create it, correct it, or unset {DATA_VARIABLE}"
-        )
+        raise InvalidInput(f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create, mend or unset it")
     return folder
 
 
@@ -110,11 +105,10 @@ def describe_source(path: str | Path) -> str:
     source = Path(path)
     if not source.exists():
         raise InvalidInput(f"got the data {source}, which does not exist; give a file or a folder that does")
-    header = _simulation_header(source)
-    if header:
+    if header := _simulation_header(source):
         which = f"{source.name}, seed {header.get('seed')}, {header.get('days')} days"
         return f"Data: a simulation of {header.get('of', 'a small team of agents')} ({which}), not recorded work."
-    if source.resolve().parent in (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets"):
+    if source.resolve().parent in _FOLDERS:
         return f"Data: {source.name}, recorded and packaged by the project."
     folder = data_folder()
     if folder and source.resolve().is_relative_to(folder.resolve()):

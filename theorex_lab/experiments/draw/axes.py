@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
@@ -23,6 +22,7 @@ LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00"
 SHAPES = ("o", "s", "^", "D", "v", "P")
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
+_NAME_GAP = 0.065  # between names of lines, as a share of the height of the axes
 
 Floats = NDArray[np.float64]
 
@@ -61,32 +61,24 @@ def finish_axes(ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **setting
     return ax
 
 
-def draw_interval(
-    ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any
-) -> ErrorbarContainer:
+def draw_interval(ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any) -> None:
     """Points and the bars of their intervals, which are `low` to `high` of y, or of x where they are `level`.
 
     A bound that rounding puts on the wrong side of its point is drawn at the point.
     """
     middle = np.asarray(x if level else y, dtype=np.float64)
     lengths = np.maximum([middle - np.asarray(low), np.asarray(high) - middle], 0.0).reshape(2, -1)
-    return ax.errorbar(x, y, xerr=lengths if level else None, yerr=None if level else lengths, capsize=3, **look)
+    ax.errorbar(x, y, xerr=lengths if level else None, yerr=None if level else lengths, capsize=3, **look)
 
 
 def note(
-    ax: Axes,
-    text: str,
-    at: tuple[float, float],
-    points: float = 0.0,
-    *,
-    in_width: bool = False,
-    above: float = 0.0,
+    ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False, above: float = 0.0,
     **look: Any,
-) -> None:
+) -> None:  # fmt: skip
     """A text so many points to the right of a place, or below 0 to its left; it may stand outside of the axes.
 
     in_width: the first number of `at` is a share of the width of the axes.  above: points over the place, centred.
-    """  # fmt: skip
+    """
     across, upright = ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
     settings = {"fontsize": 9, "va": upright, "ha": across, **look}
     ax.annotate(
@@ -95,22 +87,16 @@ def note(
     )  # fmt: skip
 
 
-def name_ends(ax: Axes, ends: Sequence[tuple[float, str, str]], *, gap: float = 0.065) -> None:
+def name_ends(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
     """Names at the right edge of the axes for lines that end there, from `ends` of (height, name, colour), kept apart from each other.
 
-    gap: between two names, as a share of the height of the axes, whose limits have to be set.
+    The limits of the axes have to be set.
     """
     bottom, top = ax.get_ylim()
     below = -np.inf
     for height, name, colour in sorted(ends):
-        below = max(height, below + gap * (top - bottom))
+        below = max(height, below + _NAME_GAP * (top - bottom))
         note(ax, name, (1, below), 6, in_width=True, color=colour)
-
-
-def bars(ax: Axes, names: Sequence[str], numbers: Sequence[int], texts: Sequence[str], colours: Any) -> None:
-    """Level bars from top to bottom, each with its name before and its text behind."""
-    ax.bar_label(ax.barh(names, numbers, color=colours), texts, padding=4)
-    ax.invert_yaxis()
 
 
 def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
@@ -120,20 +106,13 @@ def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
 
 
 def heat_map(
-    ax: Axes,
-    values: Floats,
-    texts: Any,
-    *,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    size: float = 8.5,
-    drop: float = 0.0,
-    **colours: Any,
-) -> AxesImage:
+    ax: Axes, values: Floats, texts: Any, *, rows: Sequence[str], columns: Sequence[str], size: float = 8.5,
+    drop: float = 0.0, **colours: Any,
+) -> AxesImage:  # fmt: skip
     """Values as coloured cells, shape (rows, columns); NaN stays blank. `texts` of the same shape stand in the cells.
 
     drop: how far below the middle of its cell a text stands, in cells.  colours: as for `Axes.imshow`.
-    """  # fmt: skip
+    """
     picture = ax.imshow(values, aspect="auto", **colours)
     ax.set_xticks(range(len(columns)), list(columns), parse_math=False)
     name_rows(ax, rows)
@@ -182,8 +161,7 @@ def say(ax: Axes, message: str, *, framed: bool = False) -> Axes:
 def frame_of(table: Any, *names: str) -> Any:
     """The DataFrame, or what has one as `frame`. Raises InvalidInput naming the columns that are missing."""
     frame = getattr(table, "frame", table)
-    missing = [name for name in names if name not in frame]
-    if missing:
+    if missing := [name for name in names if name not in frame]:
         raise InvalidInput(f"got a table without {', '.join(missing)}; allowed is one with {', '.join(names)}")
     return frame
 

@@ -34,23 +34,19 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
     score = score or next((name for name in _FIRST if name in scored), "")
     if score not in scored:
         if score or mode not in ("inject", "retrieve"):
-            raise InvalidInput(
-                f"got the score {score!r} in mode {mode!r}; allowed are {', '.join(sorted(scored)) or 'inject, retrieve'}"
-            )
+            allowed = ", ".join(sorted(scored)) or "inject, retrieve"
+            raise InvalidInput(f"got the score {score!r} in mode {mode!r}; allowed are {allowed}")
         return axes.say(ax, "nothing was scored: the logs hold neither probes nor more than five sessions")
     for number, design in enumerate(compared.designs):
-        points = [
-            (compared.value(design, mode, budget, "tokens").value, compared.value(design, mode, budget, score))
-            for budget in compared.plan.budgets
-        ]
-        tokens, found = zip(*points, strict=True)
-        value, low, high = ([getattr(point, name) for point in found] for name in ("value", "low", "high"))
+        budgets = compared.plan.budgets
+        tokens = [compared.value(design, mode, budget, "tokens").value for budget in budgets]
+        value, low, high, _ = zip(*(compared.value(design, mode, budget, score) for budget in budgets), strict=True)
         look = axes.look_of(number, markersize=5, linewidth=1.2)
         axes.draw_interval(ax, tokens, value, low, high, label=design, **look)
     axes.legend_beside(ax)
-    first, *_ = budgets = sorted(compared.plan.budgets)
+    first, *_ = ticks = sorted(compared.plan.budgets)
     ax.set_xscale("symlog", linthresh=first)
-    ax.set_xticks([0, *budgets], [str(tokens) for tokens in (0, *budgets)])
+    ax.set_xticks([0, *ticks], ["0", *map(str, ticks)])
     ax.set_xlim(left=-first / 10)
     unasked = "a session's start" if mode == "inject" else "the question"
     return axes.finish_axes(

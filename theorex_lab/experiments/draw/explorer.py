@@ -8,11 +8,13 @@ from html import escape
 from io import BytesIO
 from typing import Any, Generic, TypeVar
 
+import ipywidgets as widgets
 from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput, TheorexError
 
 T = TypeVar("T")
+Redraw = Callable[..., None]
 
 
 class Explorer(Generic[T]):
@@ -22,8 +24,6 @@ class Explorer(Generic[T]):
     """
 
     def __init__(self, sources: Mapping[str, Callable[[], T]], gives: str) -> None:
-        import ipywidgets as widgets
-
         if not sources:
             raise InvalidInput(f"got no source; give at least one name with a function that returns {gives}")
         self._read = cache(lambda name: sources[name]())
@@ -39,12 +39,8 @@ class Explorer(Generic[T]):
             return
         self.status.value, self.picture.value = line, to_png(figure)
 
-    def box(
-        self, controls: Sequence[Any], redraw: Callable[..., None], begin: Callable[..., None] | None = None
-    ) -> Any:
+    def box(self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None) -> Any:
         """The VBox of all: controls call `redraw` with their change; `begin` (or else `redraw`) is for a new source."""
-        import ipywidgets as widgets
-
         first = begin or redraw
         self.source.observe(first, names="value")
         for control in controls:
@@ -55,8 +51,6 @@ class Explorer(Generic[T]):
 
 def control(kind: str, description: str, *, width: str = "38em", label_width: str = "13em", **settings: Any) -> Any:
     """A control of ipywidgets by the name of its class, with its description before it; it acts when it is let go."""
-    import ipywidgets as widgets
-
     if kind.endswith(("Slider", "Text")):
         settings["continuous_update"] = False
     look = {"style": {"description_width": label_width}, "layout": widgets.Layout(width=width)}

@@ -9,18 +9,18 @@ from matplotlib.axes import Axes
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.failure_signs import RunStep, read_run
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
 from theorex_lab.text.line import one_line
 
 TIMELINE_STEPS = 24  # of a longer run the beginning, the end and what is around the marks are drawn
-FOUND_COLOUR, LABEL_COLOUR = TIER_COLOURS["ACTIVE"], LINE_COLOURS[0]
+FOUND_COLOUR, LABEL_COLOUR = axes.TIER_COLOURS["ACTIVE"], axes.LINE_COLOURS[0]
 _RINGS = {FOUND_COLOUR: 15, LABEL_COLOUR: 20}  # points; the one lies in the other
 _LANES = 6
 _TEXT_LANES = 9  # the texts are as wide as so many columns
 _TEXT_CHARACTERS = 88
 _NAME_CHARACTERS = 24
 _ENDS = 3
-_GREY = "#7F7F7F"
+Steps = Sequence[RunStep]
+Mark = int | None
 
 
 def timeline_size(n_steps: int) -> tuple[float, float]:
@@ -28,9 +28,7 @@ def timeline_size(n_steps: int) -> tuple[float, float]:
     return 10.5, 1.7 + 0.27 * max(min(n_steps, TIMELINE_STEPS), 3)
 
 
-def plot_timeline(
-    steps: Sequence[RunStep], *, found: int | None = None, labelled: int | None = None, ax: Axes | None = None
-) -> Axes:
+def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax: Axes | None = None) -> Axes:
     """A run from top to bottom: who took each step, what was said, and which step decided the failure.
 
     found, labelled: indices of the decisive step as the review found it and as a person labelled it; None for none.
@@ -38,11 +36,8 @@ def plot_timeline(
     around the marks are drawn, and the axis says so. Raises InvalidInput for a mark that is no step of the run.
     """
     marks = [mark for mark in (found, labelled) if mark is not None]
-    wrong = set(marks) - {step.index for step in steps}
-    if wrong:
-        raise InvalidInput(
-            f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps; name one of its steps"
-        )
+    if wrong := set(marks) - {step.index for step in steps}:
+        raise InvalidInput(f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps; name one of its own")
     width, height = timeline_size(len(steps))
     ax = axes.new_axes(ax, width=width, height=height)
     if not steps:
@@ -50,7 +45,7 @@ def plot_timeline(
     rows = _rows(steps, marks)
     lanes = _lanes([steps[k].agent for k in rows])
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
-    names = [_short(lane) for lane in lanes]
+    names = [one_line(lane, _NAME_CHARACTERS) for lane in lanes]
     ax.set_xticks(range(len(lanes)), names, rotation=20, ha="left", fontsize=8, parse_math=False)
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", length=0)
@@ -80,9 +75,7 @@ def _lanes(agents: Sequence[str]) -> list[str]:
     return names if len(names) <= _LANES else [*names[: _LANES - 1], f"{len(names) - _LANES + 1} others"]
 
 
-def _draw_steps(
-    ax: Axes, steps: Sequence[RunStep], rows: Sequence[int], lanes: Sequence[str], marks: Mapping[str, int | None]
-) -> None:
+def _draw_steps(ax: Axes, steps: Steps, rows: list[int], lanes: list[str], marks: Mapping[str, Mark]) -> None:
     """Each step in the column of its agent with the beginning of its text, and a ring of its colour around each mark."""
     readings = read_run(steps)
     columns = [lanes.index(steps[k].agent) if steps[k].agent in lanes else len(lanes) - 1 for k in rows]
@@ -98,18 +91,10 @@ def _draw_steps(
         axes.note(ax, text, (len(lanes) - 0.4, row), fontsize=8, weight="bold" if rings else "normal")
 
 
-def _legend_of_steps(ax: Axes, found: int | None, labelled: int | None) -> None:
-    keys = [
-        axes.key("an agent's step", "o", color="#444444", ms=6),
-        axes.key("what came back", "s", color="#444444", ms=6),
-        axes.key("failed", "X", color=FOUND_COLOUR, ms=6),
-    ]
-    rings = (("decisive, found", found, FOUND_COLOUR), ("decisive, labelled", labelled, LABEL_COLOUR))
-    keys += [
-        axes.key(name, "o", mfc="none", mec=colour, mew=2, ms=11) for name, mark, colour in rings if mark is not None
-    ]
+def _legend_of_steps(ax: Axes, found: Mark, labelled: Mark) -> None:
+    kinds = (("an agent's step", "o", "#444444"), ("what came back", "s", "#444444"), ("failed", "X", FOUND_COLOUR))
+    keys = [axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds]
+    for name, mark, colour in (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR)):
+        if mark is not None:
+            keys.append(axes.key(f"decisive, {name}", "o", mfc="none", mec=colour, mew=2, ms=11))
     ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=len(keys), frameon=False, fontsize=8)
-
-
-def _short(name: str) -> str:
-    return one_line(name, _NAME_CHARACTERS)

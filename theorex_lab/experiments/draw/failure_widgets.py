@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import ipywidgets as widgets
 from matplotlib.figure import Figure
 
 from theorex_lab.errors import InvalidInput, TheorexError
@@ -62,8 +63,6 @@ class _Explorer:
     """The controls of one queue and what they do."""
 
     def __init__(self, queue: FailureQueue, export_file: str) -> None:
-        import ipywidgets as widgets
-
         look: dict[str, Any] = {"width": "48em", "label_width": "9em"}
         self.queue = queue
         self.failure = control("Dropdown", "Failure", **look)
@@ -127,8 +126,7 @@ class _Explorer:
 
     def undo(self, _: Any) -> None:
         """Take back the newest label and go to its failure."""
-        taken = self.queue.undo()
-        if taken is None:
+        if (taken := self.queue.undo()) is None:
             self.say("nothing to undo")
             return
         self.go_to(taken.outcome_id)

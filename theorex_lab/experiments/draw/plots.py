@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from matplotlib.patheffects import withStroke
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
 from theorex_lab.memory.intervals import bootstrap_means, wilson
 
@@ -60,15 +60,15 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
 
     Raises InvalidInput for a name that is no tier or a negative count.
     """
-    wrong = {name: count for name, count in counts.items() if name not in TIER_COLOURS or count < 0}
-    if wrong:
-        raise InvalidInput(f"got the counts {wrong}; allowed are {', '.join(TIER_COLOURS)} with counts from 0")
+    if wrong := {name: count for name, count in counts.items() if name not in axes.TIER_COLOURS or count < 0}:
+        raise InvalidInput(f"got the counts {wrong}; allowed are {', '.join(axes.TIER_COLOURS)} with counts from 0")
     ax = axes.new_axes(ax, width=6.5, height=2.8)
-    names = [name for name in TIER_COLOURS if counts.get(name) or (name in counts and name != Tier.NEUTRAL.name)]
+    names = [name for name in axes.TIER_COLOURS if counts.get(name) or (name in counts and name != Tier.NEUTRAL.name)]
     numbers = [counts[name] for name in names]
     total = sum(numbers)
     texts = [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers]
-    axes.bars(ax, names, numbers, texts, [TIER_COLOURS[name] for name in names])
+    ax.bar_label(ax.barh(names, numbers, color=[axes.TIER_COLOURS[name] for name in names]), texts, padding=4)
+    ax.invert_yaxis()
     title = f"{total:,} items by tier" if total else "Nothing is remembered yet"
     return axes.finish_axes(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
 
@@ -85,12 +85,9 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
         return axes.say(ax, "No concepts yet: write something first")
     shown = _strongest(graph)
     left_out = len(graph) - len(shown)
-    ax.set_title(
-        f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
-        if left_out
-        else f"All {len(shown)} concepts and how they are linked"
-    )
-    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08))
+    title = f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
+    title = title if left_out else f"All {len(shown)} concepts and how they are linked"
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
     places = _layout(shown, seed)
     at = dict(zip(shown, places, strict=True))
     for first, second, strength in shown.edges(data="strength", default=0.1):
@@ -116,12 +113,10 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     if not len(days):
         return axes.say(ax, "No events yet: nothing to count", framed=True)
     names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
-    areas = ax.stackplot(days, *counts, colors=[TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
+    areas = ax.stackplot(days, *counts, colors=[axes.TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
     axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
-    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None))
-    return axes.finish_axes(
-        ax, xlabel="Days since the first event", ylabel="Items known", title="How many items each tier holds"
-    )
+    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None), title="How many items each tier holds")
+    return axes.finish_axes(ax, xlabel="Days since the first event", ylabel="Items known")
 
 
 def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes | None = None) -> Axes:
@@ -138,16 +133,14 @@ def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes 
     within = "" if horizon_days is None else f" within {horizon_days:.3g} days"
     ax.plot([0, 1], [0, 1], "--", color="#7F7F7F", linewidth=1)
     low, high = wilson(observed * n, n)
-    axes.draw_interval(ax, predicted, observed, low, high, fmt="o-", color=LINE_COLOURS[0], linewidth=1.2)
+    axes.draw_interval(ax, predicted, observed, low, high, fmt="o-", color=axes.LINE_COLOURS[0], linewidth=1.2)
     for x, y, views in zip(predicted, high, n, strict=True):
         outline = [withStroke(linewidth=2.5, foreground="white")]
         axes.note(ax, f"{views:,.0f}", (x, y), above=4, fontsize=8, path_effects=outline)
-    worst = int(np.argmax(np.abs(predicted - observed))) if len(n) else 0
-    title = (
-        f"At importance {predicted[worst]:.2f}, {observed[worst]:.0%} were used again"
-        if len(n)
-        else "Nothing to check yet"
-    )
+    title = "Nothing to check yet"
+    if len(n):
+        worst = int(np.argmax(np.abs(predicted - observed)))
+        title = f"At importance {predicted[worst]:.2f}, {observed[worst]:.0%} were used again"
     ax.set(xlabel="Importance when it was asked (0 to 1)", ylabel=f"Share used again{within}")
     return axes.finish_axes(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
 
@@ -187,7 +180,7 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     laws, mrr, low, high, chosen = axes.columns_of(table, "law", "mrr", "low", "high", "chosen")
     ax = axes.new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
     for place, row in enumerate(np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()):
-        colour, marker = (TIER_COLOURS["ACTIVE"], "D") if chosen[row] else (LINE_COLOURS[0], "o")
+        colour, marker = (axes.TIER_COLOURS["ACTIVE"], "D") if chosen[row] else (axes.LINE_COLOURS[0], "o")
         axes.draw_interval(ax, mrr[row], place, low[row], high[row], level=True, fmt=marker, color=colour, markersize=7)
         label = f"{laws[row]}{' (chosen)' if chosen[row] else ''}  {mrr[row]:.3f}"
         axes.note(ax, label, (0, place), -6, in_width=True, fontsize=None, color=colour if chosen[row] else "black")
@@ -207,11 +200,11 @@ def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) ->
     diameters = np.array([6 + 14 * data["importance_weight"] for data in nodes])
     for data, place, diameter in zip(nodes, places, diameters, strict=True):
         ax.plot(
-            *place, marker=shapes[data["agent_id"]], color=TIER_COLOURS[data["relevance_tier"]], markersize=diameter,
+            *place, marker=shapes[data["agent_id"]], color=axes.TIER_COLOURS[data["relevance_tier"]], markersize=diameter,
             markeredgecolor="white", zorder=2,
         )  # fmt: skip
     found = {data["relevance_tier"] for data in nodes}
-    keys = [axes.key(name, "o", color=colour) for name, colour in TIER_COLOURS.items() if name in found]
+    keys = [axes.key(name, "o", color=colour) for name, colour in axes.TIER_COLOURS.items() if name in found]
     if len(agents) > 1:
         keys += [axes.key(name, shapes[name], color="#444444") for name in agents]
     ax.legend(
@@ -223,13 +216,9 @@ def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) ->
 
 def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
     """Tiers as coloured bands named at the right edge, thresholds as lines with their value."""
-    bounds = {
-        "ACTIVE": (active_threshold, 1.02),
-        "MILD": (mild_threshold, active_threshold),
-        "LESS": (0, mild_threshold),
-    }
-    for name, (low, high) in bounds.items():
-        ax.axhspan(low, high, color=TIER_COLOURS[name], alpha=_BAND_OPACITY, linewidth=0, zorder=0)
+    bounds = (1.02, active_threshold, mild_threshold, 0.0)
+    for name, (high, low) in zip(("ACTIVE", "MILD", "LESS"), pairwise(bounds), strict=True):
+        ax.axhspan(low, high, color=axes.TIER_COLOURS[name], alpha=_BAND_OPACITY, linewidth=0, zorder=0)
         if high - low > 0.05:
             axes.note(ax, name, (1, (low + high) / 2), 6, in_width=True, fontsize=None, color="#444444")
     for value in (active_threshold, mild_threshold):

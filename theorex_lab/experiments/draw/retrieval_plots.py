@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import colour_of, finish_axes, new_axes, shape_of
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.scores.search_weights import Considered, Weights, floor_table, shown_right
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.blend import WEIGHTS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEPTHS = (1, 3, 5, 10, 25, 50)
 FLOORS = tuple(np.linspace(0.0, 0.6, 13).round(2).tolist())
@@ -31,7 +28,7 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     """
     depths = (5, 10, 25, 50)
     table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
-    ax, scores = new_axes(ax), getattr(score, "scores", {})
+    ax, scores = axes.new_axes(ax), getattr(score, "scores", {})
     if table.empty:
         return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
@@ -43,32 +40,32 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     axes.legend_beside(ax)
     ax.set_xscale("log")
     ax.minorticks_off()
-    return finish_axes(ax, xticks=depths, xticklabels=depths, xlabel="Texts that come back", ylabel="Recall",
+    return axes.finish_axes(ax, xticks=depths, xticklabels=depths, xlabel="Texts that come back", ylabel="Recall",
                        title="Share of the right texts among those that come back")  # fmt: skip
 
 
 def plot_recall_by_tokens(score: Any, *, ax: Axes | None = None) -> Axes:
     """Recall of ten texts against their tokens, a point a method; `score` as in `plot_recall`."""
     table = axes.frame_of(score, "recall@10", "tokens")
-    ax = new_axes(ax)
+    ax = axes.new_axes(ax)
     if table.empty:
         return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
-        ax.plot(row["tokens"], row["recall@10"], shape_of(number), color=colour_of(number), markersize=9)
+        ax.plot(row["tokens"], row["recall@10"], axes.shape_of(number), color=axes.colour_of(number), markersize=9)
         axes.note(ax, str(method).replace("_", ", "), (row["tokens"], row["recall@10"]), 8)
     ax.margins(x=0.25, y=0.15)
-    return finish_axes(ax, xlabel="Tokens of the ten texts", ylabel="Recall@10", title="What the right texts cost")
+    return axes.finish_axes(ax, xlabel="Tokens of the ten texts", ylabel="Recall@10", title="What the right texts cost")
 
 
 def plot_floor(table: pd.DataFrame, *, floor: float = _FLOOR, ax: Axes | None = None) -> Axes:
     """Precision and recall of ten texts over floors, columns of the table; a line marks the floor in force."""
     floors, *values = axes.columns_of(table, "floor", "precision", "recall")
-    ax = new_axes(ax)
+    ax = axes.new_axes(ax)
     for number, (name, value) in enumerate(zip(("precision", "recall"), values, strict=True)):
         ax.plot(floors, value, label=name, **axes.look_of(number))
     ax.axvline(floor, color="#8C8C8C", linestyle=":", label=f"floor {floor:g}")
     axes.legend_beside(ax)
-    return finish_axes(ax, ylim=(0, 1.02), xlabel="Score below which a text does not come back",
+    return axes.finish_axes(ax, ylim=(0, 1.02), xlabel="Score below which a text does not come back",
                        ylabel="Mean over the questions", title="A floor trades recall for precision")  # fmt: skip
 
 
@@ -82,9 +79,8 @@ def draw_search(asked: Sequence[Considered], weights: Weights = WEIGHTS, floor: 
     left.legend(frameon=False, loc="lower right")
     left.set_xscale("log")
     left.minorticks_off()
-    finish_axes(
-        left, xticks=DEPTHS, xticklabels=DEPTHS, xlabel="Texts that come back", ylabel="Recall", title="Weights"
-    )
+    left.set(xticks=DEPTHS, xticklabels=DEPTHS)
+    axes.finish_axes(left, xlabel="Texts that come back", ylabel="Recall", title="Weights")
     plot_floor(floor_table(asked, weights, FLOORS), floor=floor, ax=right)
     return figure
 

@@ -12,7 +12,6 @@ from matplotlib.patches import Patch, Rectangle
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.sweep import frontier
 from theorex_lab.experiments.scores.routing_runs import query_types
 
@@ -23,7 +22,7 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
-_HOURS_PER_DAY, _MINUTES_PER_DAY = 24.0, 1_440.0
+_UNITS_OF_TIME = (("Days", 1.0), ("Hours", 24.0), ("Minutes", 1_440.0))  # how many make a day
 
 Choices = Mapping[str, str | None]
 
@@ -38,9 +37,8 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     frame = axes.frame_of(cells, "query_type", "model", "n", "success_rate", "low", "high", "usable")
     kinds, models = query_types(frame["query_type"]), sorted(set(frame["model"]))
     shape = len(kinds), len(models)
-    ax = axes.new_axes(
-        ax, width=2.4 + (1.7 if shape[1] < 5 else 1.1) * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2)
-    )
+    wide = 1.7 if shape[1] < 5 else 1.1
+    ax = axes.new_axes(ax, width=2.4 + wide * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2))
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
     rates, texts = np.full(shape, np.nan), np.full(shape, "", dtype=object)
@@ -58,11 +56,8 @@ def plot_matrix(cells: Any, *, choices: Choices | None = None, ax: Axes | None =
     picture = axes.heat_map(ax, rates, texts, rows=kinds, columns=broken, cmap=RATE_COLOURS, vmin=0, vmax=1)
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
     axes.figure_of(ax).colorbar(picture, cax=beside, label="Share of successes", ticks=[0, 0.5, 1])
-    axes.legend_below(
-        ax,
-        [Patch(**_UNUSABLE, label="too few runs"), *([Patch(**_CHOSEN, label="chosen")] if choices else [])],
-        columns=2,
-    )
+    marks = [Patch(**_UNUSABLE, label="too few runs"), Patch(**_CHOSEN, label="chosen")]
+    axes.legend_below(ax, marks if choices else marks[:1], columns=2)
     ax.tick_params(length=0, labelsize=8)  # of three lines the legend stays clear
     ax.set_title("Success by type of query and model\n(in each cell: runs n, 95 % interval)", fontsize=11)
     return axes.finish_axes(ax, hidden=list(ax.spines))
@@ -112,7 +107,8 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     ax = axes.new_axes(ax)
     if frame.empty:
         return axes.say(ax, "No runs yet: nothing changes")
-    unit, factor = _unit_of_time(float(frame["end_days"].max()))
+    days = float(frame["end_days"].max())  # in the unit in which they read best
+    unit, factor = next((unit for unit in _UNITS_OF_TIME if days * unit[1] >= 2), _UNITS_OF_TIME[-1])
     models = sorted(set(frame["model"]))
     for number, model in enumerate(models):
         rows = frame[frame["model"] == model]
@@ -165,15 +161,14 @@ def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes |
     `scores`: of `PolicyScore`.  names: which of them are drawn, and how they are called there. Raises InvalidInput for a
     name that was not scored.
     """
-    missing = sorted(set(names) - {score.policy for score in scores})
-    if missing:
+    if missing := sorted(set(names) - {score.policy for score in scores}):
         raise InvalidInput(f"got the policies {missing}; allowed are {', '.join(score.policy for score in scores)}")
     shown = sorted((score for score in scores if score.policy in names), key=lambda score: -score.score)
     ax = axes.new_axes(ax, width=8.5, height=1.4 + 0.42 * max(len(shown), 2))
     if not shown:
         return axes.say(ax, "No policy yet: nothing to compare")
     middle, low, high = ([getattr(score, name) for score in shown] for name in ("score", "low", "high"))
-    axes.draw_interval(ax, middle, range(len(shown)), low, high, level=True, fmt="o", color=LINE_COLOURS[0], ms=8)
+    axes.draw_interval(ax, middle, range(len(shown)), low, high, level=True, fmt="o", color=axes.LINE_COLOURS[0], ms=8)
     for row, score in enumerate(shown):
         axes.note(ax, f"{score.score:.3f} [{score.low:.3f}, {score.high:.3f}]", (1, row), 10, in_width=True)
     axes.name_rows(ax, [names[score.policy] for score in shown])
@@ -187,16 +182,14 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
     `cells` (a MatrixResult, or its frame) has its columns; the `chosen` model is a coloured diamond, cells without enough
     runs are hollow. Raises InvalidInput where a column is missing.
     """
-    frame = axes.frame_of(
-        cells, "query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "score", "usable"
-    )
+    frame = axes.frame_of(cells, *"query_type model n success_rate low high latency_ms score usable".split())
     rows = frame[frame["query_type"] == query_type].sort_values("model")
     ax = axes.new_axes(ax, width=8.5, height=1.5 + 0.45 * max(len(rows), 2))
     if rows.empty:
         return axes.say(ax, f"No runs of {query_type} yet: the heuristic decides")
     for place, row in enumerate(rows.itertuples()):
         is_chosen = row.model == chosen
-        colour = CHOSEN_COLOUR if is_chosen else LINE_COLOURS[0]
+        colour = CHOSEN_COLOUR if is_chosen else axes.LINE_COLOURS[0]
         axes.draw_interval(
             ax, row.success_rate, place, row.low, row.high, level=True, fmt="D" if is_chosen else "o", color=colour,
             markerfacecolor=colour if row.usable else "white", markersize=8,
@@ -211,17 +204,14 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
 
 def _facts(row: Any) -> str:
     """Runs, latency and score of a cell."""
-    latency = "latency unknown" if np.isnan(row.latency_ms) else f"{_milliseconds(row.latency_ms)} ms"
+    digits = 0 if row.latency_ms >= 10 else 1
+    latency = "latency unknown" if np.isnan(row.latency_ms) else f"{row.latency_ms:,.{digits}f} ms"
     return f"n {_runs(row.n)}, {latency}, " + (f"score {row.score:.2f}" if row.usable else "too few runs")
 
 
 def _runs(n: float) -> str:
     """A number of runs, which is a fraction where evidence has aged."""
     return f"{n:.0f}" if n >= 10 or n == int(n) else f"{n:.1f}"
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def _in_words(policies: Sequence[str]) -> str:
@@ -232,12 +222,6 @@ def _in_words(policies: Sequence[str]) -> str:
     if weights:
         names.append(f"matrix, weight{'s' if len(weights) > 1 else ''} {', '.join(weights)}")
     return "\n= ".join(names)
-
-
-def _unit_of_time(days: float) -> tuple[str, float]:
-    """The unit in which a span reads best, and how many of it make a day."""
-    units = (("Days", 1.0), ("Hours", _HOURS_PER_DAY), ("Minutes", _MINUTES_PER_DAY))
-    return next((unit for unit in units if days * unit[1] >= 2), units[-1])
 
 
 def _range(numbers: Any) -> str:

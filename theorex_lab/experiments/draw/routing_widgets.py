@@ -37,10 +37,8 @@ def draw_matrix(runs: Runs, chosen: MatrixSettings | None = None) -> Figure:
     width, bottom = 0.85 + table + 1.85 + scores + 0.3 + 0.085 * letters, 0.75 + 0.22 * models
     figure = Figure(figsize=(width, bottom + height + 0.6))
     tall = (bottom / figure.get_figheight(), height / figure.get_figheight())
-    left, right = (
-        figure.add_axes((start / width, tall[0], wide / width, tall[1]))
-        for start, wide in ((0.85, table), (2.7 + table, scores))
-    )
+    places = ((0.85, table), (2.7 + table, scores))
+    left, right = (figure.add_axes((start / width, tall[0], wide / width, tall[1])) for start, wide in places)
     plot_matrix(cells, choices=after, ax=left)
     plot_choices(cells, before, after, ax=right)
     return figure

@@ -11,15 +11,13 @@ from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS
 from theorex_lab.experiments.replay.sweep import frontier
 
 _ANNOTATED_CELLS = 120
+Marks = Mapping[str, Mapping[str, Any]]
 
 
-def draw_sweep(
-    table: Any, x: str, y: str, metric: str, *, maximise: bool, marks: Mapping[str, Mapping[str, Any]], ax: Axes | None
-) -> Axes:
+def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, marks: Marks, ax: Axes | None) -> Axes:
     """The metric over a grid of two settings, columns of `table` as it is; see `Sweep.plot`."""
     _check_marks(marks, [x, y])
     best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
@@ -33,16 +31,15 @@ def draw_sweep(
     drawn = {f"best: {best[metric]:.4g}": best, **marks}
     for (label, mark), marker in zip(drawn.items(), cycle("Do^sP"), strict=False):
         place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
-        ax.plot(*place, marker, color=LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
+        ax.plot(*place, marker, color=axes.LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
     axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
     ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
     axes.legend_below(ax, columns=3)
     return ax
 
 
-def _check_marks(marks: Mapping[str, Mapping[str, Any]], wanted: Sequence[str]) -> None:
-    lacking = [name for name, mark in marks.items() if not set(wanted) <= set(mark)]
-    if lacking:
+def _check_marks(marks: Marks, wanted: Sequence[str]) -> None:
+    if lacking := [name for name, mark in marks.items() if not set(wanted) <= set(mark)]:
         both = " and ".join(wanted)
         raise InvalidInput(f"got the marks {', '.join(lacking)} without {both}; give a dictionary with each of them")
 
@@ -64,9 +61,7 @@ def _place(value: Any, ticks: Any) -> float:
     return float(list(ticks).index(value))
 
 
-def plot_frontier(
-    table: Any, cost: str, loss: str, *, marks: Mapping[str, Mapping[str, Any]] | None = None, ax: Axes | None = None
-) -> Axes:
+def plot_frontier(table: Any, cost: str, loss: str, *, marks: Marks | None = None, ax: Axes | None = None) -> Axes:
     """All settings as dots of cost and loss, the frontier as a line, and named settings (`default`, `fitted`) marked.
 
     marks: for each name what holds its cost and loss, such as a replay's summary. Raises InvalidInput as `frontier`, and
@@ -77,9 +72,9 @@ def plot_frontier(
     _check_marks(marks or {}, [cost, loss])
     ax = axes.new_axes(ax, width=7.0, height=4.6)
     ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
-    ax.step(best[cost], best[loss], "o-", where="post", color=LINE_COLOURS[0], markersize=4, label="frontier")
+    ax.step(best[cost], best[loss], "o-", where="post", color=axes.LINE_COLOURS[0], markersize=4, label="frontier")
     for (name, mark), marker, colour in zip((marks or {}).items(), cycle("D^sP"), cycle((4, 1, 2, 3)), strict=False):
-        look: dict[str, Any] = {"color": LINE_COLOURS[colour], "markersize": 9, "markeredgecolor": "white"}
+        look: dict[str, Any] = {"color": axes.LINE_COLOURS[colour], "markersize": 9, "markeredgecolor": "white"}
         ax.plot(mark[cost], mark[loss], marker, **look, label=name)
     ax.set(xlabel=f"{_words(cost)} (cost of keeping)", ylabel=f"{_words(loss)} (cost of forgetting)")
     ax.legend(frameon=False)

@@ -16,7 +16,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import data_folder
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
-from theorex_lab.experiments.draw.explorer import to_png as to_png
 from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
 from theorex_lab.experiments.scores.access import git_commits, load_log, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
@@ -122,13 +121,12 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
 
     def drawn(items: Items) -> tuple[str, Figure]:
         settings = (half_life.value, active.value, mild.value)
-        line = _counts_in_words(count_tiers(items, *settings), half_life.value)
-        return line, draw_decay(items, *settings)
+        told = ", ".join(f"{name} {count}" for name, count in count_tiers(items, *settings).items())
+        return paragraph(f"{told} (half-life {half_life.value:.1f} days)"), draw_decay(items, *settings)
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
-            follower = mild if change.owner is active else active
-            follower.value = change.new  # calls this function once more
+            (mild if change.owner is active else active).value = change.new  # calls this function once more
             return
         explorer.show(drawn)
 
@@ -156,8 +154,3 @@ def _controls() -> list[Any]:
         control("FloatSlider", f"{name} from importance", value=value, min=0.0, max=1.0, step=0.01)
         for name, value in thresholds.items()
     ]
-
-
-def _counts_in_words(counts: dict[str, int], half_life_days: float) -> str:
-    tiers_in_words = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return paragraph(f"{tiers_in_words} (half-life {half_life_days:.1f} days)")

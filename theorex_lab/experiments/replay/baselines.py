@@ -187,10 +187,8 @@ class LastSession(Baseline):
         for event in own:
             for path, _ in sorted(paths_of(event), key=lambda touch: -touch[1]):
                 files.setdefault(path, Item(path, (event.id,)))
-        prompts = [
-            Item(one_line(text_of(event), PROMPT_CHARACTERS), (event.id,)) for event in own if event.kind == "prompt"
-        ]
-        return [*files.values(), *prompts]
+        prompts = (event for event in own if event.kind == "prompt")
+        return [*files.values(), *(Item(one_line(text_of(said), PROMPT_CHARACTERS), (said.id,)) for said in prompts)]
 
 
 class Texts(Baseline):
@@ -235,15 +233,12 @@ class Bm25(Texts):
                 self._words[text] = words(text)
                 self._texts_with.update(self._words[text])
         n, mean = len(self._words), max(1.0, self._texts_with.total() / max(1, len(self._words)))
-        idf = {
-            word: math.log(1 + (n - self._texts_with[word] + 0.5) / (self._texts_with[word] + 0.5))
-            for word in words(query)
-        }
+        known = {word: self._texts_with[word] for word in words(query)}
+        idf = {word: math.log(1 + (n - held + 0.5) / (held + 0.5)) for word, held in known.items()}
         own = [self._words[text] for text in texts]
-        return [
-            math.fsum(idf[word] for word in idf.keys() & held) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * len(held) / mean))
-            for held in own
-        ]
+        shared = [math.fsum(idf[word] for word in idf.keys() & held) for held in own]
+        lengths = (1 + 1.2 * (0.25 + 0.75 * len(held) / mean) for held in own)
+        return [found * 2.2 / length for found, length in zip(shared, lengths, strict=True)]
 
 
 class Vectors(Texts):
@@ -281,8 +276,7 @@ class Shuffled(Baseline):
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         files, texts = Files(short=True), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
         files.observe(self.events)
-        given = [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]
-        return [Item(item.text) for item in given]
+        return [Item(item.text) for item in [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]]
 
 
 class OracleLines(Baseline):

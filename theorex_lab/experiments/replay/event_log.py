@@ -144,17 +144,13 @@ class Memory:
             ends = links.first[present], links.second[present]
             strongest, mean = link_columns(len(self.counts.count), *ends, strength)
             self._linked[half_life] = present, strongest[self.rows], mean[self.rows]
-        present, link_strength, mean_link_strength = self._linked[half_life]
+        present, strongest, mean = self._linked[half_life]
         activity: Any = 0.0
         if law.params.get("weight_linked"):
             activity = links.activity(present, self.counts, self.now)[self.rows]
-        return Items.of(
-            **self.columns,
-            link_strength=link_strength,
-            mean_link_strength=mean_link_strength,
-            linked_activity=activity,
-            half_life_cap_days=np.where(self.only_fixes, settings.fix_half_life_days, np.inf),
-        )
+        linked = {"link_strength": strongest, "mean_link_strength": mean, "linked_activity": activity}
+        caps = np.where(self.only_fixes, settings.fix_half_life_days, np.inf)
+        return Items.of(**self.columns, **linked, half_life_cap_days=caps)
 
 
 def last_mention(recorded: EventLog) -> int:
@@ -187,15 +183,12 @@ def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Curve:
     """
     lasted, over = np.asarray(days, np.float64), np.asarray(ended, np.bool_)
     if not len(lasted) or lasted.shape != over.shape or not (lasted >= 0).all():
-        raise InvalidInput(
-            f"got {lasted.shape} durations with {over.shape} marks; allowed are as many of each, at least one, days from 0"
-        )
+        raise InvalidInput(f"got {lasted.shape} durations, {over.shape} marks; allowed is one each, from 0 days")
     at, deaths = np.unique(np.append(0.0, lasted[over]), return_counts=True)
     deaths[0] -= 1  # the 0 put in front is no end
     at_risk = len(lasted) - np.searchsorted(np.sort(lasted), at, "left")
     surviving = np.cumprod(1.0 - deaths / at_risk)
-    rest = np.maximum(at_risk - deaths, 1)
-    spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * rest)))
+    spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * np.maximum(at_risk - deaths, 1))))
     columns = {"at_days": at, "surviving": surviving, "low": np.maximum(surviving - spread, 0.0)}
     columns |= {"high": np.minimum(surviving + spread, 1.0), "at_risk": at_risk, "ended": deaths}
     return Curve(columns)

@@ -6,6 +6,7 @@ age / log2(amplifier · boost / θ), its critical half-life. One sort of those g
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 
@@ -68,14 +69,12 @@ def tier_counts(recorded: EventLog, settings: Sequence[Settings], at: int | None
     others item by item. Raises InvalidInput where there are no mentions, ConfigError for a law that settings get wrong.
     """
     memory = Memory(recorded)
-    half_lives, fade = (
-        {each.half_life_days for each in settings},
-        any(each.decay_law == MultiScale.name for each in settings),
-    )
-    memory.take_in(last_mention(recorded) if at is None else at, tuple(half_lives), fade=fade)
+    half_lives = tuple({each.half_life_days for each in settings})
+    fade = any(each.decay_law == MultiScale.name for each in settings)
+    memory.take_in(last_mention(recorded) if at is None else at, half_lives, fade=fade)
     reached = np.zeros((len(settings), 3), np.int64)  # ACTIVE; MILD or more; of those, unseen for long enough to sleep
     alike: dict[tuple[object, ...], list[int]] = {}
-    linked = memory.recorded.together_time.min(initial=memory.now + 1) <= memory.now
+    linked = recorded.together_time.min(initial=memory.now + 1) <= memory.now
     for number, each in enumerate(settings):
         law, caps = law_of(each), each.fix_half_life_days
         params = {} if law.name == Product.name and not linked else law.params | {"links": each.half_life_days}
@@ -110,14 +109,11 @@ def _sort(items: Items, settings: Sequence[Settings], numbers: Sequence[int], re
     def unseen(days: float) -> CriticalHalfLives:
         return CriticalHalfLives(items.take(np.flatnonzero(items.age_days >= days)))
 
-    for thresholds in {(each.active_threshold, each.mild_threshold, each.sleep_after_days) for each in settings}:
-        active, mild, days = thresholds
-        chosen = [
-            (number, float(each.decay_params.get("half_life_days", each.half_life_days)))
-            for number, each in zip(numbers, settings, strict=True)
-            if thresholds == (each.active_threshold, each.mild_threshold, each.sleep_after_days)
-        ]
-        rows, half_lives = [number for number, _ in chosen], np.array([half_life for _, half_life in chosen])
-        everything = unseen(-np.inf)
+    alike: dict[tuple[float, ...], dict[int, float]] = defaultdict(dict)  # by thresholds, half-life of each number
+    for number, each in zip(numbers, settings, strict=True):
+        half_life = float(each.decay_params.get("half_life_days", each.half_life_days))
+        alike[each.active_threshold, each.mild_threshold, each.sleep_after_days][number] = half_life
+    for (active, mild, days), chosen in alike.items():
+        rows, half_lives, everything = [*chosen], np.array([*chosen.values()]), unseen(-np.inf)
         counts = everything.reached(active, half_lives), everything.reached(mild, half_lives)
         reached[rows] = np.column_stack([*counts, unseen(days).reached(mild, half_lives)])

@@ -11,10 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import Settings
 from theorex_lab.design import Design, Item, MemoryDesign, object_at
 from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput, ModelUnavailable
@@ -23,7 +22,6 @@ from theorex_lab.experiments.replay.baselines import BASELINES, make
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import render
-from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN
 
 Memory = str | Design | Callable[[], MemoryDesign]
@@ -31,24 +29,19 @@ Memory = str | Design | Callable[[], MemoryDesign]
 _MOST_HITS = 100
 
 
-class Driven:
+class Housed:
     """Designs in a home of their own, on a clock that stands where the log does; a `MemoryDesign`.
 
     It remembers what it observes as a home does: the night is the steps of the designs, what it injects are the lines of
-    the context, what it retrieves are the finds of a search.
+    the context, what it retrieves are the finds of a search. The home is in a temporary folder, which is gone when it is
+    closed.
     """
 
-    def __init__(
-        self,
-        designs: Sequence[Design],
-        folder: str | Path,
-        *,
-        settings: Settings | None = None,
-        embedder: Embedder | None = None,
-    ) -> None:
-        """Opens the home at `folder`, an empty folder. Raises as `Lab` does."""
+    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
+        """`given`: settings and embedder. Raises as `Lab` does."""
         self._clock, self._shown = FixedClock(0), set[str]()
-        self.lab = Lab(folder, clock=self._clock, settings=settings, embedder=embedder, designs=designs)
+        self._folder = tempfile.TemporaryDirectory(prefix="theorex-compare-", ignore_cleanup_errors=True)
+        self.lab = Lab(Path(self._folder.name) / "home", clock=self._clock, designs=designs, **given)
 
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order. Raises InvalidInput for an event that cannot be stored."""
@@ -67,7 +60,8 @@ class Driven:
     def inject(self, now: int, tokens: int) -> list[Item]:
         """The lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
-        return self._given(now, tokens, "")
+        context = render(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query="")
+        return [*_within((Item(text, self._observed(ids)) for text, ids in context.parts), tokens)]
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
         """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
@@ -80,10 +74,6 @@ class Driven:
         found = (Item(hit.text, self._observed([event])) for hit, event in zip(hits, hits.events, strict=True))
         return [*_within(found, tokens)]
 
-    def _given(self, now: int, tokens: int, query: str) -> list[Item]:
-        context = render(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query=query)
-        return [*_within((Item(text, self._observed(ids)) for text, ids in context.parts), tokens)]
-
     def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The events that it was shown which these events rest on; ids of anything else rest on none."""
         found: dict[str, None] = {}
@@ -94,21 +84,6 @@ class Driven:
             found.update(dict.fromkeys(event.id for event in events if event.id in self._shown))
             asked = {parent for event in events if event.id not in self._shown for parent in event.lineage} - seen
         return tuple(found)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.lab.close()
-
-
-class Housed(Driven):
-    """Designs in a home of their own below a temporary folder, which is gone when they are closed."""
-
-    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
-        """`given`: settings and embedder, as of `Driven`."""
-        self._folder = tempfile.TemporaryDirectory(prefix="theorex-compare-", ignore_cleanup_errors=True)
-        super().__init__(designs, Path(self._folder.name) / "home", **given)
 
     def size(self) -> int:
         """Bytes of the home."""

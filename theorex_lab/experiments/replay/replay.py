@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
@@ -25,10 +26,10 @@ from theorex_lab.memory.filling import CONCEPT_HEADING_TOKENS, HEADING_TOKENS, R
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 MAX_STEPS = 100_000
+_TOLD = "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a context; asked again {asked_again}, asleep then {asleep_rate:.1%})"
 _TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 _COLUMNS = [
     "active", "mild", "less", "sleeping", "context_items", "context_tokens", "asked_again", "asked_asleep", "asked_absent",
@@ -145,15 +146,11 @@ class Replay(Rows[dict[str, Any]]):
     steps: Integers
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        table = self.frame.assign(at=[to_iso(at) for at in self.times.tolist()])
-        names = "at", "at_days", *_COLUMNS
-        return [dict(zip(names, row, strict=True)) for row in table.itertuples(index=False, name=None)]
+        return self.frame.assign(at=[to_iso(at) for at in self.times.tolist()]).to_dict("records")  # type: ignore[return-value]
 
     @property
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame, times as UTC timestamps."""
-        import pandas as pd
-
         table = pd.DataFrame(self.steps, columns=_COLUMNS)
         table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
         table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)
@@ -166,27 +163,16 @@ class Replay(Rows[dict[str, Any]]):
         held, context = self.steps[-1, :4].tolist(), self.steps[:, 4:6].mean(axis=0).tolist()
         asked = self.steps[:, 6:].sum(axis=0).tolist()
         again = max(asked[0], 1)
-        return {
-            "items": sum(held),
-            **dict(zip(_COLUMNS, held, strict=False)),
-            "mean_awake": float(self.steps[:, :3].sum(axis=1).mean()),
-            "mean_context_items": context[0],
-            "mean_context_tokens": context[1],
-            **dict(zip(_COLUMNS[6:], asked, strict=True)),
-            "asleep_rate": asked[1] / again,
-            "absent_rate": asked[2] / again,
-        }
+        known = {"items": sum(held), **dict(zip(_COLUMNS, held, strict=False))}
+        awake = float(self.steps[:, :3].sum(axis=1).mean())
+        means = {"mean_awake": awake, "mean_context_items": context[0], "mean_context_tokens": context[1]}
+        rates = {"asleep_rate": asked[1] / again, "absent_rate": asked[2] / again}
+        return {**known, **means, **dict(zip(_COLUMNS[6:], asked, strict=True)), **rates}
 
     def __repr__(self) -> str:
-        figures = self.summary()
-        return (
-            f"Replay({figures['items']} items, {figures['sleeping']} asleep; {figures['mean_context_tokens']:.0f} tokens a "
-            f"context; asked again {figures['asked_again']}, asleep then {figures['asleep_rate']:.1%})"
-        )
+        return _TOLD.format(**self.summary())
 
     def _shown(self) -> pd.DataFrame:
-        import pandas as pd
-
         return pd.DataFrame(self.summary().items(), columns=["figure", "value"])
 
 

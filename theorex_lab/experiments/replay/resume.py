@@ -17,6 +17,7 @@ from theorex_lab.progress import bar
 Row = dict[str, Any]
 
 FILE_VERSION = 1
+_REMEDY = "give another file, or remove this one to begin again"
 
 
 class ResumeFile:
@@ -29,15 +30,12 @@ class ResumeFile:
     def read(self) -> dict[str, Row]:
         """What was done before; makes the file where there is none, and cuts off a torn last line."""
         with self._file():
-            data = self.path.read_bytes() if self.path.exists() else b""
-            if not data:
+            if not (data := self.path.read_bytes() if self.path.exists() else b""):
                 self.write({})
                 return {}
             header, rows, torn = self._parse(data)
             if header.get("fingerprint") != self.header["fingerprint"]:
-                raise InvalidInput(
-                    f"{self.path} was made from other recordings or with another measure; {self._remedy()}"
-                )
+                raise InvalidInput(f"{self.path} was made from other recordings or with another measure; {_REMEDY}")
             if torn:
                 os.truncate(self.path, len(data) - torn)
         return rows
@@ -45,8 +43,7 @@ class ResumeFile:
     def load(self) -> tuple[Row, dict[str, Row]]:
         """The header and the rows, whatever they were made from; changes nothing."""
         with self._file():
-            header, rows, _ = self._parse(self.path.read_bytes())
-        return header, rows
+            return self._parse(self.path.read_bytes())[:2]
 
     def write(self, rows: Mapping[str, Row]) -> None:
         """Put the header and these rows in the place of what the file held."""
@@ -66,32 +63,24 @@ class ResumeFile:
         try:
             yield
         except OSError as error:
-            raise StorageError(
-                f"cannot use {self.path}: {error.strerror}; what is in it is kept; give another file"
-            ) from error
+            raise StorageError(f"cannot use {self.path}: {error.strerror}; it is kept; give another file") from error
 
     def _parse(self, data: bytes) -> tuple[Row, dict[str, Row], int]:
         """Header, rows, and the bytes of a torn last line."""
         lines = data.split(b"\n")
         header, *rows = [self._parsed(line, number) for number, line in enumerate(lines[:-1], start=1)] or [{}]
         if header.get(self.what) != FILE_VERSION:
-            raise InvalidInput(f"{self.path} does not begin as the file of a {self.what}; {self._remedy()}")
+            raise InvalidInput(f"{self.path} does not begin as the file of a {self.what}; {_REMEDY}")
         return header, {row["key"]: row["metrics"] for row in rows}, len(lines[-1])
 
     def _parsed(self, line: bytes, number: int) -> Row:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise InvalidInput(f"{self.path}: line {number} is not JSON ({error}); {self._remedy()}") from error
-        fits = isinstance(row, dict) and (
-            number == 1 or ({"key", "metrics"} <= row.keys() and isinstance(row["metrics"], dict))
-        )
-        if not fits:
-            raise InvalidInput(f"{self.path}: line {number} is no row of a {self.what}; {self._remedy()}")
+            raise InvalidInput(f"{self.path}: line {number} is not JSON ({error}); {_REMEDY}") from error
+        if not isinstance(row, dict) or (number > 1 and not ("key" in row and isinstance(row.get("metrics"), dict))):
+            raise InvalidInput(f"{self.path}: line {number} is no row of a {self.what}; {_REMEDY}")
         return dict(row)
-
-    def _remedy(self) -> str:
-        return "give another file, or remove this one to begin again"
 
 
 def _lines(rows: Mapping[str, Row]) -> bytes:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
+
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
@@ -22,7 +24,6 @@ from theorex_lab.search.embed import HashedNgramEmbedder
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 RECENT, NOTHING = "recent_files", "nothing"
@@ -141,24 +142,19 @@ def replay_sessions(
     if min(*budgets, 1 if last is None else last, 1) < 1:
         raise InvalidInput(f"got tokens {budgets} and last {last}; allowed are whole numbers from 1")
     log = replace(log, probes=())
-    asked = scenes(log)
-    if not asked:
-        raise InvalidInput(
-            f"got the log {log.name}, in which no session can be scored; allowed are more than {FIRST_SESSIONS} sessions"
-        )
+    if not (asked := scenes(log)):
+        raise InvalidInput(f"got the log {log.name} of too few; allowed are more than {FIRST_SESSIONS} sessions")
     wanted = asked[-last:] if last else asked
     named = names_of([design, *(name for name in (RECENT, NOTHING) if name != design)])
     plan = Plan(budgets, seed=seed)
     with closing(bar(len(named) * len(wanted) * len(budgets), 0, progress, "sessions", "replay")) as shown:
         # A start asks nothing, so that no vector is compared; the quick embedder saves the time of a model's.
         tell, given = partial(shown.update, 1), {"settings": settings, "embedder": HashedNgramEmbedder()}
-        lived = {
-            name: _lived(log, name, Maker(memory, given=given), wanted, plan, tell) for name, memory in named.items()
-        }
+        makers = {name: Maker(memory, given=given) for name, memory in named.items()}
+        lived = {name: _lived(log, name, make, wanted, plan, tell) for name, make in makers.items()}
     compared = Comparison(tuple(trial for trial, _ in lived.values()), plan)
-    texts = {name: given for name, (_, given) in lived.items()}
-    first = next(iter(named))
-    return SessionReplay([_row(scene, texts[first], texts.get(RECENT, {})) for scene in wanted], compared, len(asked))
+    first, recent = next(iter(lived.values()))[1], lived[RECENT][1]
+    return SessionReplay([_row(scene, first, recent) for scene in wanted], compared, len(asked))
 
 
 def _lived(
@@ -168,9 +164,7 @@ def _lived(
     given = {scene.session: "" for scene in wanted}
     trial = try_out(log, name, lambda: _Watched(make, given, done), plan)
     if trial.problems:
-        raise InvalidInput(
-            f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend it, or take another"
-        )
+        raise InvalidInput(f"the memory {name} failed on {log.name}: {next(iter(trial.problems))}; mend or replace it")
     trial.given = [answer for answer in trial.given if answer.mode == INJECT and answer.unit in given]
     return trial, given
 

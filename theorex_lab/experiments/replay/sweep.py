@@ -17,6 +17,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.config_record import to_camel
@@ -30,7 +31,6 @@ from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Changes = Mapping[str, Any]
@@ -40,7 +40,7 @@ Metric = Callable[[EventLog, Sequence[Settings]], Sequence[Mapping[str, float]]]
 MAX_TASKS = 32
 CHUNK = 16
 _SHOWN_COMPLAINTS = 5
-_FIELDS = {to_camel(name): name for name in Settings.tunables}
+_FIELDS = {to_camel(name): name for name in Settings.tunables}  # others are left to the check
 
 
 def summaries(
@@ -65,7 +65,7 @@ def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> lis
     found, complaints = list[Settings](), Counter[str]()
     for each in changes:
         try:
-            given = {_field(name): value for name, value in each.items()}
+            given = {_FIELDS.get(name, name): value for name, value in each.items()}
             settings = check_settings({**kept, **given}, where="sweep")
             law_of(settings)
             found.append(settings)
@@ -74,39 +74,24 @@ def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> lis
     if complaints:
         shown = [f"{text} ({times} of the settings)" for text, times in list(complaints.items())[:_SHOWN_COMPLAINTS]]
         more = f"; and {len(complaints) - len(shown)} more" if len(complaints) > len(shown) else ""
-        raise ConfigError(
-            f"{complaints.total()} of {len(changes)} settings are refused: {'; '.join(shown)}{more}. Mend the grid, "
-            "or give a list of the settings that are meant"
-        )
+        refused = f"{complaints.total()} of {len(changes)} settings are refused: {'; '.join(shown)}{more}"
+        raise ConfigError(f"{refused}. Mend the grid, or give a list of the settings that are meant")
     return found
-
-
-def _field(name: str) -> str:
-    """The snake_case name of a setting; an unknown one as it is, for the check to refuse."""
-    return _FIELDS.get(name, name)
 
 
 def _changes(grid: Any) -> list[dict[str, Any]]:
     """The changes of a grid or a list, under snake_case names."""
     if isinstance(grid, Mapping):
-        empty = [
-            name
-            for name, values in grid.items()
-            if not isinstance(values, list | tuple | np.ndarray) or not len(values)
-        ]
-        if empty:
-            raise InvalidInput(
-                f"got no list of values for {', '.join(empty)}; allowed is a list of one or more for each"
-            )
+        lists = (list, tuple, np.ndarray)
+        if empty := [name for name, values in grid.items() if not isinstance(values, lists) or not len(values)]:
+            raise InvalidInput(f"got no list of values for {', '.join(empty)}; allowed is one or more for each")
         grid = [dict(zip(grid, values, strict=True)) for values in product(*grid.values()) if values]
     if not isinstance(grid, list | tuple) or not grid or not all(isinstance(each, Mapping) for each in grid):
         raise InvalidInput(f"got the grid {grid!r}; allowed are a dictionary of lists, or a list of dictionaries")
-    plain = [{_field(name): _plain(value) for name, value in each.items()} for each in grid]
-    twice = [each for each in grid if len({_field(name) for name in each}) < len(each)]
+    plain = [{_FIELDS.get(name, name): _plain(value) for name, value in each.items()} for each in grid]
+    twice = [each for each in grid if len({_FIELDS.get(name, name) for name in each}) < len(each)]
     if twice or len({tuple(each) for each in plain}) > 1:
-        raise InvalidInput(
-            "got settings named twice, or not the same ones in every place; allowed are the same keys throughout"
-        )
+        raise InvalidInput("got settings named twice, or not the same ones in each place; allowed are the same keys")
     return plain
 
 
@@ -115,15 +100,10 @@ def _plain(value: Any) -> Any:
 
 
 def sweep(
-    recorded: EventLog,
-    grid: Mapping[str, Sequence[Any]] | Sequence[Changes],
-    *,
-    base: Settings | None = None,
-    metric: Metric = summaries,
-    executor: Executor | None = None,
-    chunk_size: int | None = None,
+    recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Changes], *, base: Settings | None = None,
+    metric: Metric = summaries, executor: Executor | None = None, chunk_size: int | None = None,
     progress: bool | None = None,
-) -> Sweep:
+) -> Sweep:  # fmt: skip
     """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
 
     grid: values for each setting (snake_case or camelCase), combined; or a list of changes.
@@ -170,9 +150,8 @@ def _measure(shipped: EventLog | bytes, settings: Sequence[Settings], metric: Me
     recorded = _unpickled(shipped) if isinstance(shipped, bytes) else shipped
     rows = [{name: _plain(value) for name, value in row.items()} for row in metric(recorded, settings)]
     if len(rows) != len(settings) or any(not isinstance(value, int | float) for row in rows for value in row.values()):
-        raise InvalidInput(
-            f"the metric gave {rows[:1]} for {len(settings)} settings; allowed is a dictionary of numbers for each"
-        )
+        n = len(settings)
+        raise InvalidInput(f"the metric gave {rows[:1]} for {n} settings; allowed is a dictionary of numbers for each")
     return rows
 
 
@@ -218,15 +197,9 @@ class Sweep(Rows[dict[str, Any]]):
         return Best(self.metrics[number][metric], dict(self.changes[number]), self.settings[number])
 
     def plot(
-        self,
-        x: str,
-        y: str,
-        *,
-        metric: str,
-        maximise: bool = False,
-        marks: Mapping[str, Mapping[str, Any]] | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
+        self, x: str, y: str, *, metric: str, maximise: bool = False,
+        marks: Mapping[str, Mapping[str, Any]] | None = None, ax: Axes | None = None,
+    ) -> Axes:  # fmt: skip
         """The metric over a grid of two settings, as a heat map with the best as a diamond.
 
         Where other settings vary too, each point is the best over them. `marks`: by name, values of x and y to mark.
@@ -238,17 +211,13 @@ class Sweep(Rows[dict[str, Any]]):
         for name in (x, y):
             self._known(name, self.parameters)
         self._values(metric)
-        drawable = all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y))
-        if x == y or not drawable:
-            raise InvalidInput(
-                f"got x {x!r} and y {y!r}; allowed are two settings, each with numbers or words as values"
-            )
+        if x == y or not all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y)):
+            raise InvalidInput(f"got x {x!r} and y {y!r}; allowed are two settings whose values are numbers or words")
         grouped = self.frame.groupby([x, y], sort=True)[metric]
         table = (grouped.max() if maximise else grouped.min()).reset_index()
         if len(table) < table[x].nunique() * table[y].nunique():
-            raise InvalidInput(
-                f"got {len(table)} pairs of {x} and {y}; allowed is each value of one with each of the other"
-            )
+            pairs = f"{len(table)} pairs of {x} and {y}"
+            raise InvalidInput(f"got {pairs}; allowed is each value of one with each of the other")
         return draw_sweep(table, x, y, metric, maximise=maximise, marks=marks or {}, ax=ax)
 
     def _values(self, metric: str) -> Floats:
@@ -277,12 +246,8 @@ def frontier(table: Any, cost: str, loss: str) -> pd.DataFrame:
     [[1, 9], [2, 4]]
     """
     frame: pd.DataFrame = getattr(table, "frame", table)
-    missing = [name for name in (cost, loss) if name not in frame]
-    if missing:
-        raise InvalidInput(
-            f"got a table without {', '.join(missing)}; allowed are {', '.join(map(str, frame.columns))}"
-        )
+    if missing := [name for name in (cost, loss) if name not in frame]:
+        raise InvalidInput(f"got a table without {', '.join(missing)}; allowed are {', '.join(map(str, frame))}")
     ordered = frame.dropna(subset=[cost, loss]).sort_values([cost, loss], kind="stable")
     least = np.minimum.accumulate(ordered[loss].to_numpy(dtype=np.float64))
-    kept = np.append(True, least[1:] < least[:-1])[: len(ordered)]
-    return ordered[kept].reset_index(drop=True)
+    return ordered[np.append(True, least[1:] < least[:-1])[: len(ordered)]].reset_index(drop=True)

@@ -29,6 +29,8 @@ NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
 Scores = dict[str, float]
+Target = Scene | Probe
+Ask = Callable[[str, tuple[Any, ...], int | None], Sequence[Item]]
 
 
 class ScoredAnswer(NamedTuple):
@@ -60,8 +62,8 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """The trial as JSON values; what was not asked for is null."""
         given = [
-            (unit, mode, budget, {name: None if math.isnan(value) else value for name, value in scores.items()})
-            for unit, mode, budget, scores in self.given
+            (*about, {name: None if math.isnan(value) else value for name, value in scores.items()})
+            for *about, scores in self.given
         ]
         return {**asdict(replace(self, given=[])), "given": given}
 
@@ -100,19 +102,12 @@ def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -
     return _Course(log, memory, plan, trial).run()
 
 
-def _targets(log: Log) -> list[tuple[int, Scene | Probe]]:
+def _targets(log: Log) -> list[tuple[int, Target]]:
     """What is asked of a memory, each at its time."""
     return [*((scene.at - 1, scene) for scene in scenes(log)), *((probe.at, probe) for probe in log.probes)]
 
 
-def _answers(
-    target: Scene | Probe,
-    at: int,
-    plan: Plan,
-    ask: Callable[[str, tuple[Any, ...], int | None], Sequence[Item]],
-    *,
-    unbounded: bool = False,
-) -> Iterator[ScoredAnswer]:
+def _answers(target: Target, at: int, plan: Plan, ask: Ask, *, unbounded: bool = False) -> Iterator[ScoredAnswer]:
     """What is given within each budget, scored; what knows no budget is asked once, and scored on all that it gives."""
     for budgets in [plan.budgets] if unbounded else [(budget,) for budget in plan.budgets]:
         limit = None if unbounded else budgets[0]
@@ -121,17 +116,17 @@ def _answers(
             yield from (ScoredAnswer(_unit(target), mode, budget, scores) for budget in budgets)
 
 
-def _asked(target: Scene | Probe, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
+def _asked(target: Target, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
     """By mode, what a memory is asked: a session that begins without a prompt asks for nothing of its own."""
     query = target.prompt if isinstance(target, Scene) else target.query
     return {INJECT: (at, budget), **({RETRIEVE: (query, at, budget)} if query.strip() else {})}
 
 
-def _unit(target: Scene | Probe) -> str:
+def _unit(target: Target) -> str:
     return target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
 
 
-def _score(target: Scene | Probe, items: Sequence[Item], budget: int | None, mode: str) -> Scores:
+def _score(target: Target, items: Sequence[Item], budget: int | None, mode: str) -> Scores:
     if isinstance(target, Scene):
         return target.score(text_of(items), budget, asked=mode == RETRIEVE)
     return score_probe(target, items)
@@ -206,7 +201,7 @@ class _Course:
     def _night(self, now: int) -> None:
         self._try("a night", lambda: self.memory.call("consolidate", now))
 
-    def _ask(self, at: int, target: Scene | Probe) -> None:
+    def _ask(self, at: int, target: Target) -> None:
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
         self.trial.given += _answers(target, at, self.plan, self._items, unbounded=self.unbounded)
@@ -218,25 +213,21 @@ class _Course:
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
-        probes = [probe for probe in self.log.probes if probe.answers and probe.query.strip()]
-        if not probes:
+        if not (probes := [probe for probe in self.log.probes if probe.answers and probe.query.strip()]):
             return
-        chosen = np.random.default_rng(self.plan.seed).permutation(len(probes))[:MOST_SURVIVORS]
+        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))[:MOST_SURVIVORS]
+        chosen = [probes[row] for row in rows]
         night, step = max(night, max(probe.at for probe in probes)), int(self.plan.every_days * MICROSECONDS_PER_DAY)
         budget = max((tokens for tokens in self.plan.budgets if tokens <= 2_000), default=self.plan.budgets[0])
+        limit = None if self.unbounded else budget
         for number in range(NIGHTS[-1] + 1):
             if number:
                 self._night(night + number * step)
             if number in (0, *NIGHTS):
                 now = night + number * step
-                answered = [
-                    score_probe(
-                        probes[row],
-                        self._items(RETRIEVE, (probes[row].query, now, budget), None if self.unbounded else budget),
-                    )
-                    for row in chosen
-                ]
-                self.trial.survivors[str(number)] = float(np.mean([found["evidence_recall"] > 0 for found in answered]))
+                given = [(probe, self._items(RETRIEVE, (probe.query, now, budget), limit)) for probe in chosen]
+                found = [score_probe(probe, items)["evidence_recall"] > 0 for probe, items in given]
+                self.trial.survivors[str(number)] = float(np.mean(found))
 
     def _try(self, what: str, done: Callable[[], Any]) -> Any:
         """What a call gives, None where it failed: then the problem is noted, and the memory gave nothing."""

@@ -62,10 +62,8 @@ def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
         raise InvalidInput("git was not found on this machine; install it, or export the log as csv") from error
     if done.returncode != 0:
         reason = done.stderr.decode(errors="replace").strip()
-        raise InvalidInput(
-            f"got the repository {str(path)!r}, which git cannot read: {reason}; "
-            "give a folder of a git repository with a commit"
-        )
+        read = f"got the repository {str(path)!r}, which git cannot read: {reason}"
+        raise InvalidInput(f"{read}; give a folder of a git repository with a commit")
     return _parse_commits(done.stdout.decode(errors="surrogateescape"))[::-1]
 
 
@@ -81,8 +79,7 @@ def _parse_commits(output: str) -> list[Commit]:
             files = []
             commits.append(Commit(mark[1:], seconds * MICROSECONDS_PER_SECOND, subject, files))
         elif mark:
-            path = next(fields).encode(errors="surrogateescape").decode(errors="replace")
-            files.append((mark[0], path))
+            files.append((mark[0], next(fields).encode(errors="surrogateescape").decode(errors="replace")))
     return commits
 
 
@@ -155,11 +152,8 @@ def from_csv(file: str | Path, strict: bool = True) -> AccessLog:
     """
     lines = _read_lines(file)
     reader = csv.DictReader(line for _, line in lines)
-    missing = {"time", "item"} - set(reader.fieldnames or ())
-    if missing:
-        raise InvalidInput(
-            f"{file} lacks the column {', '.join(sorted(missing))}; allowed are time,item[,event][,deleted]"
-        )
+    if missing := ", ".join(sorted({"time", "item"} - set(reader.fieldnames or ()))):
+        raise InvalidInput(f"{file} lacks the column {missing}; allowed are time,item[,event][,deleted]")
     return _log(_numbered(reader, file), _row, strict, str(file))
 
 
@@ -211,12 +205,9 @@ def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def _log(
-    numbered: Iterable[tuple[int, Any]],
-    read: Callable[[Any], Access | None],
-    strict: bool,
-    source: str,
+    numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], strict: bool, source: str,
     group_of: Callable[[str], str] | None = None,
-) -> AccessLog:
+) -> AccessLog:  # fmt: skip
     unreadable: list[str] = []
 
     def rows() -> Iterator[Access]:
@@ -265,12 +256,9 @@ def load_log(path: str | Path, format: str | None = None, *, strict: bool = True
     if format is not None and format not in FORMATS:
         raise InvalidInput(f"got the format {format!r}; allowed are {', '.join(FORMATS)}")
     chosen = format or _format_of(Path(path))
-    if chosen == "git":
-        return from_git(path)
-    if chosen == "sessions":
-        return from_sessions(str(path))
-    readers = {"git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv}
-    return readers[chosen](path, strict=strict)
+    if chosen in ("git", "sessions"):
+        return from_git(path) if chosen == "git" else from_sessions(str(path))
+    return {"git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv}[chosen](path, strict=strict)
 
 
 def _format_of(path: Path) -> str:
@@ -283,10 +271,8 @@ def _format_of(path: Path) -> str:
     suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix not in suffixes:
-        raise InvalidInput(
-            f"got the log {path}, whose format its name does not tell; name one of {', '.join(FORMATS)}; "
-            f"of recorded sessions, transcripts or one of {', '.join(LOGS)}"
-        )
+        formats = f"name one of {', '.join(FORMATS)}; of recorded sessions, transcripts or one of {', '.join(LOGS)}"
+        raise InvalidInput(f"got the log {path}, whose format its name does not tell; {formats}")
     return suffixes[suffix]
 
 
@@ -350,10 +336,8 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
     advice = _advice_on_files(law.fit) if log.group is not None else _advice_on_concepts(law.fit, compared)
     asked = law.fit.n_train + law.fit.n_scored
     if law.fit.days < MIN_DAYS or asked < MIN_EVENTS:
-        short = (
-            f"the log has {asked} events over {law.fit.days:.1f} days; a fit needs {MIN_EVENTS} over {MIN_DAYS:g} days"
-        )
-        advice = {**advice, "adopt": False, "config": {}, "why": f"keep what you have: {short}"}
+        short = f"the log has {asked} events over {law.fit.days:.1f} days; a fit needs {MIN_EVENTS} over {MIN_DAYS:g}"
+        advice = {**advice, "adopt": False, "config": {}, "why": f"keep what you have: {short} days"}
     return Tuning(law.fit, thresholds, advice, compared)
 
 
@@ -381,12 +365,9 @@ def _advice_on_concepts(fitted: Fit, compared: Mapping[str, Mapping[str, Any]]) 
 
 
 def _advice(config: Mapping[str, Any], told: str, gain: Mapping[str, Any], more: str) -> dict[str, Any]:
-    adopt = gain["low"] > 0
+    adopt, span = gain["low"] > 0, {"gain": gain["mean"], "low": gain["low"], "high": gain["high"]}
     why = f"{'adopt' if adopt else 'keep what you have'}: {told} {_interval(gain)}{more}"
-    return {
-        "adopt": adopt, "config": config if adopt else {}, "why": why,
-        "gain": gain["mean"], "low": gain["low"], "high": gain["high"],
-    }  # fmt: skip
+    return {"adopt": adopt, "config": config if adopt else {}, "why": why, **span}
 
 
 def _interval(gain: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
@@ -29,6 +30,7 @@ from theorex_lab.memory.decay import Floats, Items, group_activity
 from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
 
 Booleans = NDArray[np.bool_]
+Pair = tuple[Floats, Floats]
 
 MAX_EVENT_ITEMS = MOST_AT_ONCE
 MAX_SCORED = 1_500
@@ -72,11 +74,9 @@ class AccessLog:
 
     @classmethod
     def of(
-        cls,
-        rows: Iterable[tuple[int, str, object, bool]],
-        group_of: Callable[[str], str] | None = None,
+        cls, rows: Iterable[tuple[int, str, object, bool]], group_of: Callable[[str], str] | None = None,
         unreadable: Iterable[str] = (),
-    ) -> AccessLog:
+    ) -> AccessLog:  # fmt: skip
         """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event is one by itself.
@@ -86,8 +86,6 @@ class AccessLog:
         >>> AccessLog.of([(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]).n_events
         2
         """
-        import pandas as pd
-
         items: dict[str, int] = {}
         events: dict[object, int] = {}  # an event's number is that of its first row
 
@@ -106,15 +104,9 @@ class AccessLog:
         item, known = pd.factorize(table["item"])  # in the order of their first access
         given = list(items)
         names = tuple(given[number] for number in known.tolist())
-        return cls(
-            items=names,
-            time=table["time"].to_numpy(),
-            item=item,
-            event=pd.factorize(table["event"])[0],
-            deleted=table["deleted"].to_numpy(np.bool_),
-            group=None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0],
-            unreadable=tuple(unreadable),
-        )
+        group = None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0]
+        event, deleted = pd.factorize(table["event"])[0], table["deleted"].to_numpy(np.bool_)
+        return cls(names, table["time"].to_numpy(), item, event, deleted, group, tuple(unreadable))
 
     @property
     def n_events(self) -> int:
@@ -134,9 +126,7 @@ class AccessLog:
         return f"AccessLog({self.n_events} events, {len(self.time)} accesses, {len(self.items)} items)"
 
 
-def together(
-    event: Integers, item: Integers, kept: Integers, most: int | None = MAX_EVENT_ITEMS
-) -> tuple[Integers, Integers, Integers]:
+def together(event: Integers, item: Integers, kept: Integers, most: int | None = MOST_AT_ONCE) -> tuple[Integers, ...]:
     """Each pair of items in an event of up to `most`: a row of its event and its link, (n,); the links' ends, (links, 2).
 
     `kept`: the rows that count. Links are numbered in the order in which they are first seen.
@@ -154,8 +144,7 @@ def together(
     known, seen_first, link = np.unique(np.concatenate(keys)[order], return_index=True, return_inverse=True)
     by_sight = np.argsort(seen_first)
     number = np.argsort(by_sight)
-    ends = np.stack(np.divmod(known[by_sight], n), axis=1)
-    return kept[np.concatenate(rows)[order]], number[link], ends
+    return kept[np.concatenate(rows)[order]], number[link], np.stack(np.divmod(known[by_sight], n), axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,16 +213,12 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
     """
     events, sizes = _questions(log.starts, log.item, log.deleted)
     if len(events) < MIN_QUESTIONS:
-        raise InvalidInput(
-            f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item; "
-            f"allowed are {MIN_QUESTIONS} or more: use a longer log"
-        )
+        got = f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that touch a known item"
+        raise InvalidInput(f"{got}; allowed are {MIN_QUESTIONS} or more: use a longer log")
     scored = min(len(events) // 3, MAX_SCORED)
-    training = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
-    return (
-        _thin(events[training], sizes[training], MAX_TRAINED, MAX_ROWS_TRAINED),
-        _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS),
-    )
+    earlier = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
+    training = _thin(events[earlier], sizes[earlier], MAX_TRAINED, MAX_ROWS_TRAINED)
+    return training, _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS)
 
 
 class OrderOfUse:
@@ -295,8 +280,6 @@ class LogReplay:
     """
 
     def __init__(self, log: AccessLog) -> None:
-        import pandas as pd
-
         n = len(log.items)
         self.log, self._next, self._bounds = log, 0, np.append(log.starts, len(log.time))
         self._live, self._counts, self._next_use = np.zeros(n, np.bool_), Counts.empty(n), np.full(n, LATEST)
@@ -376,9 +359,7 @@ def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
     return chosen
 
 
-def score_snapshots(
-    snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS
-) -> tuple[Floats, Floats]:
+def score_snapshots(snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS) -> Pair:
     """(`needed_next` of the touched items, recall@10 of them) of each snapshot, shape (n,) each.
 
     context_tokens: the budget of the context in which they are looked for.

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from theorex_lab.design import Log
@@ -32,7 +33,6 @@ from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROB
 from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
@@ -66,17 +66,11 @@ class Difference(NamedTuple):
 
 
 def compare(
-    logs: Sequence[Log],
-    designs: Sequence[Memory] | Mapping[str, Memory],
-    budgets: Sequence[int] = (150, 500, 2_000, 8_000),
-    every_days: float = 1.0,
-    seed: int = 0,
-    *,
-    timeout: float | None = None,
-    executor: Executor | None = None,
-    progress: bool | None = None,
+    logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory],
+    budgets: Sequence[int] = (150, 500, 2_000, 8_000), every_days: float = 1.0, seed: int = 0, *,
+    timeout: float | None = None, executor: Executor | None = None, progress: bool | None = None,
     resume: str | Path | None = None,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Let each design live through each log, and score what it gives at every session's start and every probe.
 
     designs: names of designs and baselines, `module:Name` of classes of one's own, `Design`s, or functions that make a
@@ -177,25 +171,18 @@ class Comparison:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Columns log, design, mode, budget, score, value, low, high, n."""
-        import pandas as pd
-
-        rows = [
-            (log, *cell, *self._interval([list(units.values())]))
-            for cell, logs in self._values.items()
-            for log, units in logs.items()
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for cell, logs in self._values.items():
+            rows += [(log, *cell, *self._interval([list(units.values())])) for log, units in logs.items()]
         return pd.DataFrame(rows, columns=["log", "design", "mode", "budget", "score", "value", "low", "high", "n"])
 
     @property
     def costs(self) -> pd.DataFrame:
         """Columns log, design, cpu_seconds (of all calls), bytes (at the end; NaN where it does not tell), problems."""
-        import pandas as pd
-
-        rows = [
-            (trial.log, trial.design, sum(trial.cpu_seconds.values()), trial.sizes[-1][1] if trial.sizes else math.nan,
-             sum(trial.problems.values()))
-            for trial in self.trials
-        ]  # fmt: skip
+        rows = []
+        for trial in self.trials:
+            spent, size = sum(trial.cpu_seconds.values()), trial.sizes[-1][1] if trial.sizes else math.nan
+            rows.append((trial.log, trial.design, spent, size, sum(trial.problems.values())))
         return pd.DataFrame(rows, columns=["log", "design", "cpu_seconds", "bytes", "problems"])
 
     @property
@@ -204,8 +191,6 @@ class Comparison:
 
         A row a design, its mean over the logs; a column a number of nights, 0 first.
         """
-        import pandas as pd
-
         rows = [{"design": trial.design, **{int(nights): share for nights, share in trial.survivors.items()}}
                 for trial in self.trials]  # fmt: skip
         return pd.DataFrame(rows).groupby("design", sort=False).mean()
@@ -218,11 +203,8 @@ class Comparison:
     def difference(self, design: str, baseline: str, mode: str, budget: int, score: str) -> Difference:
         """How much more `design` scored than `baseline`, paired by session and probe."""
         ours, theirs = (self._values.get((name, mode, budget, score), {}) for name in (design, baseline))
-        pairs = [
-            [value - theirs[log][unit] for unit, value in units.items() if unit in theirs[log]]
-            for log, units in ours.items()
-            if log in theirs
-        ]
+        both = [(units, theirs[log]) for log, units in ours.items() if log in theirs]
+        pairs = [[value - other[unit] for unit, value in units.items() if unit in other] for units, other in both]
         value, low, high, n = self._interval(pairs)
         return Difference(value, low, high, n, _verdict(low, high, score) if n >= _FEW_PAIRS else OPEN)
 
@@ -231,8 +213,6 @@ class Comparison:
 
         Raises InvalidInput for a baseline that was not compared.
         """
-        import pandas as pd
-
         if baseline not in self.designs:
             raise InvalidInput(f"got the baseline {baseline!r}; allowed are {', '.join(self.designs)}")
         cells = [cell for cell in self._values if cell[0] != baseline]
@@ -255,18 +235,16 @@ class Comparison:
             by_mode = told[design].setdefault(str(budget), {name: {} for name in MODES})
             value, low, high, _ = self.value(design, mode, budget, score)
             by_mode[mode][score] = {"value": value, "low": low, "high": high}
-        return {
-            "logs": self.logs,
-            "designs": told,
-            "paired": self._paired_dict(baseline) if baseline else {},
-            "trials": [{**trial.to_dict(), "given": len(trial.given)} for trial in self.trials],
-        }
+        trials = [{**trial.to_dict(), "given": len(trial.given)} for trial in self.trials]
+        paired = self._paired_dict(baseline) if baseline else {}
+        return {"logs": self.logs, "designs": told, "paired": paired, "trials": trials}
 
     def _paired_dict(self, baseline: str) -> dict[str, Any]:
         told: dict[str, Any] = {"baseline": baseline, "designs": {}}
         for row in self.paired(baseline).itertuples(index=False):
             at = told["designs"].setdefault(row.design, {}).setdefault(str(row.budget), {}).setdefault(row.mode, {})
-            found = {name: _or_null(getattr(row, name)) for name in ("value", "low", "high")}
+            span = {name: getattr(row, name) for name in ("value", "low", "high")}
+            found = {name: None if math.isnan(value) else value for name, value in span.items()}
             at[row.score] = {**found, "verdict": row.verdict}
         return told
 
@@ -290,8 +268,7 @@ class Comparison:
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
         """The mean of all values with its interval: from five logs on logs are drawn, below that values within each."""
-        values = [np.asarray(log, float) for log in by_log if len(log)]
-        if not values:
+        if not (values := [np.asarray(log, float) for log in by_log if len(log)]):
             return MeanInterval(math.nan, math.nan, math.nan)
         rng, n = np.random.default_rng(self.plan.seed), sum(map(len, values))
         if len(values) >= _FEW_LOGS:
@@ -307,10 +284,6 @@ class Comparison:
 
 def _file(path: str | Path, fingerprint: str, plan: Plan) -> ResumeFile:
     return ResumeFile(Path(path), fingerprint, _FILE, plan=asdict(plan))
-
-
-def _or_null(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _verdict(low: float, high: float, score: str) -> str:

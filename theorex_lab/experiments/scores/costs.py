@@ -48,11 +48,8 @@ def costs(log: AccessLog, fitted: Mapping[str, Any]) -> Costs:
     swept = sweep(recorded, _GRID, metric=metric, progress=False)
     chosen = swept.best(LOSS, at_most={COST: default[COST]})
     named = {"default": default, "fitted": tuned, "chosen_point": swept.metrics[swept.changes.index(chosen.changes)]}
-    return Costs(
-        {name: {key: cost[key] for key in _SHOWN} for name, cost in named.items()},
-        frontier(swept, COST, LOSS)[[*_GRID, *_SHOWN]].to_dict(orient="records"),
-        chosen.changes,
-    )
+    by_name = {name: {key: cost[key] for key in _SHOWN} for name, cost in named.items()}
+    return Costs(by_name, frontier(swept, COST, LOSS)[[*_GRID, *_SHOWN]].to_dict("records"), chosen.changes)
 
 
 def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:
@@ -90,13 +87,12 @@ def held_back(log: AccessLog, fitted: Mapping[str, Any], seed: int = 0) -> dict[
     asked, absent, tokens = steps[..., 6], steps[..., 8], steps[..., 5]
     least = (absent[[*configs].index("default")] - absent)[:, later] / max(float(asked[0, later].mean()), 1e-9)
     rates = [absent[:, part].sum(axis=1) / np.maximum(asked[:, part].sum(axis=1), 1) for part in (later, ~later)]
-    return {
-        name: {
-            "config": configs[name], COST: float(tokens[row, later].mean()), LOSS: float(rates[0][row]),
-            "earlier": float(rates[1][row]), **asdict(gain),
-        }
-        for row, (name, gain) in enumerate(zip(configs, bootstrap_means(least.T, seed=seed), strict=True))
-    }  # fmt: skip
+    columns = {COST: tokens[:, later].mean(axis=1), LOSS: rates[0], "earlier": rates[1]}
+    found = {}
+    for row, (name, gain) in enumerate(zip(configs, bootstrap_means(least.T, seed=seed), strict=True)):
+        figures = {column: float(values[row]) for column, values in columns.items()}
+        found[name] = {"config": configs[name], **figures, **asdict(gain)}
+    return found
 
 
 def _every_days(log: AccessLog, until: int) -> float:

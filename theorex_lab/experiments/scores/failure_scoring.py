@@ -25,8 +25,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     if only_first < 0 or only_second < 0:
         raise InvalidInput(f"got counts {only_first!r} and {only_second!r}; allowed are 0 and above")
     n = only_first + only_second
-    tail = sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / (1 << n))
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1)) / (1 << n))
 
 
 def fit_logistic(
@@ -37,9 +36,8 @@ def fit_logistic(
     Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not above 0.
     """
     if len(features) != len(outcomes) or not len(outcomes) or not ridge > 0:
-        raise InvalidInput(
-            f"got {len(features)} rows, {len(outcomes)} outcomes and ridge {ridge!r}; allowed is one outcome a row, one or more, and a ridge above 0"
-        )
+        got = f"got {len(features)} rows, {len(outcomes)} outcomes and ridge {ridge!r}"
+        raise InvalidInput(f"{got}; allowed is one outcome a row, one or more, and a ridge above 0")
     design = np.column_stack([np.ones(len(features)), features])
     penalty = np.r_[intercept_ridge, np.full(features.shape[1], ridge)]
     weights = np.zeros(design.shape[1])

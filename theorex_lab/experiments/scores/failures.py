@@ -124,12 +124,10 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
     both = runs if runs is not None else datasets.fetch_reflexion_alfworld()
     if not np.array_equal(both.success[0], both.base_success[0]):
         raise InvalidInput("got arms that differ in their first trial; allowed are arms that share it, to be paired")
-    n_trials, failed = min(len(both.success), len(both.base_success)), ~both.success[0]
-    if n_trials < 2 or not failed.any():
-        raise InvalidInput(
-            f"got {n_trials} common trials and {int(failed.sum())} first failures; allowed are 2 and 1 or more"
-        )
-    arms = [solved[:n_trials, failed].astype(np.float64) for solved in (both.success, both.base_success)]
+    n, failed = min(len(both.success), len(both.base_success)), ~both.success[0]
+    if n < 2 or not failed.any():
+        raise InvalidInput(f"got {n} common trials and {int(failed.sum())} first failures; allowed are 2 and 1 or more")
+    arms = [solved[:n, failed].astype(np.float64) for solved in (both.success, both.base_success)]
     return FixEffect(arms[0], arms[1], seed)
 
 
@@ -140,8 +138,7 @@ def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
     known: Sequence[FailedRun] = runs if runs is not None else datasets.fetch_whoandwhen().runs
-    kept = [run for run in known if half in ("all", half_of(run.question_id))]
-    if not kept:
+    if not (kept := [run for run in known if half in ("all", half_of(run.question_id))]):
         raise InvalidInput(f"got {len(known)} runs, none of the half {half!r}; allowed are development, report and all")
     return kept
 
@@ -173,8 +170,7 @@ _METHODS: dict[str, Callable[[FailedRun], Guess]] = {
 def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
     pairs = list(zip(runs, guesses, strict=True))
     agent = np.array([guess[1] == run.mistake_agent for run, guess in pairs], dtype=np.float64)
-    step = np.array([guess[0] == run.mistake_step for run, guess in pairs], dtype=np.float64)
-    return agent, step
+    return agent, np.array([guess[0] == run.mistake_step for run, guess in pairs], dtype=np.float64)
 
 
 def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:

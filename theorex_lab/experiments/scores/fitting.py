@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
@@ -23,21 +24,10 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores import access_log
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.experiments.scores.failure_scoring import fit_logistic
-from theorex_lab.memory.decay import (
-    COUNT_HALF_LIVES_DAYS,
-    PRODUCT_HALF_LIVES_DAYS,
-    Floats,
-    Law,
-    LogisticLaw,
-    MultiScale,
-    make_law,
-    multi_scale_features,
-)
+from theorex_lab.memory import decay
+from theorex_lab.memory.decay import Floats, Law, LogisticLaw, MultiScale, make_law
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Order = Law | Callable[[Snapshots], Floats]
 
@@ -135,18 +125,10 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
         scored[own.name] = own
     ranks, recalls = _ranks(_in_turn(replaying, scored_events), scored)
     ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(PRESENT)]], seed=seed)
-    return Fit(
-        chosen=chosen,
-        law=law.name,
-        params=law.params,
-        scores=_law_scores(scored, ranks, recalls, seed),
-        days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
-        files=_age_power(candidates),
-        gains={name: asdict(each) for name, each in zip(scored, ahead, strict=True)},
-        n_train=len(training),
-        n_scored=len(scored_events),
-        horizon_days=horizon,
-    )
+    gains = {name: asdict(each) for name, each in zip(scored, ahead, strict=True)}
+    spans = horizon, float(np.ptp(log.time)) / MICROSECONDS_PER_DAY
+    sizes, scores = (len(training), len(scored_events)), _law_scores(scored, ranks, recalls, seed)
+    return Fit(chosen, law.name, law.params, scores, *sizes, *spans, _age_power(candidates), gains)
 
 
 def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
@@ -181,10 +163,10 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
 
     candidates = {name: validated(make_law("power", exponent=power)) for name, power in FILE_POWERS.items()}
     candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
-    by_half_life = [validated(make_law("product", half_life_days=days)) for days in PRODUCT_HALF_LIVES_DAYS]
+    by_half_life = [validated(make_law("product", half_life_days=days)) for days in decay.PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
-    for days, weight_name in zip(COUNT_HALF_LIVES_DAYS, MultiScale.weight_names, strict=False):
-        candidates[f"half_life_{days:g}_days"] = validated(_multi_scale({weight_name: 1.0}))
+    for column, days in enumerate(decay.COUNT_HALF_LIVES_DAYS):
+        candidates[f"half_life_{days:g}_days"] = validated(_law_of([column], np.ones(1)))
     for column, name in enumerate(access_log.EVENT_SIGNALS):
         if name != "recency_rank":
             candidates[name] = validated(Blend((column + len(MultiScale.weight_names),), np.ones(1)))
@@ -215,7 +197,7 @@ class Blend:
 def blend_features(snapshots: Snapshots) -> Floats:
     """All that a blend weighs, (n, 21)."""
     powers = [make_law("power", exponent=power).raw(snapshots.items) for power in (0.75, 1.0)]
-    return np.hstack([multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
+    return np.hstack([decay.multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:
@@ -224,7 +206,9 @@ def raw_of(order: Order, snapshots: Snapshots) -> Floats:
 
 
 def _law_of(columns: Sequence[int], weights: Floats) -> Law:
-    return _multi_scale({MultiScale.weight_names[k]: float(w) for k, w in zip(columns, weights, strict=True)})
+    """The law of these weights, all others 0."""
+    given = {MultiScale.weight_names[k]: float(weight) for k, weight in zip(columns, weights, strict=True)}
+    return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | given))
 
 
 def _fitted_weights(
@@ -262,10 +246,6 @@ def _beyond_noise(gain: Floats) -> bool:
     return len(gain) >= MIN_EVENTS_FOR_WEIGHTS and bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * noise)
 
 
-def _multi_scale(weights: Mapping[str, float]) -> MultiScale:
-    return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | dict(weights)))
-
-
 class _WeightFit:
     """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
 
@@ -282,8 +262,7 @@ class _WeightFit:
     def weights(self, allowed: tuple[int, ...], pull_events: float) -> tuple[Sequence[int], Floats]:
         chosen = sorted({*allowed, self.single})
         logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], pull_events)
-        fitted = np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
-        return chosen, fitted
+        return chosen, np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
 
 
 class _ConditionalLogit:
@@ -310,8 +289,7 @@ class _ConditionalLogit:
         mass = np.exp(raw - np.repeat(np.maximum.reduceat(raw, self.starts), self.sizes))
         total = np.add.reduceat(mass, self.starts)
         hit = np.maximum(np.add.reduceat(mass[self.touched], self.touched_starts), 1e-300)
-        penalty = 0.5 * float(self.pull @ (weights - self.prior) ** 2)
-        value = float(self.event_weight @ np.log(hit / total)) - penalty
+        value = float(self.event_weight @ np.log(hit / total)) - 0.5 * float(self.pull @ (weights - self.prior) ** 2)
         return value, mass / np.repeat(total, self.sizes), mass[self.touched] / hit[self.touched_event]
 
     def maximise(self) -> Floats:
@@ -375,14 +353,11 @@ class Curve(Rows[dict[str, float]]):
         self.columns = columns
 
     def _records(self) -> Sequence[dict[str, float]]:
-        values = (column.tolist() for column in self.columns.values())
-        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
+        return self.frame.to_dict("records")  # type: ignore[return-value]
 
     @property
     def frame(self) -> pd.DataFrame:
         """The columns as a DataFrame, in their order."""
-        import pandas as pd
-
         return pd.DataFrame(self.columns)
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, split
 from theorex_lab.memory.decay import Law
 from theorex_lab.memory.filling import HEADING_TOKENS
 from theorex_lab.memory.needed_next import Candidates, needed_next
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def shares_in_context(log: AccessLog, laws: Mapping[str, Law], *, tokens: int = 500) -> pd.DataFrame:
@@ -28,8 +25,6 @@ def shares_in_context(log: AccessLog, laws: Mapping[str, Law], *, tokens: int = 
     >>> shares_in_context(log, {}, tokens=50).columns.tolist()
     ['at', 'oracle']
     """
-    import pandas as pd
-
     replaying, (_, events) = LogReplay(log), split(log)
     touched = np.bincount(log.event)[events]
     held = [_held(replaying.snapshots([event])[0], laws, tokens) for event in events.tolist()]

@@ -37,15 +37,12 @@ def without_words(log: Log, design: Design, queries: int, seed: int = 0) -> Log:
         if len(probes) >= min(queries, max(1, int(_SHARE * len(places)))):
             break
         event = log.events[place]
-        query = _query(_texts(design, event)[0], rng)
-        if query:
+        if query := _query(_texts(design, event)[0], rng):
             gone = [query[number] for number in rng.permutation(len(query))[: round(DELETED * len(query))]]
             changed[place] = _shortened(event, gone)
             probes.append(Probe(last, " ".join(query), frozenset({event.id})))
     if not probes:
-        raise InvalidInput(
-            f"got {len(places)} texts; allowed are some that hold a sentence of {FEWEST} or more long words"
-        )
+        raise InvalidInput(f"got {len(places)} texts; allowed are some that hold a sentence of {FEWEST} long words")
     return Log(log.name, [changed.get(place, event) for place, event in enumerate(log.events)], probes)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import check_settings
@@ -41,20 +42,14 @@ from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
 from theorex_lab.search.vectors import VectorCache, text_key
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from theorex_lab.search.fuse import Scores
 
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
 GIVEN_SETS = ("longmemeval", "beam", "realtalk")  # that a user has
 DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
-METRICS = (
-    *(f"recall@{depth}" for depth in DEPTHS),
-    *(f"hit@{depth}" for depth in HIT_DEPTHS),
-    "ndcg@10",
-    "tokens",
-    "precision",
-)
+_RECALL, _HIT = [f"recall@{depth}" for depth in DEPTHS], [f"hit@{depth}" for depth in HIT_DEPTHS]
+METRICS = (*_RECALL, *_HIT, "ndcg@10", "tokens", "precision")
+_PARTS = {"locomo": partial(locomo, unanswerable=True), "precisionmembench": partial(precisionmembench, searched=True)}
 _FIGURES = Path(__file__).with_name("retrieval_figures.json")
 _FITTED_LOGS, _FITTED_QUERIES = 10, 400  # logs at most that weights are fitted to, and made queries of all of them
 # What made queries say nothing of: they are made of longer texts more often, whoever says them.
@@ -66,10 +61,8 @@ def _text(member: str) -> Callable[[Event], list[ItemText]]:
 
 
 # What people and agents said, and nothing else: the smallest memory that can be searched.
-TEXTS = Design(
-    "texts",
-    items=(ItemKind("text", {"observation": _text("text"), "prompt": _text("text"), "turn_ended": _text("message")}),),
-)
+_SAID = {"observation": _text("text"), "prompt": _text("text"), "turn_ended": _text("message")}
+TEXTS = Design("texts", items=(ItemKind("text", _SAID),))
 
 
 def only(*names: str) -> dict[str, float]:
@@ -102,8 +95,6 @@ class Retrieval:
     @property
     def frame(self) -> pd.DataFrame:
         """A row a method, a column a metric of METRICS."""
-        import pandas as pd
-
         rows = {name: [self.value(name, metric) for metric in METRICS] for name in self.scores}
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
 
@@ -112,11 +103,8 @@ class Retrieval:
         told = {}
         for name in self.scores:
             of = {metric: self.value(name, metric) for metric in METRICS}
-            recall_at, hit_at = (
-                {str(depth): of[f"{kind}@{depth}"] for depth in depths}
-                for kind, depths in (("recall", DEPTHS), ("hit", HIT_DEPTHS))
-            )
-            told[name] = {"recall_at": recall_at, "hit_at": hit_at, "ndcg_at_10": of["ndcg@10"]}
+            recall, hit = ({metric.partition("@")[2]: of[metric] for metric in metrics} for metrics in (_RECALL, _HIT))
+            told[name] = {"recall_at": recall, "hit_at": hit, "ndcg_at_10": of["ndcg@10"]}
             told[name] |= {"tokens": of["tokens"], "precision": of["precision"]}
         return told
 
@@ -126,18 +114,12 @@ def retrieval_logs(dataset: str, path: str = "") -> list[Log]:
 
     Raises InvalidInput for an unknown set, and for one of your own without its path.
     """
-    parts = {
-        "locomo": partial(locomo, unanswerable=True),
-        "precisionmembench": partial(precisionmembench, searched=True),
-    }
     if dataset in GIVEN_SETS and path:
         return load_logs(f"{dataset}:{path}")
     if dataset not in SETS or path:
-        raise InvalidInput(
-            f"got the data set {dataset!r}{f' at {path}' if path else ''}; allowed are {', '.join(SETS)}, "
-            f"and with --path {', '.join(GIVEN_SETS)}"
-        )
-    return [make() for _, make in parts[dataset]()] if dataset in parts else load_logs(dataset)
+        got = f"got the data set {dataset!r}{f' at {path}' if path else ''}"
+        raise InvalidInput(f"{got}; allowed are {', '.join(SETS)}, and with --path {', '.join(GIVEN_SETS)}")
+    return [make() for _, make in _PARTS[dataset]()] if dataset in _PARTS else load_logs(dataset)
 
 
 def known_figures(dataset: str) -> dict[str, Any]:
@@ -182,8 +164,7 @@ def score_methods(
             for probe in filter(_answerable, log.probes):
                 for name, row in rows.items():
                     row.append(question_scores(found_by(lab, probe.query, name, fitted), probe.answers))
-    n = len(next(iter(rows.values())))
-    if not n:
+    if not (n := len(next(iter(rows.values())))):
         raise InvalidInput("got no question that a text answers; allowed are logs with questions and their evidence")
     return Retrieval(n, {name: np.array(row) for name, row in rows.items()}, fitted)
 
@@ -263,8 +244,7 @@ class KeptEmbedder:
         """See Embedder."""
         keys = [text_key(text) for text in texts]
         found, matrix = self._cache.get(keys)
-        missing = np.flatnonzero(~found).tolist()
-        if missing:
+        if missing := np.flatnonzero(~found).tolist():
             matrix[missing] = self._embedder.embed([texts[row] for row in missing])
             self._cache.add([keys[row] for row in missing], matrix[missing])
         return matrix

@@ -8,9 +8,8 @@ those, as in llmrouter, figures are given twice: with the training as published,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,19 +18,8 @@ from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing_policies import (
-    Bandit,
-    BestSingle,
-    Floats,
-    Heuristic,
-    Ints,
-    Queries,
-    RoutingPolicy,
-    TaskMatrix,
-    Training,
-    achieved,
-    bandits,
-)
+from theorex_lab.experiments.scores import routing_policies
+from theorex_lab.experiments.scores.routing_policies import Bandit, Floats, Ints, TaskMatrix, Training, achieved
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_means
@@ -47,8 +35,7 @@ _AT = 0
 _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
 
 
-@dataclass(frozen=True)
-class PolicyScore:
+class PolicyScore(NamedTuple):
     """A policy on the test queries: mean score with its 95 % interval, regret to the best model of each query, mean
     cost, and its gain over the task matrix, paired by query, with the gain's 95 % interval."""
 
@@ -63,8 +50,7 @@ class PolicyScore:
     gain_high: float
 
 
-@dataclass(frozen=True)
-class RoutingScore:
+class RoutingScore(NamedTuple):
     """What `score_routing` found.
 
     without_repeats  scores where training queries that are also test queries were left out of the training, oracle and
@@ -86,21 +72,15 @@ class RoutingScore:
         """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
         are training queries too; the same without those; figures of others and how it was done."""
         named = {each.policy: each for each in self.policies}
-        baselines = {"best single": "best_single", COMPARED_WITH: "task_matrix"} | {
-            name: name for name in ("uniform", "oracle", "heuristic")
-        }
-        return {
-            "dataset": self.dataset,
-            "n": self.n,
-            "n_train": self.n_train,
-            "n_repeated": self.n_repeated,
-            "metrics": asdict(named[OURS]),
-            "metrics_without_repeats": asdict(next(each for each in self.without_repeats if each.policy == OURS)),
-            "baselines": {key: named[policy].score for policy, key in baselines.items()},
-            "published": self.published,
-            "policies": [asdict(each) for each in self.policies],
-            "policies_without_repeats": [asdict(each) for each in self.without_repeats],
-            "cost_unit": self.cost_unit,
+        baselines = ("best single", COMPARED_WITH, "uniform", "oracle", "heuristic")
+        without = [each._asdict() for each in self.without_repeats]
+        kept = {key: getattr(self, key) for key in ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")}
+        return kept | {
+            "metrics": named[OURS]._asdict(),
+            "metrics_without_repeats": next(each for each in without if each["policy"] == OURS),
+            "baselines": {policy.replace(" ", "_"): named[policy].score for policy in baselines},
+            "policies": [each._asdict() for each in self.policies],
+            "policies_without_repeats": without,
         }
 
 
@@ -120,24 +100,14 @@ def score_routing(
     without = scored
     if len(kept) < len(calls):
         without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], own, seed)
-    return RoutingScore(
-        dataset=found.name,
-        n=len(found.test.scores),
-        n_train=len(found.train.scores),
-        n_repeated=len(found.repeated),
-        models=found.models,
-        cost_unit=found.cost_unit,
-        policies=scored,
-        without_repeats=without,
-        published=dict(found.published),
-    )
+    sizes = len(found.test.scores), len(found.train.scores), len(found.repeated)
+    return RoutingScore(found.name, *sizes, found.models, found.cost_unit, scored, without, dict(found.published))
 
 
 def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
     """The model (a column of the scores) that a policy of one's own chooses for each test query."""
     chosen = [choose(text) for text in found.test.queries.texts]
-    unknown = [each for each in chosen if each not in found.models]
-    if unknown:
+    if unknown := [each for each in chosen if each not in found.models]:
         raise InvalidInput(f"got {unknown[0]!r:.100} from the policy {name!r}; allowed are {', '.join(found.models)}")
     return np.array([found.models.index(each) for each in chosen], np.int64)
 
@@ -148,21 +118,15 @@ def _scored(
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
     # In random order, since bandits learn from the first queries what they do on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
-    policies: list[RoutingPolicy] = [
-        Heuristic(found.sizes, _tier_of).fit(training),
-        BestSingle().fit(training),
-        TaskMatrix().fit(training),
-        *(bandit.fit(training) for bandit in bandits(seed)),
-    ]
+    first, others = routing_policies.Heuristic(found.sizes, _tier_of), routing_policies.bandits(seed)
+    untrained: list[routing_policies.RoutingPolicy] = [first, routing_policies.BestSingle(), TaskMatrix(), *others]
     scores = found.test.scores
     best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
-    values = {
-        "oracle": (scores.max(axis=1), float(found.costs[best].mean())),
-        "uniform": (scores.mean(axis=1), float(found.costs.mean())),
-    }
+    values = {"oracle": (scores.max(axis=1), float(found.costs[best].mean()))}
+    values["uniform"] = (scores.mean(axis=1), float(found.costs.mean()))
     recorded = [event for call in calls for event in call]
     chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
-    for policy in policies:
+    for policy in (each.fit(training) for each in untrained):
         # A bandit goes on learning while it is scored: to explore is its way of choosing.
         asks = policy.play(found.test) if isinstance(policy, Bandit) else policy.choose(found.test.queries)
         chosen[policy.name] = asks
@@ -172,8 +136,7 @@ def _scored(
 
 def _policy_scores(values: Mapping[str, tuple[Floats, float]], oracle: Floats, seed: int) -> tuple[PolicyScore, ...]:
     achieved_by = np.column_stack([each for each, _ in values.values()])
-    gained = achieved_by - values[COMPARED_WITH][0][:, None]
-    intervals = bootstrap_means(np.hstack([achieved_by, gained]), seed=seed)
+    intervals = bootstrap_means(np.hstack([achieved_by, achieved_by - values[COMPARED_WITH][0][:, None]]), seed=seed)
     found = []
     for (name, (each, cost)), score, gain in zip(values.items(), intervals, intervals[len(values) :], strict=False):
         lost = float((oracle - each).mean())
@@ -185,7 +148,7 @@ def _tier_of(text: str) -> str:
     return advise(classify(text).query_type, query_tokens=estimated_tokens(text)).tier
 
 
-def shipped_choices(calls: Sequence[Event], asked: Queries, models: Sequence[str], sizes: Floats) -> Ints:
+def shipped_choices(calls: list[Event], asked: routing_policies.Queries, models: Sequence[str], sizes: Floats) -> Ints:
     """The model that `route` picks for each query, (queries,), in a home of its own that recorded these calls.
 
     Every setting is the default's but the models, whose tiers are the thirds of `sizes`.

@@ -7,25 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing_policies import (
-    AS_ONE,
-    Floats,
-    TaskMatrix,
-    achieved,
-    bandits,
-    rewards_over_orders,
-)
+from theorex_lab.experiments.scores import routing_policies
+from theorex_lab.experiments.scores.routing_policies import AS_ONE, Floats, TaskMatrix, achieved, bandits
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 ORDERS = 20
@@ -33,8 +27,7 @@ CURVE_POINTS = 200
 RANDOM = "a random model"
 
 
-@dataclass(frozen=True)
-class CostQuality:
+class CostQuality(NamedTuple):
     """The mean score when ever more queries go to the strong model, those of the largest expected gain first.
 
     share    of queries sent to the strong model, 0 to 1, rising
@@ -69,14 +62,12 @@ def cost_quality_curve(weak: Floats, strong: Floats, advantage: Floats) -> CostQ
     array([0.5, 1. , 1. ])
     """
     if not len(weak) or not weak.shape == strong.shape == advantage.shape == (len(weak),):
-        raise InvalidInput(
-            f"got scores {weak.shape}, {strong.shape} and advantages {advantage.shape}; allowed is one length from 1"
-        )
+        shapes = f"{weak.shape}, {strong.shape} and advantages {advantage.shape}"
+        raise InvalidInput(f"got scores {shapes}; allowed is one length from 1")
     n = len(weak)
     _, group, sizes = np.unique(-advantage, return_inverse=True, return_counts=True)
     gain = np.repeat(np.bincount(group, weights=strong - weak) / sizes, sizes)
-    quality = weak.mean() + np.concatenate([[0.0], np.cumsum(gain)]) / n
-    return CostQuality(np.arange(n + 1) / n, quality)
+    return CostQuality(np.arange(n + 1) / n, weak.mean() + np.concatenate([[0.0], np.cumsum(gain)]) / n)
 
 
 def area_gains(weak: Floats, strong: Floats, advantage: Floats) -> Floats:
@@ -105,19 +96,15 @@ def cumulative_regret(rewards: Floats, reference: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RegretCurves:
-    """What bandits lost over random orders of the same queries; `table` has the columns of `frame`."""
+    """What bandits lost over random orders of the same queries.
+
+    frame: columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
+    regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders).
+    """
 
     dataset: str
     orders: int
-    table: dict[str, list[Any]]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
-        regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders)."""
-        import pandas as pd
-
-        return pd.DataFrame(self.table)
+    frame: pd.DataFrame
 
     @property
     def last(self) -> pd.DataFrame:
@@ -167,22 +154,19 @@ def regret_curves(
     scores = found.train.scores[rows]
     contexts = np.unique([found.train.queries.tasks[row] for row in rows], return_inverse=True)[1]
     means = np.array([scores[contexts == task].mean(axis=0) for task in range(contexts.max() + 1)])
-    references = {
-        "best single": scores[:, scores.mean(axis=0).argmax()],
-        "best of each task": achieved(scores, means.argmax(axis=1)[contexts]),
-    }
-    shuffled = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
+    references = {"best single": scores[:, scores.mean(axis=0).argmax()]}
+    references["best of each task"] = achieved(scores, means.argmax(axis=1)[contexts])
+    drawn = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
     points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
-    table: dict[str, list[Any]] = {name: [] for name in ("policy", "queries", "reference", "regret", "low", "high")}
-    learned = {each.name: rewards_over_orders(each, scores, contexts, shuffled) for each in bandits(seed)}
-    for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[shuffled]}).items():
+    parts = []
+    learned = {each.name: routing_policies.rewards_over_orders(each, scores, contexts, drawn) for each in bandits(seed)}
+    for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[drawn]}).items():
         for reference, values in references.items():
-            lost = cumulative_regret(rewards, values[shuffled])[:, points]
+            lost = cumulative_regret(rewards, values[drawn])[:, points]
             low, high = np.quantile(lost, [0.025, 0.975], axis=0)
-            columns = ([name] * len(points), points + 1, [reference] * len(points), lost.mean(axis=0), low, high)
-            for title, column in zip(table, columns, strict=True):
-                table[title].extend(column)
-    return RegretCurves(found.name, orders, table)
+            columns = {"regret": lost.mean(axis=0), "low": low, "high": high}
+            parts.append(pd.DataFrame({"policy": name, "queries": points + 1, "reference": reference, **columns}))
+    return RegretCurves(found.name, orders, pd.concat(parts, ignore_index=True))
 
 
 @dataclass(frozen=True)
@@ -202,11 +186,8 @@ class CostQualityScore(Rows[dict[str, Any]]):
 
     def _records(self) -> Sequence[dict[str, Any]]:
         names = ("policy", "area", "quality_at_half", "weak", "strong", "area_gain", "low", "high")
-        rows = (
-            (name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist(), *self.gains[name])
-            for name, each in self.curves.items()
-        )
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        rows = ((name, each.area, each.at(0.5), *each.quality[[0, -1]].tolist()) for name, each in self.curves.items())
+        return [dict(zip(names, [*row, *self.gains[row[0]]], strict=True)) for row in rows]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A curve a policy."""
@@ -242,9 +223,6 @@ def cost_quality(dataset: str | RoutingSet = "routellm_mmlu", *, seed: int = 0) 
     advantages[TaskMatrix.name] = expected[:, 1] - expected[:, 0]
     above = np.column_stack([area_gains(weak, strong, each) for each in advantages.values()])
     gains = dict(zip(advantages, bootstrap_means(above, seed=seed), strict=True))
-    return CostQualityScore(
-        dataset=found.name,
-        n=len(weak),
-        curves={name: cost_quality_curve(weak, strong, each) for name, each in advantages.items()},
-        gains={name: (gain.mean, gain.low, gain.high) for name, gain in gains.items()},
-    )
+    curves = {name: cost_quality_curve(weak, strong, each) for name, each in advantages.items()}
+    spans = {name: (gain.mean, gain.low, gain.high) for name, gain in gains.items()}
+    return CostQualityScore(found.name, len(weak), curves, spans)

@@ -29,13 +29,10 @@ def achieved(scores: Floats, choices: Ints) -> Floats:
     array([1. , 0.5])
     """
     if scores.ndim != 2 or choices.shape != scores.shape[:1]:
-        raise InvalidInput(
-            f"got scores {scores.shape} and choices {choices.shape}; allowed are (queries, models), (queries,)"
-        )
+        shapes = f"scores {scores.shape} and choices {choices.shape}"
+        raise InvalidInput(f"got {shapes}; allowed are (queries, models), (queries,)")
     if len(choices) and not 0 <= choices.min() <= choices.max() < scores.shape[1]:
-        raise InvalidInput(
-            f"got the choices {choices.min()} to {choices.max()}; allowed are 0 to {scores.shape[1] - 1}"
-        )
+        raise InvalidInput(f"got choices {choices.min()} to {choices.max()}; allowed are 0 to {scores.shape[1] - 1}")
     return np.asarray(scores[np.arange(len(scores)), choices])
 
 
@@ -52,9 +49,7 @@ class Queries:
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.tasks):
-            raise InvalidInput(
-                f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each a query"
-            )
+            raise InvalidInput(f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -73,10 +68,9 @@ class Training:
 
     def __post_init__(self) -> None:
         shape = self.scores.shape
-        if len(shape) != 2 or not shape[0] == len(self.queries) or not min(shape):
-            raise InvalidInput(
-                f"got scores {shape} of {len(self.queries)} queries; allowed is (queries, models), one or more of each"
-            )
+        if len(shape) != 2 or shape[0] != len(self.queries) or not min(shape):
+            got = f"got scores {shape} of {len(self.queries)} queries"
+            raise InvalidInput(f"{got}; allowed is (queries, models), one or more of each")
         if not (np.isfinite(self.scores).all() and self.scores.min() >= 0.0 and self.scores.max() <= 1.0):
             raise InvalidInput("got a score that is not a number from 0 to 1; scale scores into that range")
 

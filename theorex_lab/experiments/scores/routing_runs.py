@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
@@ -27,9 +28,6 @@ from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
 from theorex_lab.routing.heuristic import classify
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
 HOME_VARIABLE = "THEOREX_HOME"
@@ -91,10 +89,8 @@ class Runs:
         'smollm2-135m greedy'
         """
         cells, weight = self.matrix(chosen), (chosen or MatrixSettings.of(self.settings)).success_weight
-        found = {
-            kind: best(cells, kind, self.settings.models, success_weight=weight)
-            for kind in query_types(self.frame["query_type"])
-        }
+        kinds, models = query_types(self.frame["query_type"]), self.settings.models
+        found = {kind: best(cells, kind, models, success_weight=weight) for kind in kinds}
         return {kind: cell.model if cell else None for kind, cell in found.items()}
 
 
@@ -111,11 +107,9 @@ def local_runs(recorded: LocalRuns | None = None) -> Runs:
     """
     found = recorded or load_local_runs()
     frame = found.frame
-    elapsed_ms = frame["latency_ms"].astype(float).fillna(0.0).cumsum()
-    frame = frame.assign(
-        at=to_microseconds(found.header["date"]) + (elapsed_ms * 1_000).astype(np.int64),
-        latency_ms=frame["latency_ms"].astype(float),
-    )
+    latencies = frame["latency_ms"].astype(float)
+    elapsed = (latencies.fillna(0.0).cumsum() * 1_000).astype(np.int64)
+    frame = frame.assign(at=to_microseconds(found.header["date"]) + elapsed, latency_ms=latencies)
     models = {name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium")) for name in found.header["solvers"]}
     return Runs(frame[list(COLUMNS)], Settings(models=models, roles=[]), int(frame["at"].max()))
 
@@ -125,8 +119,6 @@ def set_runs(found: RoutingSet) -> Runs:
 
     Types are those that the router tells from the words of a query; the sets state neither times nor latencies.
     """
-    import pandas as pd
-
     kinds = [classify(text).query_type for text in found.train.queries.texts]
     scores = found.train.scores
     asked, models = np.repeat(kinds, scores.shape[1]), np.tile(found.models, len(scores))
@@ -142,25 +134,15 @@ def home_runs(home: str | Path) -> Runs:
 
     An answer that an outcome later calls wrong is no success, as in the home's own matrix.
     """
-    import pandas as pd
-
     from theorex_lab.dispatch.local_model import with_local_model
 
     with Lab(home) as lab:
-        counts_as_good = outcome_lookup(lab.journal)
-        rows = [
-            (
-                counted_type(event.body["query_type"]),
-                attempt["model"],
-                attempt["success"] and counts_as_good(event),
-                event.at,
-                attempt["latency_ms"],
-            )
-            for event in lab.journal.tail(0, kinds=("trace_ended",))
-            if not event.body["lost"]
-            for attempt in event.body["attempts"]
-            if not attempt.get("unavailable")
-        ]
+        counts_as_good, rows = outcome_lookup(lab.journal), []
+        for event in lab.journal.tail(0, kinds=("trace_ended",)):
+            for run in () if event.body["lost"] else event.body["attempts"]:
+                if not run.get("unavailable"):
+                    kind, good = counted_type(event.body["query_type"]), run["success"] and counts_as_good(event)
+                    rows.append((kind, run["model"], good, event.at, run["latency_ms"]))
         frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"latency_ms": float, "success": bool})
         return Runs(frame, with_local_model(lab.settings, lab.folder), lab.clock.now())
 
@@ -173,15 +155,12 @@ def simulated_runs(seed: int = 0) -> Runs:
     >>> simulated_runs().frame.groupby("model")["success"].mean().round(2).to_dict()
     {'drifting': 0.73, 'newcomer': 0.86, 'veteran': 0.77}
     """
-    import pandas as pd
-
     generator = np.random.default_rng(seed)
     days = np.sort(generator.uniform(0, SIMULATED_DAYS, SIMULATED_DAYS * _CALLS_PER_DAY))
     kinds = generator.choice(["code", "math", "retrieval", "general"], len(days)).tolist()
     rows = []
     for day, kind in zip(days, kinds, strict=True):
-        models = [name for name, on in _simulated(day).items() if on is not None]
-        model = str(generator.choice(models))
+        model = str(generator.choice([name for name, on in _simulated(day).items() if on is not None]))
         rate, latency_ms = _simulated(day)[model] or (math.nan, math.nan)
         rate += {"code": -0.06, "retrieval": 0.04}.get(kind, 0.0)
         at = _SIMULATION_START + round(day * MICROSECONDS_PER_DAY)
@@ -227,8 +206,6 @@ def success_by_window(runs: Runs, windows: int = 6) -> pd.DataFrame:
     Columns model, start_days and end_days (since the first run), n (runs), success_rate, low and high (95 % Wilson);
     no row where a model had no run. Raises InvalidInput for fewer than one window.
     """
-    import pandas as pd
-
     if windows < 1:
         raise InvalidInput(f"got {windows!r} windows; allowed is 1 or more")
     frame = runs.frame
@@ -249,24 +226,11 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     costs = latencies.mean().to_numpy()
     order = np.random.default_rng(seed).permutation(len(scores))
     parts = np.split(order, [round(len(order) * TEST_SHARE)])
-    test, train = (
-        Training(
-            Queries([prompts()[task] for task in scores.index[rows]], [kinds[task] for task in scores.index[rows]]),
-            scores.to_numpy()[rows],
-        )
-        for rows in parts
-    )
-    return RoutingSet(
-        name="recorded local runs",
-        models=tuple(scores.columns),
-        costs=costs,
-        cost_unit="ms, mean",
-        sizes=costs.argsort().argsort().astype(np.float64),
-        train=train,
-        test=test,
-        published={},
-        licence=str(recorded.header["licence"]),
-    )
+    asked = Queries([prompts()[task] for task in scores.index], [kinds[task] for task in scores.index])
+    test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
+    sizes, licence = costs.argsort().argsort().astype(np.float64), str(recorded.header["licence"])
+    models = tuple(scores.columns)
+    return RoutingSet("recorded local runs", models, costs, "ms, mean", sizes, train, test, {}, licence)
 
 
 def trade_off(
@@ -278,8 +242,6 @@ def trade_off(
     The matrix chooses for a task by the runs of the other folds alone. The bounds: a model drawn at random (expected),
     and the quickest that succeeds on each task. Raises InvalidInput for fewer than two folds or more than tasks.
     """
-    import pandas as pd
-
     scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
     if not 2 <= folds <= len(scores):
         raise InvalidInput(f"got {folds!r} folds of {len(scores)} tasks; allowed is 2 to that many")

@@ -45,14 +45,8 @@ class SearchScore:
     def result(self) -> dict[str, Any]:
         """JSON values: log, n, methods, weights, gain, adopt."""
         gain = self.gain and {"value": self.gain.mean, "low": self.gain.low, "high": self.gain.high}
-        return {
-            "log": self.name,
-            "n": self.found.n,
-            "methods": self.found.result(),
-            "weights": self.found.weights,
-            "gain": gain,
-            "adopt": self.adopt,
-        }
+        told = {"log": self.name, "n": self.found.n, "methods": self.found.result()}
+        return {**told, "weights": self.found.weights, "gain": gain, "adopt": self.adopt}
 
 
 def score_search(
@@ -64,19 +58,14 @@ def score_search(
     queries (20 to fit), and for logs without sentences.
     """
     if fit and queries < _FEWEST_TO_FIT:
-        raise InvalidInput(
-            f"got {queries} queries; allowed is {_FEWEST_TO_FIT} or more, where weights are fitted to them"
-        )
+        raise InvalidInput(f"got {queries} queries; allowed is {_FEWEST_TO_FIT} or more to fit weights to")
     used = retrieval.kept_embedder() if embedder is None else embedder
     made = retrieval.made_logs(logs, queries, seed)
     weights, gain = None, None
     if fit:
-        weights = fit_weights(
-            retrieval.choices_of([_probed(log, slice(0, None, 2)) for log in made], used),
-            kept=retrieval.MADE_SO,
-            trust=retrieval.TRUST,
-        )
-        made = [_probed(log, slice(1, None, 2)) for log in made]
+        halves = [[replace(log, probes=log.probes[half::2]) for log in made] for half in (0, 1)]
+        choices, made = retrieval.choices_of(halves[0], used), halves[1]
+        weights = fit_weights(choices, kept=retrieval.MADE_SO, trust=retrieval.TRUST)
     scored = retrieval.score_methods(made, used, weights)
     if fit:
         after, before = (scored.scores[name][:, retrieval.METRICS.index("ndcg@10")] for name in ("fitted", "default"))
@@ -91,7 +80,3 @@ def logs_to_search(name: str) -> list[Log]:
     with Lab(Path(name).expanduser()) as lab:
         kinds = [kind for item in retrieval.TEXTS.items for kind in item.texts]
         return [Log(name, sorted(lab.journal.tail(0, kinds=kinds), key=lambda event: event.at), [])]
-
-
-def _probed(log: Log, which: slice) -> Log:
-    return replace(log, probes=log.probes[which])

@@ -7,16 +7,14 @@ A conditional logit: a query chooses among the texts that search considers, by t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.search.blend import STANDARDISED, blend, shown, standardised, weights_for
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, float]
@@ -48,21 +46,16 @@ def fit_weights(choices: Sequence[Considered], *, kept: Sequence[str] = (), trus
     >>> fitted["words"] > fitted["passage"]
     True
     """
-    told = [choice for choice in choices if choice.right.any()]
-    if not told:
+    if not (told := [choice for choice in choices if choice.right.any()]):
         raise InvalidInput(f"got {len(choices)} queries and no text that answers one; give a log with more texts")
     ships = {name: weight for name, weight in weights_for(told[0].columns, None).items() if name in told[0].columns}
     names, free = [*ships], np.array([name not in kept for name in ships])
     start = np.array([*ships.values()])
-    rows = [
-        (np.stack([columns[name] for name in names], axis=1), choice.right / choice.right.sum())
-        for choice in told
-        if (columns := standardised(choice.columns))
-    ]
+    scaled = [(columns, choice.right) for choice in told if (columns := standardised(choice.columns))]
+    rows = [(np.stack([columns[name] for name in names], 1), right / right.sum()) for columns, right in scaled]
     # How sharply sums decide comes first: the ridge holds to weights that decide so.
     sharpness = _newton([(matrix @ start[:, None], right) for matrix, right in rows], np.ones(1), np.zeros(1))
-    ridge = np.where(free, _RIDGE, _FREE)
-    found = np.maximum(_newton(rows, start * max(sharpness[0], _FREE), ridge), 0.0)
+    found = np.maximum(_newton(rows, start * max(sharpness[0], _FREE), np.where(free, _RIDGE, _FREE)), 0.0)
     among = free & np.isin(names, STANDARDISED)
     found *= start[among].sum() / max(found[among].sum(), _FREE)
     weights = np.where(free, start + trust * (np.minimum(found, HEAVIEST) - start), start)
@@ -80,8 +73,6 @@ def shown_right(considered: Considered, weights: Weights, floor: float = 0.0) ->
 
 def floor_table(asked: Sequence[Considered], weights: Weights, floors: Sequence[float]) -> pd.DataFrame:
     """Columns floor, precision and recall of ten texts at most, means over the queries that something answers."""
-    import pandas as pd
-
     rows = []
     for floor in floors:
         ten = [(shown_right(texts, weights, floor)[:10], texts.wanted) for texts in asked if texts.wanted]

@@ -68,9 +68,8 @@ class Ends:
     """
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
-        self._meant: dict[str, list[tuple[int, str]]] = defaultdict(
-            list
-        )  # (number of the file, what it stands for then)
+        # By end: (number of the file, what it stands for then).
+        self._meant: dict[str, list[tuple[int, str]]] = defaultdict(list)
         self.known: dict[str, None] = {}  # in the order in which they were first touched
         for path in paths:
             self.add(path)
@@ -143,8 +142,7 @@ class Scene:
         return {path for path in found if path} | spaced
 
     def _file(self, token: str) -> str | None:
-        found = self.ends.file(token, self.known)
-        if found is None:
+        if (found := self.ends.file(token, self.known)) is None:
             token = token.strip(".()[]~%:").removeprefix("./")
             found = self.ends.file(token, self.known)
         if not found and "/" in token:  # a checkout's folder stands before the path
@@ -162,11 +160,9 @@ class Scene:
             text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
         named, held = self.named(text), words(_ESCAPED_WORD.sub(r"\1", text))
         shown = [word.lower() for word in _WORD.findall(text)]
-        three = {
-            "file": share(len(named & self.files), len(self.files)),
-            "edit": share(len(named & self.edits), len(self.edits)),
-            "term": _held(self.terms_wanted(asked=asked), held),
-        }
+        wanted = {"file": self.files, "edit": self.edits}
+        three = {name: share(len(named & paths), len(paths)) for name, paths in wanted.items()}
+        three["term"] = _held(self.terms_wanted(asked=asked), held)
         again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
         useful = sum(len(word) for word in shown if word in self.used)
         return {
@@ -189,8 +185,7 @@ def _mean(values: Sequence[float]) -> float:
 
 def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
     # Exact sums: words stand in the order of their hashes, which differs from process to process.
-    found = math.fsum(weight for word, weight in weights.items() if word in held)
-    return share(found, math.fsum(weights.values()))
+    return share(math.fsum(weight for word, weight in weights.items() if word in held), math.fsum(weights.values()))
 
 
 @lru_cache(2)
@@ -236,27 +231,19 @@ class _Past:
         said = frozenset().union(*map(words, [*prompts, *(line.message for line in own if line.message)]))
         edits = {path for line in own for path in line.edits}
         touched = {path for line in own for path in line.reads} | edits
-        return Scene(
-            session=name,
-            at=own[0].at,
-            prompt=prompts[0] if prompts else "",
-            ends=self.ends,
-            known=len(self.ends.known),
-            files=frozenset(touched & self.ends.known.keys()),
-            edits=frozenset(edits & self.ends.known.keys()),
-            terms={word: idf[word] for word in said if word in idf},
-            repeats=tuple(self._repeats(prompts[1:], idf)),
-            used=said.union(*(words(line.inputs) for line in own)),
-        )
+        known, used = self.ends.known, said.union(*(words(line.inputs) for line in own))
+        files, edited = (frozenset(paths & known.keys()) for paths in (touched, edits))
+        terms, repeats = {word: idf[word] for word in said if word in idf}, tuple(self._repeats(prompts[1:], idf))
+        prompt = prompts[0] if prompts else ""
+        return Scene(name, own[0].at, prompt, self.ends, len(known), files, edited, terms, repeats, used)
 
     def _repeats(self, prompts: Sequence[str], idf: Mapping[str, float]) -> Iterator[dict[str, float]]:
         for sentence in (found for prompt in prompts for found in _directives(prompt)):
             own = {word for word in words(sentence) if word in idf}
             earlier = ({word: idf[word] for word in own & before} for before in self.directives)
             best = max(earlier, key=lambda common: math.fsum(common.values()), default={})
-            if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= _SHARED_IDF * math.fsum(
-                idf[word] for word in own
-            ):
+            enough = _SHARED_IDF * math.fsum(idf[word] for word in own)
+            if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= enough:
                 yield best
 
 

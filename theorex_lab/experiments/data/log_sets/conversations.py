@@ -7,27 +7,18 @@ assistant as a prompt, by an assistant as the last message of its turn. Question
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.log_sets.recorder import (
-    MINUTE,
-    SECOND,
-    UNDATED,
-    Parts,
-    Recorder,
-    informative,
-    moment,
-    part,
-)  # fmt: skip
+from theorex_lab.experiments.data.log_sets import recorder
+from theorex_lab.experiments.data.log_sets.recorder import UNDATED, Parts, Recorder, informative, moment, part
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
 
 _SESSION, _TURN = re.compile(r"session_(\d{1,4})\Z", re.ASCII), re.compile(r"D\d+:\d+", re.ASCII)
@@ -46,24 +37,21 @@ def _numbered_sessions(fields: Any) -> Any:
     return {**fields, "sessions": sessions}
 
 
-@dataclass(frozen=True)
-class _Said:
+class _Said(BaseModel):
     dia_id: str
     speaker: str
     text: Annotated[Text, Field(default="", validation_alias=AliasChoices("text", "clean_text"))]
     date_time: str = ""
 
 
-@dataclass(frozen=True)
-class _Question:
+class _Question(BaseModel):
     question: str
     evidence: list[str]
     answer: Text = ""
     category: int = 0
 
 
-@dataclass(frozen=True)
-class _Talk:
+class _Talk(BaseModel):
     sessions: list[tuple[str, list[_Said]]]
     qa: list[_Question]
     sample_id: str = ""
@@ -87,7 +75,7 @@ def realtalk(path: Path) -> Parts:
 def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
-            at = moment(turn.date_time) if turn.date_time else moment(began) + place * SECOND
+            at = moment(turn.date_time) if turn.date_time else moment(began) + place * recorder.SECOND
             log.wrote(turn.dia_id, at, f"{turn.speaker}: {turn.text}", session=f"s{number}")
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
@@ -96,20 +84,17 @@ def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
             log.probe(last, asked.question, turns, informative(asked.answer, asked.question))
 
 
-@dataclass(frozen=True)
-class _Spoken:
+class _Spoken(BaseModel):
     speaker: str
     content: str
 
 
-@dataclass(frozen=True)
-class _Query:
+class _Query(BaseModel):
     query: str
     relevant_text_span: list[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class _Meeting:
+class _Meeting(BaseModel):
     meeting_transcripts: list[_Spoken]
     specific_query_list: list[_Query]
 
@@ -125,21 +110,19 @@ def qmsum() -> Parts:
 
 def _meeting(log: Recorder, meeting: _Meeting) -> None:
     for number, turn in enumerate(meeting.meeting_transcripts):
-        log.wrote(number, UNDATED + number * 5 * SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
+        log.wrote(number, UNDATED + number * 5 * recorder.SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
     for asked in meeting.specific_query_list:
         spoken = (turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
         log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
 
 
-@dataclass(frozen=True)
-class _Turn:
+class _Turn(BaseModel):
     role: Literal["user", "assistant"]
     content: Text
     has_answer: bool | None = None
 
 
-@dataclass(frozen=True)
-class _Instance:
+class _Instance(BaseModel):
     question_id: str
     question: str
     answer: Text
@@ -162,7 +145,7 @@ def _haystack(log: Recorder, asked: _Instance) -> None:
     for place, (date, _, turns) in enumerate(sessions):
         for number, turn in enumerate(turns):
             key = f"{place}:{number}"
-            _chat(log, key, moment(date) + number * SECOND, turn.role, turn.content, f"s{place}")
+            _chat(log, key, moment(date) + number * recorder.SECOND, turn.role, turn.content, f"s{place}")
             evidence += [key] if turn.has_answer else []
     log.probe(moment(asked.question_date), asked.question, evidence, informative(asked.answer, asked.question))
 
@@ -172,8 +155,7 @@ def _chat(log: Recorder, key: object, at: int, role: str, text: str, session: st
         (log.asked if role == "user" else log.answered)(key, at, text, session=session)
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(BaseModel):
     question: str
     answer: Text = ""
     source_chat_ids: Any = None
@@ -188,47 +170,41 @@ def beam(path: Path) -> Parts:
     folder = path.parent if path.is_file() else path
     for file in _files(path, "**/chat.json"):
         name = f"beam/{file.parent.relative_to(folder).as_posix() or file.parent.name}".removesuffix("/.")
-        questions = file.parent / "probing_questions" / "probing_questions.json"
-        yield part(name, _beam, file, questions)
+        yield part(name, _beam, file, file.parent / "probing_questions" / "probing_questions.json")
 
 
 def _beam(log: Recorder, file: Path, questions: Path) -> None:
     at, session = UNDATED, 0
-    for message in _messages(read_json(content(file), list[Any])):
-        anchor = message.get("time_anchor")
-        if anchor:
+    messages = _found(read_json(content(file), list[Any]), lambda given: isinstance(given, dict) and "role" in given)
+    for message in messages:
+        if anchor := message.get("time_anchor"):
             at, session = max(at, moment(str(anchor))) if session else moment(str(anchor)), session + 1
-        at += MINUTE
+        at += recorder.MINUTE
         text = _INDEX.sub("", str(message.get("content", "")))
         _chat(log, message.get("id"), at, str(message["role"]), text, f"s{session}")
     for asked in (asked for kind in read_json(content(questions), dict[str, list[_Asked]]).values() for asked in kind):
         sources = asked.source_chat_ids
-        stale = {*_numbers(sources.get("original_info", []) if isinstance(sources, dict) else [])}
-        evidence = {*_numbers(sources)} - stale
+        stale = _numbers(sources.get("original_info", []) if isinstance(sources, dict) else [])
+        evidence = _numbers(sources) - stale
         if log.ids(evidence):
-            log.probe(at + MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
+            log.probe(at + recorder.MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
 
 
-def _messages(given: Any) -> Iterator[dict[str, Any]]:
-    """The messages wherever they stand in batches, plans and turns, in their order."""
-    if isinstance(given, dict) and "role" in given:
+def _found(given: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
+    """What is wanted, wherever it stands in lists and objects (batches, plans, turns), in its order."""
+    if wanted(given):
         yield given
     elif isinstance(given, dict | list):
         for inner in given.values() if isinstance(given, dict) else given:
-            yield from _messages(inner)
+            yield from _found(inner, wanted)
 
 
-def _numbers(given: Any) -> Iterator[int]:
-    if isinstance(given, dict | list):
-        for inner in given.values() if isinstance(given, dict) else given:
-            yield from _numbers(inner)
-    elif isinstance(given, int):
-        yield given
+def _numbers(given: Any) -> set[int]:
+    return {*_found(given, lambda inner: isinstance(inner, int))}
 
 
 def _files(path: Path, pattern: str) -> list[Path]:
-    found = [path] if path.is_file() else sorted(path.glob(pattern))
-    if not found:
+    if not (found := [path] if path.is_file() else sorted(path.glob(pattern))):
         raise InvalidInput(f"got {path}; allowed is a file, or a folder that holds {pattern}")
     return found
 

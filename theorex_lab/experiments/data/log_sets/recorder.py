@@ -89,8 +89,7 @@ class Recorder:
 
     def ids(self, keys: Iterable[object]) -> frozenset[str]:
         """The ids of the events of these keys that were captured."""
-        known = {event.id for event in self.events}
-        return frozenset(known & {self.id(key) for key in keys})
+        return frozenset({event.id for event in self.events} & {self.id(key) for key in keys})
 
     def probe(self, at: int, query: str, answers: Iterable[object], words: tuple[str, ...] = (),
               stale: Iterable[object] = ()) -> None:  # fmt: skip
@@ -98,16 +97,16 @@ class Recorder:
         self.probes.append(Probe(at, query, self.ids(answers), words, self.ids(stale)))
 
     def wrote(self, key: object, at: int, text: str, *, agent: str = "main", source: str = "user", session: str = "",
-              kind: str = DEFAULT_TYPE, tags: tuple[str, ...] = ()) -> None:  # fmt: skip
+              kind: str = DEFAULT_TYPE) -> None:  # fmt: skip
         """A text was written into the memory; nothing where it is blank."""
         if text.strip():
             with door():
-                entry = Entry(text, agent, at, kind, source, tags, session, self.project)
+                entry = Entry(text, agent, at, kind, source, (), session, self.project)
                 self._add(key, new_observation(entry, _SETTINGS, at)[0])
 
-    def asked(self, key: object, at: int, text: str, *, agent: str = "main", session: str) -> None:
+    def asked(self, key: object, at: int, text: str, *, session: str) -> None:
         """A person asked something of an agent."""
-        self.hook("UserPromptSubmit", key, at, {"prompt": text}, agent=agent, session=session)
+        self.hook("UserPromptSubmit", key, at, {"prompt": text}, session=session)
 
     def answered(self, key: object, at: int, text: str, *, agent: str = "main", session: str) -> None:
         """An agent ended its turn with a message."""
@@ -120,14 +119,11 @@ class Recorder:
         name = "PostToolUse" if ok else "PostToolUseFailure"
         self.hook(name, key, at, said, agent=agent, session=session, edits=tuple(edits))
 
-    def came_out(self, key: object, at: int, decision: str, result: str, *, success: bool, session: str,
-                 agent: str = "main") -> None:  # fmt: skip
+    def came_out(self, key: object, at: int, decision: str, result: str, *, success: bool, session: str) -> None:
         """How a run ended, as its surroundings judged it."""
+        by: dict[str, Any] = {"agent": "main", "session": session, "source": "tool", "project": self.project}
         with door():
-            event = outcome_event(
-                agent=agent, decision=decision, result=result, success=success, settings=_SETTINGS, at=at,
-                session=session, source="tool", project=self.project,
-            )  # fmt: skip
+            event = outcome_event(decision=decision, result=result, success=success, settings=_SETTINGS, at=at, **by)
         self._add(key, event)
 
     def log(self) -> Log:

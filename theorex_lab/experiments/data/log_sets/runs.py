@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from theorex_lab.clock import to_microseconds
+from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder, part
@@ -64,8 +63,7 @@ def _reflexion(log: Recorder) -> None:
         at = UNDATED + trial * 24 * _HOUR
         for task, keys in lessons.items():
             if keys and not found.success[trial - 1][task]:
-                query = f"{found.environments[task]}: what was learnt when it failed?"
-                log.probe(at, query, keys)
+                log.probe(at, f"{found.environments[task]}: what was learnt when it failed?", keys)
         _trial(log, found, trial, at, lessons)
 
 
@@ -140,9 +138,8 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
         log.used(number, at, "edit", {}, text, edits=edits, agent=agent, session=session)
         log.answered(f"{number}:message", at + 1, text, agent=agent, session=session)
     elif activity.kind == "tool":
-        log.used(
-            number, at, "shell", {"command": text}, text, ok=activity.success is not False, agent=agent, session=session
-        )
+        ok = activity.success is not False
+        log.used(number, at, "shell", {"command": text}, text, ok=ok, agent=agent, session=session)
     else:
         kind = {"fix": FIX_TYPE, "decision": "decision"}.get(activity.kind, "discovery")
         log.wrote(number, at, text, source="agent", kind=kind, agent=agent, session=session)
@@ -157,12 +154,8 @@ def facts() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
     for sentence, values in facts():
-        said = [
-            (number, value)
-            for number, activity in enumerate(activities)
-            for value in values
-            if activity.kind == "fact" and sentence.format(value) in activity.text
-        ]
+        noted = [(number, activity.text) for number, activity in enumerate(activities) if activity.kind == "fact"]
+        said = [(number, value) for number, text in noted for value in values if sentence.format(value) in text]
         if len({value for _, value in said}) > 1:
             now = said[-1][1]
             right, outdated = ([key for key, value in said if (value == now) is kept] for kept in (True, False))
@@ -171,11 +164,7 @@ def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
 
 def git(path: Path) -> Parts:
     """A git repository: each commit as an edit of its files, its subject as the last message; a day is a session."""
-    yield part(f"git/{path.resolve().name}", record_commits, git_commits(path), _day)
-
-
-def _day(commit: Commit) -> str:
-    return str(datetime.fromtimestamp(commit.at / SECOND, UTC).date())
+    yield part(f"git/{path.resolve().name}", record_commits, git_commits(path), lambda commit: to_iso(commit.at)[:10])
 
 
 def record_commits(log: Recorder, commits: Iterable[Commit], session_of: Callable[[Commit], str]) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.experiments.data.dataset_files import Content, read_files
@@ -22,22 +21,19 @@ _STATEMENT = re.compile(r"(?m)^(\d+)\. (.+?)\.?\s*$")
 _EVERY = 15 * MINUTE  # between two statements
 
 
-@dataclass(frozen=True)
-class _Fact:
+class _Fact(BaseModel):
     n: int
     text: str
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(BaseModel):
     question: str
     answers: list[str]
     evidence: list[int]
     stale: list[int]
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(BaseModel):
     fact: _Fact | None = None
     probe: _Asked | None = None
 
@@ -45,8 +41,7 @@ class _Row:
 def fact_updates() -> Parts:
     """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and 1,200 questions at the end."""
     for file, text in read_files(DATASETS["fact_updates"]).items():
-        name = f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}"
-        yield part(name, _facts, text)
+        yield part(f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}", _facts, text)
 
 
 def _facts(log: Recorder, text: Content) -> None:
@@ -59,8 +54,7 @@ def _facts(log: Recorder, text: Content) -> None:
         log.probe(last, asked.question, asked.evidence, tuple(asked.answers), asked.stale)
 
 
-@dataclass(frozen=True)
-class _Belief:
+class _Belief(BaseModel):
     id: Annotated[str, Field(alias="_id")]
     user_id: str
     canonical_name: str
@@ -71,15 +65,13 @@ class _Belief:
     created_at: str
 
 
-@dataclass(frozen=True)
-class _Returned:
+class _Returned(BaseModel):
     must: Annotated[list[str], Field(alias="mustInclude", default_factory=list)]
     only: Annotated[list[str] | None, Field(alias="shouldOnlyInclude", default=None)]
     never: Annotated[list[str], Field(alias="mustExclude", default_factory=list)]
 
 
-@dataclass(frozen=True)
-class _Case:
+class _Case(BaseModel):
     query: str
     expect: dict[str, _Returned]  # by part, such as pinnedFacts and relevantBeliefs
     user: Annotated[str, Field(alias="userId", default="")]
@@ -115,17 +107,15 @@ def _beliefs(log: Recorder, beliefs: Content, cases: Content, searched: bool = F
             log.probe(last, case.query, wanted, (), never - wanted)
 
 
-@dataclass(frozen=True)
-class _About:
+class _About(BaseModel):
     source: str = ""
 
 
-@dataclass(frozen=True)
-class _Context:
+class _Context(BaseModel):
     context: str
     questions: list[str]
     answers: list[list[str]]
-    metadata: _About = field(default_factory=_About)
+    metadata: _About = _About()
 
 
 def factconsolidation(path: Path) -> Parts:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines, refused
@@ -21,16 +20,14 @@ WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 STRONG_MODEL = "gpt-4-1106-preview"
 
 
-@dataclass(frozen=True)
-class ScoredQueries:
+class ScoredQueries(NamedTuple):
     """queries: columns query, task, metric.  scores: shape (n_queries, n_models), 0 to 1."""
 
     queries: pd.DataFrame
     scores: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class RouterScores:
+class RouterScores(NamedTuple):
     """models: names, the columns of the scores.  prices: a row a model, in this order; columns model, size,
     input_usd_per_million_tokens, output_usd_per_million_tokens."""
 
@@ -41,21 +38,18 @@ class RouterScores:
     licence: str
 
 
-@dataclass(frozen=True)
-class _Scored:
+class _Scored(BaseModel):
     question: str
     scores: dict[str, Annotated[float, Field(ge=0, le=1)]]
 
 
-@dataclass(frozen=True)
-class _Described:
+class _Described(BaseModel):
     query: str
     task: Annotated[str, Field(alias="task_name")]
     metric: str
 
 
-@dataclass(frozen=True)
-class _Priced:
+class _Priced(BaseModel):
     size: str
     input_usd_per_million_tokens: Annotated[float, Field(alias="input_price", allow_inf_nan=False)]
     output_usd_per_million_tokens: Annotated[float, Field(alias="output_price", allow_inf_nan=False)]
@@ -68,8 +62,7 @@ def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
     prices = read_json(files["default_llm.json"], dict[str, _Priced])
     parts = {part: read_json(files[f"routing_{part}.json"], list[_Scored]) for part in ("train", "test")}
     models = tuple(sorted(parts["train"][0].scores)) if parts["train"] else ()
-    unpriced = sorted(set(models) - set(prices))
-    if unpriced:
+    if unpriced := sorted(set(models) - set(prices)):
         raise refused(files["default_llm.json"].place, sorted(prices), f"allowed is a price for {', '.join(unpriced)}")
     train, test = (
         _joined(files[f"routing_{part}.json"].place, scored, files[f"query_{part}.jsonl"], models)
@@ -88,16 +81,13 @@ def _joined(place: str, scored: list[_Scored], described: Content, models: tuple
         if row.question not in by_query:
             raise refused(f"{place}: {number}", row.question, f"allowed is a query that {described.place} describes")
         if set(row.scores) != set(models):
-            raise refused(
-                f"{place}: {number}: scores", sorted(row.scores), f"allowed is one of {', '.join(models)} each"
-            )
+            raise refused(f"{place}: {number}: scores", [*row.scores], f"allowed is one of {', '.join(models)} each")
     table = pd.DataFrame([vars(by_query[row.question]) for row in scored], columns=["query", "task", "metric"])
     scores = [[row.scores[model] for model in models] for row in scored]
     return ScoredQueries(table, np.array(scores, dtype=np.float64).reshape(len(scored), len(models)))
 
 
-@dataclass(frozen=True)
-class _Prompt:
+class _Prompt(BaseModel):
     eval_prompt: str
 
 
@@ -107,10 +97,7 @@ def routellm(files: Mapping[str, Content], subjects: Mapping[str, Content]) -> p
     strong_response (NaN for mmlu)."""
     import pandas as pd
 
-    mmlu = [
-        _answers(content).assign(subject=name.removeprefix("mmlu_").removesuffix(".csv"))
-        for name, content in subjects.items()
-    ]
+    mmlu = [_answers(content).assign(subject=name[len("mmlu_") : -len(".csv")]) for name, content in subjects.items()]
     gsm8k = _answers(files["gsm8k_responses.csv"], responses=True).assign(subject="gsm8k")
     benchmarks = {"mmlu": pd.concat(mmlu), "gsm8k": gsm8k}
     for name, table in benchmarks.items():
@@ -125,17 +112,15 @@ def _answers(content: Content, *, responses: bool = False) -> pd.DataFrame:
     """Whether both models were right, for each prompt. Raises InvalidInput for what is no such table."""
     import pandas as pd
 
+    place, data = content.place, content.data
     names = {"prompt": "prompt", WEAK_MODEL: "weak_correct", STRONG_MODEL: "strong_correct"}
-    names |= (
-        {f"{WEAK_MODEL}_response": "weak_response", f"{STRONG_MODEL}_response": "strong_response"} if responses else {}
-    )
+    if responses:
+        names |= {f"{WEAK_MODEL}_response": "weak_response", f"{STRONG_MODEL}_response": "strong_response"}
     types = {name: bool if new.endswith("correct") else str for name, new in names.items()}
     try:
-        table = pd.read_csv(BytesIO(content.data), dtype=types, keep_default_na=False, on_bad_lines="error")
+        table = pd.read_csv(BytesIO(data), dtype=types, keep_default_na=False, on_bad_lines="error")
     except ValueError as error:  # no UTF-8, no table, or neither True nor False
-        raise refused(
-            f"{content.place}: {error}", content.data[:40], f"allowed are columns {', '.join(names)}"
-        ) from error
+        raise refused(f"{place}: {error}", data[:40], f"allowed are columns {', '.join(names)}") from error
     if list(table.columns) != list(names):
-        raise refused(content.place, list(table.columns), f"allowed is the header {', '.join(names)}")
+        raise refused(place, list(table.columns), f"allowed is the header {', '.join(names)}")
     return table.rename(columns=names)

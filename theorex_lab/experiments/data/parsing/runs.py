@@ -6,16 +6,18 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, AliasChoices, AliasPath, BeforeValidator, Field, Json, TypeAdapter
+from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, Json, TypeAdapter
 
 from theorex_lab.experiments.data.dataset_files import Content
 from theorex_lab.experiments.data.parsing.fields import read_json, refused
 
 _AgentName = Annotated[str, AfterValidator(lambda name: name.split(" (")[0])]
+_Word = Annotated[str, Field(coerce_numbers_to_str=True)]
+_Cost = Annotated[float, BeforeValidator(lambda cost: math.nan if cost is None else cost)]
 _TRIAL = re.compile(r"(base|reflexion)_run_logs/env_results_trial_(\d{1,3})\.json\Z")
 
 
@@ -36,15 +38,13 @@ class RunMessage:
     text: Annotated[str, Field(alias="content", default=""), BeforeValidator(lambda text: text or "")]
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(BaseModel):
     id: str
     name: Annotated[str, Field(validation_alias=AliasPath("function", "name"))]
     arguments: Annotated[Json[dict[str, Any]], Field(validation_alias=AliasPath("function", "arguments"))]
 
 
-@dataclass(frozen=True)
-class _Turn:
+class _Turn(BaseModel):
     content: str | None = None
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
@@ -71,15 +71,10 @@ class TauRun:
     outputs: Annotated[tuple[str, ...], Field(validation_alias=AliasPath("info", "task", "outputs"))]
     actions: Annotated[tuple[Action, ...], Field(alias="traj"), BeforeValidator(_actions)]
     messages: Annotated[tuple[RunMessage, ...], Field(alias="traj")]
-    user_cost_usd: Annotated[
-        float,
-        Field(validation_alias=AliasPath("info", "user_cost")),
-        BeforeValidator(lambda cost: math.nan if cost is None else cost),
-    ]
+    user_cost_usd: Annotated[_Cost, Field(validation_alias=AliasPath("info", "user_cost"))]
 
 
-@dataclass(frozen=True)
-class TauBench:
+class TauBench(NamedTuple):
     """rewards: shape (n_tasks, n_trials), NaN where a trial is missing."""
 
     runs: tuple[TauRun, ...]
@@ -120,10 +115,8 @@ class FailedRun:
     id: Annotated[str, Field(default="")]
     question_id: Annotated[str, Field(alias="question_ID", default="")]
     question: str
-    ground_truth: Annotated[
-        str, Field(validation_alias=AliasChoices("ground_truth", "groundtruth"), coerce_numbers_to_str=True)
-    ]
-    level: Annotated[str, Field(default="", coerce_numbers_to_str=True)]
+    ground_truth: Annotated[_Word, Field(validation_alias=AliasChoices("ground_truth", "groundtruth"))]
+    level: Annotated[_Word, Field(default="")]
     agents: Annotated[dict[str, str], Field(alias="system_prompt", default_factory=dict)]
     steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
     mistake_agent: _AgentName
@@ -131,8 +124,7 @@ class FailedRun:
     mistake_reason: str
 
 
-@dataclass(frozen=True)
-class WhoAndWhen:
+class WhoAndWhen(NamedTuple):
     """Failed runs in the order of their numbers."""
 
     runs: tuple[FailedRun, ...]
@@ -152,8 +144,7 @@ def _failed_run(name: str, content: Content) -> FailedRun:
     return replace(run, id=name)
 
 
-@dataclass(frozen=True, slots=True)
-class Reflection:
+class Reflection(NamedTuple):
     """A written lesson. environment: position.  after_trial: the failed trial it was written after, from 0."""
 
     environment: int
@@ -161,8 +152,7 @@ class Reflection:
     text: str
 
 
-@dataclass(frozen=True)
-class Reflexion:
+class Reflexion(NamedTuple):
     """success: shape (n_trials, n_environments), with reflections; base_success: alike, without passing them on.
 
     reflections: of the first, in order of trial and environment.
@@ -175,8 +165,7 @@ class Reflexion:
     licence: str
 
 
-@dataclass(frozen=True)
-class _Tried:
+class _Tried(BaseModel):
     name: str
     memory: list[str]
     is_success: bool
@@ -186,8 +175,7 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
     """Of the files of an archive, a trial each. Raises InvalidInput also for missing trials and shrinking memories."""
     trials: dict[str, dict[int, list[_Tried]]] = {"base": {}, "reflexion": {}}
     for name, content in members.items():
-        match = _TRIAL.match(name)
-        if not match:
+        if not (match := _TRIAL.match(name)):
             raise refused(content.place, name, "allowed is a name such as base_run_logs/env_results_trial_0.json")
         trials[match[1]][int(match[2])] = read_json(content, list[_Tried])
     archive = next((content.place for content in members.values()), "the archive")
@@ -196,13 +184,9 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
             raise refused(archive, sorted(found), f"allowed are the {kind} trials 0, 1, 2, … without a gap")
     names = tuple(tried.name for tried in trials["reflexion"][0])
     if any(tuple(tried.name for tried in trial) != names for found in trials.values() for trial in found.values()):
-        raise refused(
-            archive, "trials of several lists", f"allowed are the {len(names)} environments of the first trial"
-        )
-    base, success = (
-        np.array([[tried.is_success for tried in found[trial]] for trial in range(len(found))], dtype=np.bool_)
-        for found in trials.values()
-    )
+        raise refused(archive, "trials of several lists", f"allowed are the {len(names)} environments of the first")
+    grids = ([[tried.is_success for tried in found[trial]] for trial in range(len(found))] for found in trials.values())
+    base, success = (np.array(each, dtype=np.bool_) for each in grids)
     return Reflexion(names, success, base, tuple(_reflections(archive, trials["reflexion"])), licence)
 
 
