@@ -59,9 +59,10 @@ class FileReport:
     problems: list[str] = field(default_factory=list)
 
 
-def each_file(
-    path: Path, files: Iterable[Path], take: Callable[[Path, list[str]], tuple[int, int]]
-) -> list[FileReport]:
+Reports = list[FileReport]
+
+
+def each_file(path: Path, files: Iterable[Path], take: Callable[[Path, list[str]], tuple[int, int]]) -> Reports:
     """What became of these files, which lie below a folder or are the path itself.
 
     take: imports one file and returns how many records were new and how many known; what it could not read it notes from

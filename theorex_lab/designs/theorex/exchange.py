@@ -22,9 +22,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
@@ -34,7 +31,7 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, file_name, portable
+from theorex_lab.exchange.files import Exported, Importing, Reports, each_file, file_name, portable
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import Event
@@ -47,8 +44,6 @@ AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
 OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
-_VECTORS_AT_ONCE = 1_000
-Vector = NDArray[np.float32]
 
 
 def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | None = None) -> Exported:
@@ -72,7 +67,11 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
             done.write(f"{SHORT_TERM}/{day}.jsonl", writing.short_term_records(memory, seqs))
         recent = (record for seqs in days.values() for record in writing.short_term_records(memory, seqs, recent=True))
         done.write(STM, recent)
-    _export_vectors(searcher, memory.agents, done)
+    try:
+        vectors = writing.vector_lines(searcher, memory.agents)
+        done.files[EMBEDDINGS] = flat.write_lines(folder / EMBEDDINGS, vectors)
+    except ModelUnavailable as error:
+        done.notes.append(f"{EMBEDDINGS} was not written: {error}")
     if agent is None:
         text = boot_context(home).text
         done.files[CONTEXT_FILE] = flat.write_lines(folder / CONTEXT_FILE, text.splitlines())
@@ -101,7 +100,11 @@ def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
     folder, web, cold = places(memory.settings)
     axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
-    return {**axons, web: partial(_write_shared, memory), cold: partial(_write_cold, memory)}
+    return {
+        **axons,
+        web: partial(_write_shared, memory),
+        cold: partial(flat.write_cold, records=writing.cold_nodes(memory)),
+    }
 
 
 def places(settings: Settings) -> list[Path]:
@@ -128,20 +131,7 @@ def _write_shared(memory: WrittenMemory, path: Path) -> int:
     return flat.write_graph(path, {}, writing.shared_nodes(memory), writing.shared_edges(memory))
 
 
-def _write_cold(memory: WrittenMemory, path: Path) -> int:
-    return flat.write_cold(path, writing.cold_nodes(memory))
-
-
-def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> None:
-    try:
-        done.files[EMBEDDINGS] = flat.write_lines(done.folder / EMBEDDINGS, writing.vector_lines(searcher, agents))
-    except ModelUnavailable as error:
-        done.notes.append(f"{EMBEDDINGS} was not written: {error}")
-
-
-def import_files(
-    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
-) -> list[FileReport]:
+def import_files(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Import a folder as `export_files` writes it, or the original system's, or one file of either.
 
     `agent` has the records that name nobody. Each file is one transaction:

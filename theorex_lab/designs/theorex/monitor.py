@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
@@ -42,9 +41,7 @@ class Checked:
     written: str | None
     estimated: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """The check as JSON holds it."""
-        return asdict(self)
+    to_dict = asdict  # as JSON holds it
 
 
 def check_context(home: Home, *, session: str, context_pct: float | None = None, agent: str = "main") -> Checked:
@@ -79,7 +76,7 @@ def check_turns(home: Home, *, session: str, agent: str = "main") -> Checked | N
     """`check_context` for a session with events that were not flushed, where its turns tell how large its transcript is."""
     with home.views.reading(Flash) as flash:
         waiting = flash.pending(agent, session)
-    known = bool(waiting) and _estimate(home, session, agent)[1] > 0
+    known = waiting and _estimate(home, session, agent)[1] > 0
     return check_context(home, session=session, agent=agent) if known else None
 
 
@@ -93,9 +90,8 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
             base, texts = size, 0
         known = event.body.get("transcript_bytes")
         size = known if isinstance(known, int) and known >= 0 else size
-        texts += len(
-            text_of(event.body).encode() if event.kind in Flash.kinds else event.body.get("message", "").encode()
-        )
+        said = text_of(event.body) if event.kind in Flash.kinds else event.body.get("message", "")
+        texts += len(said.encode())
     tokens = (max(size - base, 0) if size else texts) / _BYTES_PER_TOKEN
     return round(min(100.0, 100.0 * tokens / home.settings.context_window_tokens), 1), size
 
@@ -114,15 +110,10 @@ def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | N
     fired = context_pct >= home.settings.context_alert_pct and due
     summary = _summary(home, events, now, agent, session, context_pct) if fired and events else None
     body = {
-        "context_pct": context_pct,
-        "calls": calls,
-        "fired": fired,
-        "written": None if summary is None else summary.id,
-        "checks": 0 if fired else checks,
-        "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
-        "project": home.project,
-        **({"estimated": True} if estimated else {}),
-    }
+        "context_pct": context_pct, "calls": calls, "fired": fired, "written": None if summary is None else summary.id,
+        "checks": 0 if fired else checks, "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
+        "project": home.project, **({"estimated": True} if estimated else {}),
+    }  # fmt: skip
     event_id = _check_id(agent, session, number)
     done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
     home.journal.append([done] if summary is None else [summary, done])
@@ -162,13 +153,11 @@ def _summary(home: Home, events: Sequence[Event], now: int, agent: str, session:
     if tools:
         parts.append("tools: " + ", ".join(f"{one_line(name, 40)} {n}" for name, n in tools.most_common(_TOOLS_NAMED)))
     if concepts:
-        named = (surfaces[number] for number, _ in concepts.most_common(_CONCEPTS_NAMED))
-        parts.append("about: " + ", ".join(named))
+        parts.append("about: " + ", ".join(surfaces[number] for number, _ in concepts.most_common(_CONCEPTS_NAMED)))
     if prompts:
         parts.append(f"asked last: {one_line(prompts[-1].replace(chr(0), ' '), _PROMPT_CHARACTERS)}")
     entry = Entry("; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project)
     event, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
     own = [concept for concept in event.body["concepts"] if concept[0] in concepts]
-    lineage = tuple(taken.id for taken in events)
-    return event._replace(body={**event.body, "concepts": own}, lineage=lineage)
+    return event._replace(body={**event.body, "concepts": own}, lineage=tuple(taken.id for taken in events))

@@ -6,12 +6,11 @@ import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.design import Line
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Mask
 from theorex_lab.designs.theorex.confirm import confirmed, short_id
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.scores import law_of
@@ -44,15 +43,12 @@ def sentences(
     return list(lines.values())
 
 
-def _of_type(
-    axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: NDArray[np.bool_]
-) -> list[Event]:
+def _of_type(axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: Mask) -> list[Event]:
     kind = axon.types.find(wanted)
     if kind is None:
         return []
     table = axon.observations
-    rows = np.flatnonzero((table["type"] == kind) & among)
-    law = law_of(settings)
+    rows, law = np.flatnonzero((table["type"] == kind) & among), law_of(settings)
     age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
     items = Items.of(age, half_life_cap_days=settings.fix_half_life_days if wanted == FIX_TYPE else math.inf)
     present = tiers(law.importance(law.raw(items)), settings.active_threshold, settings.mild_threshold) >= Tier.MILD
