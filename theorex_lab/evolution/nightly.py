@@ -85,23 +85,17 @@ class _Night:
 
     def run(self) -> NightlyReport:
         own = [step for design in self.home.designs for step in design.steps]
-        steps: dict[str, Callable[[], str]] = {
-            "judge": self.judge,
-            "review": self.review,
-            **{step.name: partial(step.run, self.home, self.agent) for step in own if step.before_gate},
-            "gate": self.gate,
-            **{step.name: partial(step.run, self.home, self.agent) for step in own if not step.before_gate},
-            "embed": self.embed,
-            "boot-inject": self.boot_inject,
-        }
-        before = self.home.journal.last_seq()
+        before, after = (
+            {step.name: partial(step.run, self.home, self.agent) for step in own if step.before_gate is early}
+            for early in (True, False)
+        )
+        steps: dict[str, Callable[[], str]] = {"judge": self.judge, "review": self.review, **before, "gate": self.gate}
+        steps |= {**after, "embed": self.embed, "boot-inject": self.boot_inject}
+        seq = self.home.journal.last_seq()
         report = NightlyReport(True, [self._isolated(name, step) for name, step in steps.items()])
-        if not (report.ok and self._as_the_last_night_left_it(before)):
-            body = {
-                "steps": report.to_dict()["steps"],
-                "fixes": self.fixes,
-                "gate": [result.to_dict() for result in self.gated],
-            }
+        if not (report.ok and self._as_the_last_night_left_it(seq)):
+            gated = [result.to_dict() for result in self.gated]
+            body = {"steps": report.to_dict()["steps"], "fixes": self.fixes, "gate": gated}
             event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
             self.home.journal.append([event], allow_future=True)
         return report

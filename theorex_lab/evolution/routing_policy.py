@@ -87,20 +87,11 @@ def calls(views: Views) -> list[Call]:
         types, models = [*view.query_types], [*view.models]
         names = ("started", "ended", "at", "query_type", "model", "state", "latency_ms")
         columns = [table[name][rows].tolist() for name in names]
-    found = [
-        Call(
-            started,
-            end,
-            at,
-            counted_type(types[kind]),
-            models[model],
-            state == SUCCESS and end not in wrong,
-            latency_ms,
-        )
-        for started, end, at, kind, model, state, latency_ms in zip(*columns, strict=True)
-        if end not in heard
-    ]
-    return sorted(call for call in found if call.model)
+    return sorted(
+        Call(start, end, at, counted_type(types[kind]), models[model], state == SUCCESS and end not in wrong, latency)
+        for start, end, at, kind, model, state, latency in zip(*columns, strict=True)
+        if end not in heard and models[model]
+    )
 
 
 def _wrong_and_heard(journal: Journal) -> tuple[set[int], set[int]]:
@@ -126,14 +117,10 @@ def agreement(known: Sequence[Call], asked: range, policies: Sequence[Settings])
     for column, place in enumerate(asked):
         call = known[place]
         while counted < len(by_end) and by_end[counted].ended < call.started:
-            past = by_end[counted]
-            table.add(
-                QUERY_TYPE_PREFIX + past.query_type, past.model, past.success, at=past.at, latency_ms=past.latency_ms
-            )
-            counted += 1
-        for row, policy in enumerate(policies):
-            choice = _choice(table, call, policy)
-            agrees[row, column] = choice in (None, call.model)
+            past, counted = by_end[counted], counted + 1
+            key = QUERY_TYPE_PREFIX + past.query_type
+            table.add(key, past.model, past.success, at=past.at, latency_ms=past.latency_ms)
+        agrees[:, column] = [_choice(table, call, policy) in (None, call.model) for policy in policies]
     return agrees
 
 
