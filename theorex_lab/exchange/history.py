@@ -37,7 +37,7 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import Exported, Importing, Reports, each_file, file_name, read_group
+from theorex_lab.exchange.files import Exported, Importing, Read, Reports, each_file, file_name, read_group
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
@@ -49,7 +49,6 @@ from theorex_lab.text.doors import kept_value
 TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
 TOOL_SESSION = "import:traces"
 T = TypeVar("T")
-Read = Iterator[tuple[Event, int]]
 Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
 
 

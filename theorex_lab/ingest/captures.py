@@ -61,8 +61,7 @@ class Captures:
             body["message"] = ""
         if kind == "tool_used" and ("reads" in said.hook or "edits" in said.hook):
             body["paths"] = {use: _shown(said.hook.get(name)) for use, name in (("read", "reads"), ("edited", "edits"))}
-        own = self.id_of(form, told)
-        at = min(told.at, self.latest)
+        own, at = self.id_of(form, told), min(told.at, self.latest)
         return new_event(kind, body, agent=self.agent, session=session, at=at, event_id=own)
 
     def id_of(self, form: str, told: Timed) -> str:
@@ -79,8 +78,7 @@ class Captures:
         stated = folder_of({"cwd": cwd})
         if not stated:
             return Place("", self.project)
-        first = self._first.setdefault(session, stated)
-        key = first, stated
+        key = first, _ = self._first.setdefault(session, stated), stated
         if key not in self._places:
             below = stated.startswith(first.rstrip("/") + "/") and not os.path.isdir(stated)
             self._places[key] = Place(first if below else stated)

@@ -31,10 +31,9 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import Exported, Importing, Reports, each_file, file_name, portable
+from theorex_lab.exchange.files import Exported, Importing, Read, Reports, each_file, file_name, portable
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
@@ -169,7 +168,7 @@ def _import_file(home: Home, how: Importing, stated: set[str], file: Path, probl
         done = flat.append_new(home.journal, reading.axon_events(graph, owner, how, problems))
         stated.add(owner)
         return done
-    readers: dict[str, Callable[[], Iterator[tuple[Event, int]]]] = {
+    readers: dict[str, Callable[[], Read]] = {
         SHARED: lambda: reading.shared_events(flat.read_graph(file), _held(home), how, problems),
         COLD: lambda: reading.cold_events(flat.read_cold(file, problems), _held(home), how, problems),
         MOMENTS: lambda: reading.observation_events(_moment(file), stated, how, problems),

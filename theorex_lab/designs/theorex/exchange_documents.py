@@ -24,7 +24,7 @@ from theorex_lab.designs.theorex.scores import importance_by_concept
 from theorex_lab.dispatch.tasks import TaskBoard
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import Exported, Importing, Reports, file_name, portable, read_group
+from theorex_lab.exchange.files import Exported, Importing, Read, Reports, file_name, portable, read_group
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted
 from theorex_lab.exchange.history import line_of, own_events, taken
 from theorex_lab.home import Home
@@ -38,7 +38,6 @@ _LINES = {TASKS: "tasks.jsonl", POLICIES: "policies.jsonl"}  # where these lie i
 # Members of a flash event, and of the body that they are of.
 PREVIEWS = {"tool_name": "tool", "tool_input_preview": "input", "tool_response_preview": "response"}
 _SCORE_DIGITS = 6
-Read = Iterator[tuple[Event, int]]
 
 
 def export_documents(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:

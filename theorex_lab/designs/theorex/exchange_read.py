@@ -23,7 +23,7 @@ from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
-from theorex_lab.exchange.files import Importing, heard_id, upcast_of_file
+from theorex_lab.exchange.files import Importing, Read, heard_id, upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, without_nulls
 from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
 from theorex_lab.journal.event import VERSIONS, Body, Event, encode, new_event
@@ -35,7 +35,6 @@ _ANY_SEQ = 2**62
 AT_ONCE = 1_000  # links, or contributions, of one event
 
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
-Read = Iterator[tuple[Event, int]]
 
 
 @lru_cache(maxsize=64)
