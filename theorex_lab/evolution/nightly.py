@@ -85,10 +85,9 @@ class _Night:
 
     def run(self) -> NightlyReport:
         own = [step for design in self.home.designs for step in design.steps]
-        before, after = (
-            {step.name: partial(step.run, self.home, self.agent) for step in own if step.before_gate is early}
-            for early in (True, False)
-        )
+        runs = {step.name: partial(step.run, self.home, self.agent) for step in own}
+        before = {step.name: runs[step.name] for step in own if step.before_gate}
+        after = {step.name: runs[step.name] for step in own if not step.before_gate}
         steps: dict[str, Callable[[], str]] = {"judge": self.judge, "review": self.review, **before, "gate": self.gate}
         steps |= {**after, "embed": self.embed, "boot-inject": self.boot_inject}
         seq = self.home.journal.last_seq()

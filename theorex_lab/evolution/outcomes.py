@@ -145,11 +145,9 @@ class Outcomes(View):
         It is made from the columns at each call, so that a correction takes back what was counted before.
         """
         table, entries = EvidenceTable(), np.flatnonzero(np.isin(self.tagged["outcome"], rows))
-        of = self.tagged["outcome"][entries]
+        agent, success, at = (self.rows[name][self.tagged["outcome"][entries]] for name in ("agent", "success", "at"))
         keys = Coded(self.tagged["tag"][entries], [f"{TAG_PREFIX}{tag}" for tag in self.tags])
-        table.add_columns(
-            keys, Coded(self.rows["agent"][of], [*self.agents]), self.rows["success"][of], self.rows["at"][of]
-        )
+        table.add_columns(keys, Coded(agent, [*self.agents]), success, at)
         return table
 
     def queue(self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False) -> NDArray[np.int64]:

@@ -114,8 +114,6 @@ def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
         before = counts.get(tag, (0, 0))
         counts[tag] = before[0] + int(n), before[1] + int(won)
     own = rows_by_tag(view, rows)
-    found = [
-        TagRate(tag, n, won / n, *wilson_of_one(won, n), trend(view.rows["success"][own[tag]]))
-        for tag, (n, won) in counts.items()
-    ]
+    trends = {tag: trend(view.rows["success"][own[tag]]) for tag in counts}
+    found = [TagRate(tag, n, won / n, *wilson_of_one(won, n), trends[tag]) for tag, (n, won) in counts.items()]
     return sorted(found, key=lambda tag: (-tag.n, tag.tag))

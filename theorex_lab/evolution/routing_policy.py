@@ -24,12 +24,9 @@ from theorex_lab.evolution.proposals import GAIN_IN_STANDARD_ERRORS, MOST_RECORD
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type, is_heard
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, Floats, Integers, counted_type, is_heard
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import best, matrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SETTINGS = ("matrixMinSamples", "matrixSuccessWeight", "matrixHalfLifeDays")
 # What may be proposed.
@@ -132,7 +129,7 @@ def _choice(table: EvidenceTable, call: Call, policy: Settings) -> str | None:
     return None if found is None else found.model
 
 
-def shrunk_success(agrees: NDArray[np.bool_], asked: Sequence[Call]) -> tuple[Floats, Ints]:
+def shrunk_success(agrees: NDArray[np.bool_], asked: Sequence[Call]) -> tuple[Floats, Integers]:
     """Each policy's mean success over the calls it agrees with, shrunk to the mean of all, and how many those are.
 
     >>> call = Call(1, 2, 0, "code", "quick", True, 5.0)

@@ -201,10 +201,9 @@ def upcast_of_file(event: Event) -> Event:
     try:
         return upcast(event)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInput(
-            f"got a {event.kind} of version {event.body.get('v', 1)!r:.80} that cannot be read as version "
-            f"{VERSIONS[event.kind]} ({error!r:.80}); export it once more with the release that wrote it"
-        ) from error
+        got = f"a {event.kind} of version {event.body.get('v', 1)!r:.80} that cannot be read as version"
+        problem = f"{VERSIONS[event.kind]} ({error!r:.80}); export it once more with the release that wrote it"
+        raise InvalidInput(f"got {got} {problem}") from error
 
 
 def heard_id(event_id: str) -> str:

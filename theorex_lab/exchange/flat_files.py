@@ -24,7 +24,7 @@ from theorex_lab.journal.foreign import open_file, read_column, read_file
 from theorex_lab.journal.private import make_file, make_folder, open_private
 
 FlatRecord = dict[str, Any]
-Lines = Iterator[tuple[int | str, FlatRecord]]  # the number of each line and its object
+Lines = Iterable[tuple[int | str, FlatRecord]]  # the number of each line and its object
 T = TypeVar("T")
 MOST_SHOWN = 100  # problems
 _PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)

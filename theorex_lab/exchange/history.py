@@ -288,9 +288,7 @@ def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> Event:
     return event
 
 
-def taken(
-    journal: Journal, how: Importing, lines: Iterable[tuple[int | str, flat.FlatRecord]], problems: list[str]
-) -> Read:
+def taken(journal: Journal, how: Importing, lines: flat.Lines, problems: list[str]) -> Read:
     """What lines become, each given with its place; what is wrong with one is noted, and all are where they are not one's own."""
     if not how.trust_own:
         problems += [f": {_TRUST}"] if any(True for _ in lines) else []

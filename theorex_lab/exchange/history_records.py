@@ -26,7 +26,8 @@ _Objects = Annotated[list[_Object], Field(description="a list of objects")]
 
 def _check_kind(kind: str) -> str:
     if kind not in _MEMBERS:
-        raise InvalidInput(f"kind is {kind!r:.80}; allowed are {', '.join(_MEMBERS)}")
+        allowed = "the kind of an event of tasks, policies, reviews or nights"
+        raise InvalidInput(f"kind is {kind!r:.80}; allowed is {allowed}")
     return kind
 
 

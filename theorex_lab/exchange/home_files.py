@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -58,20 +59,15 @@ def export_home(
         with narrowed(home) as own:
             return export_home(own, Searcher(own), folder, agent=agent, replace=replace)
     if folder is None:
-        placed = [
-            (layout.in_places, export) for layout in layouts(home) if (export := layout.export_places) is not None
-        ]
+        placed = [(write, layout.in_places) for layout in layouts(home) if (write := layout.export_places) is not None]
         if not replace:
-            refuse_to_replace(path for in_places, _ in placed for path in in_places(home, agent=agent))
-        written = [export(home, agent=agent) for _, export in placed]
+            refuse_to_replace(path for _, in_places in placed for path in in_places(home, agent=agent))
+        written = [write(home, agent=agent) for write, _ in placed]
     else:
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
         written = [layout.export(home, searcher, folder, agent=agent) for layout in layouts(home)]
-    done = Exported(written[0].folder)
-    for exported in written:
-        done.add(exported)
-    return done
+    return reduce(Exported.add, written, Exported(written[0].folder))
 
 
 def import_home(

@@ -110,11 +110,9 @@ def read_transcripts(path: Path, *, project: str = "") -> Iterator[tuple[Timed, 
 class _Run:
     """One import: takes files one by one, and writes what is new of them."""
 
-    def __init__(
-        self, home: Home, report: Imported, project: str, agent: str, since: int | None, dry_run: bool
-    ) -> None:
+    def __init__(self, home: Home, report: Imported, project: str, agent: str, since: int | None, dry: bool) -> None:
         self._journal, self._report, self._project, self._since = home.journal, report, project, since
-        self._now, self._dry_run, self._recorded = home.clock.now(), dry_run, Recorded(home.journal)
+        self._now, self._dry_run, self._recorded = home.clock.now(), dry, Recorded(home.journal)
         latest, keep = self._now + FUTURE_TOLERANCE_MICROSECONDS, home.settings.keep_messages
         self._captures = partial(Captures, latest, agent=agent, trust_own=report.trusted, keep_messages=keep)
         self._seen: set[str] = set()  # by a dry run

@@ -179,41 +179,44 @@ class Axon(View):
 
         What is not `counted` came with a file that states its concepts' numbers; its concepts that had `faded` are gone.
         """
-        columns = ("seq", "at", "agent", "type", "project", "trust")
-        facts: list[tuple[int, ...]] = []  # of each event, these columns
-        found: list[
-            tuple[int, ...]
-        ] = []  # of each mention its event's position in `events`, row, count, whether refused
-        pairs: list[tuple[int, int]] = []  # of each link its event's position and its key
+        facts = list[tuple[int, ...]]()  # of each event, the columns
+        found, counts, refused, by = (
+            list[int]() for _ in range(4)
+        )  # of each mention its row …, and its event's position
+        keys, linked_by = list[int](), list[int]()
         for position, event in enumerate(events):
-            body, agent = event.body, self.agents.number(event.agent)
+            body, concepts, agent = event.body, event.body["concepts"], self.agents.number(event.agent)
             numbers = agent, self.types.number(body["type"]), self.projects.number(body.get("project", ""))
             facts.append((event.seq, event.at, *numbers, TRUST[body["source"]]))
-            if counted := body.get("counted", True):
-                rows = [self._find_row(agent, concept) for concept in body["concepts"]]
-                pairs += [(position, one << 32 | other) for one, other in combinations(sorted(rows), 2)]
-            else:
-                rows = [self._known_row(agent, concept, body["faded"]) for concept in body["concepts"]]
+            by += [position] * len(concepts)
             denied = body.get("refused", ())
-            for row, concept in zip(rows, body["concepts"], strict=True):
-                found.append((position, row, concept[3] if counted else 0, concept[0] in denied))
-        first = self.observations.extend(columns, facts).start
-        at, kind, trust = (np.array(facts, np.int64)[:, columns.index(name)] for name in ("at", "type", "trust"))
-        by, rows_found, counts, refused = np.array(found, np.int64).reshape(-1, 4).T
-        self.mentions.put(self.mentions.grow(len(found)), observation=by + first, concept=rows_found)
-        new, by = counts > 0, by[counts > 0]
-        weight, sentiment = (np.array([event.body[name] for event in events])[by] for name in ("weight", "sentiment"))
-        said = kind[by], trust[by].astype(np.int8), refused[new].astype(bool), weight, sentiment
-        self._count_mentions(_Mentions(rows_found[new], counts[new], at[by], *said))
-        pair_by, keys = np.array(pairs, np.int64).reshape(-1, 2).T
-        self._count_links(keys.tolist(), at[pair_by])
+            refused += [concept[0] in denied for concept in concepts]
+            if not body.get("counted", True):
+                found += [self._known_row(agent, concept, body["faded"]) for concept in concepts]
+                counts += [0] * len(concepts)
+                continue
+            rows = [self._find_row(agent, concept) for concept in concepts]
+            found += rows
+            counts += [concept[3] for concept in concepts]
+            pairs = [one << 32 | other for one, other in combinations(sorted(rows), 2)]
+            keys += pairs
+            linked_by += [position] * len(pairs)
+        first = self.observations.extend(("seq", "at", "agent", "type", "project", "trust"), facts).start
+        at, _, kind, _, trust = np.array(facts, np.int64).T[1:]
+        row, number, event_of = (np.array(numbers, np.int64) for numbers in (found, counts, by))
+        self.mentions.put(self.mentions.grow(len(row)), observation=event_of + first, concept=row)
+        new = number > 0
+        of = event_of[new]
+        weight, sentiment = (np.array([event.body[name] for event in events])[of] for name in ("weight", "sentiment"))
+        said = kind[of], trust[of].astype(np.int8), np.array(refused, bool)[new], weight, sentiment
+        self._count_mentions(_Mentions(row[new], number[new], at[of], *said))
+        self._count_links(keys, at[np.array(linked_by, np.int64)])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
         """The row of a mentioned concept; a new one gets its identity here and its numbers afterwards."""
         rows, key = self._rows(), (agent, concept[0])
-        if key not in rows:
-            rows[key] = self._new_row(agent, concept)
-        return rows[key]
+        row = rows.get(key)
+        return rows.setdefault(key, self._new_row(agent, concept)) if row is None else row
 
     def _known_row(self, agent: int, concept: Sequence[Any], faded: Sequence[int]) -> int:
         """The living row of a concept whose numbers are known already, else one that is gone."""
@@ -282,13 +285,9 @@ class Axon(View):
         self._enter([row], body.get("project", ""))
         counts, at = (np.array(body[name], np.int64) for name in ("counts", "times"))
         n, kind = len(at), self.types.number(GRADUATED_TYPE)
-        said = (
-            np.full(n, kind),
-            np.full(n, TRUST[body["source"]], np.int8),
-            np.zeros(n, bool),
-            np.full(n, body["weight"]),
-        )
-        self._count_mentions(_Mentions(np.full(n, row), counts, at, *said, np.zeros(n)))
+        trust, weight = np.full(n, TRUST[body["source"]], np.int8), np.full(n, body["weight"])
+        who = np.full(n, kind), trust, np.zeros(n, bool), weight
+        self._count_mentions(_Mentions(np.full(n, row), counts, at, *who, np.zeros(n)))
 
     def _enter(self, rows: Sequence[int], project: str) -> None:
         self.entered.put(self.entered.grow(len(rows)), concept=rows, project=self.projects.number(project))

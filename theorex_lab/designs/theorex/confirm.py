@@ -69,8 +69,7 @@ def _named(views: Views, observation_id: str) -> Event:
     found = [event for event in known if ends and event.id.endswith(observation_id)]
     if len(found) != 1:
         what = f"which is the end of {len(found)} ids" if found else "which is no fix that is remembered"
-        raise InvalidInput(
-            f"got the id {observation_id!r:.80}, {what}; allowed is the whole id of a fix, or its last "
-            f"{_SHORT_CHARACTERS} characters, as the context and `theorex trace-review --json` show them"
-        )
+        allowed = f"the whole id of a fix, or its last {_SHORT_CHARACTERS} characters"
+        shown = "as the context and `theorex trace-review --json` show them"
+        raise InvalidInput(f"got the id {observation_id!r:.80}, {what}; allowed is {allowed}, {shown}")
     return found[0]

@@ -11,7 +11,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.moments import Moment, recent_moments
-from theorex_lab.designs.theorex.scores import Agents, scores_of
+from theorex_lab.designs.theorex.scores import Whose, scores_of
 from theorex_lab.designs.theorex.sentences import plain, sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
@@ -50,7 +50,7 @@ def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
 
 
 def _concepts(
-    axon: Axon, now: int, settings: Settings, projects: Sequence[str] | None, agents: Agents = None,
+    axon: Axon, now: int, settings: Settings, projects: Sequence[str] | None, agents: Whose = None,
     tiers: Sequence[Tier] = (Tier.ACTIVE, Tier.MILD),
 ) -> list[Line]:  # fmt: skip
     """A line a concept: ACTIVE ones, then MILD ones, hottest first."""
@@ -155,10 +155,8 @@ def _kept_last(short_term: ShortTerm, now: int, agent: str, projects: Sequence[s
         label = short_term.labels[int(table["surface"][row])]
         highest, item = trust.get(label, (0, str(table["concept_id"][row])))
         trust[label] = max(highest, int(table["trust"][row])), item
-    return [
-        Line(_RECENT, agent, one_line(label), None if level >= TRUST["agent"] else (agent, level), (item,))
-        for label, (level, item) in trust.items()
-    ]
+    heard = {label: None if level >= TRUST["agent"] else (agent, level) for label, (level, _) in trust.items()}
+    return [Line(_RECENT, agent, one_line(label), heard[label], (item,)) for label, (_, item) in trust.items()]
 
 
 def _says(line: Line, text: str) -> bool:

@@ -16,12 +16,9 @@ if TYPE_CHECKING:
 # Kind of an entry of the audit log -> the kinds of events that it is read from, beside those that count mentions.
 COUNTED = ("observation", "graduated", "imported", "prune")
 READ_FROM = {
-    "tier_change": ("prune", "scan"),
-    "sentiment_flip": ("observation", "prune"),
-    "graduation": ("graduated",),
-    "prune": ("prune",),
-    "moment_capture": ("observation",),
-}
+    "tier_change": ("prune", "scan"), "sentiment_flip": ("observation", "prune"), "graduation": ("graduated",),
+    "prune": ("prune",), "moment_capture": ("observation",),
+}  # fmt: skip
 MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
 )  # fmt: skip

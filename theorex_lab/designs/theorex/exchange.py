@@ -99,11 +99,8 @@ def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
     folder, web, cold = places(memory.settings)
     axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
-    return {
-        **axons,
-        web: partial(_write_shared, memory),
-        cold: partial(flat.write_cold, records=writing.cold_nodes(memory)),
-    }
+    sleeping = partial(flat.write_cold, records=writing.cold_nodes(memory))
+    return {**axons, web: partial(_write_shared, memory), cold: sleeping}
 
 
 def places(settings: Settings) -> list[Path]:
@@ -201,10 +198,8 @@ def _kind(file: Path) -> str:
     found = (kind for _, record in flat.read_lines(file, []) for key, kind in kinds.items() if key in record)
     if kind := next(found, None):
         return kind
-    raise InvalidInput(
-        f"got the file {file.name}, in which nothing is known; allowed are {AXON}, {SHARED}, {OBSERVATIONS}, {STM}, "
-        f"or a file with such lines"
-    )
+    allowed = f"{AXON}, {SHARED}, {OBSERVATIONS}, {STM}, or a file with such lines"
+    raise InvalidInput(f"got the file {file.name}, in which nothing is known; allowed are {allowed}")
 
 
 def _folder_agent(file: Path) -> str | None:

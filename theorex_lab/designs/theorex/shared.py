@@ -48,15 +48,13 @@ class SharedWeb(View):
     def fold(self, events: Sequence[Event]) -> None:
         """Take in promotions: each sets its agent's contributions. Of what a file states the larger number stays."""
         for event in events:
-            agent, stated = self.agents.number(event.agent), event.kind == "imported_shared"
+            agent, stated, table = self.agents.number(event.agent), event.kind == "imported_shared", self.concepts
             for concept in event.body["concepts"]:
                 row = self._row("concepts", agent, concept["concept_id"])
-                known = stated and self.concepts["count"][row] > 0
+                known = stated and table["count"][row] > 0
                 for name in (*_NUMBERS, "source_weight"):
                     larger = min if name == "first_seen" else max
-                    self.concepts[name][row] = (
-                        larger(self.concepts[name][row], concept[name]) if known else concept[name]
-                    )
+                    table[name][row] = larger(table[name][row], concept[name]) if known else concept[name]
             for a, b, *numbers in event.body["links"]:
                 row = self._row("links", agent, a, b)
                 known = stated and self.links["count"][row] > 0
@@ -101,10 +99,8 @@ def promotion(
     current = scores_of(axon, now, settings, agents=[agent], among=among)
     forced = np.isin(axon.concepts["concept_id"][current.rows], list(force))
     if unknown := set(force).difference(axon.concepts["concept_id"][current.rows][forced].tolist()):
-        raise InvalidInput(
-            f"got the concept ids {', '.join(map(str, sorted(unknown)))}, which {agent} has no concept of; allowed are "
-            "the ids of concepts that its searches give"
-        )
+        got = f"the concept ids {', '.join(map(str, sorted(unknown)))}, which {agent} has no concept of"
+        raise InvalidInput(f"got {got}; allowed are the ids of concepts that its searches give")
     chosen = ((current.importance > settings.promotion_threshold) & (current.tier != Tier.SLEEPING)) | forced
     rows, before = current.rows[chosen], shared.contributed(agent)
     doubtful = zip(rows.tolist(), _hearsay(axon, rows).tolist(), strict=True)
