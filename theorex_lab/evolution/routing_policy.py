@@ -41,7 +41,9 @@ def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
     earlier, later = _later_places(len(known))
     if len(later) < home.settings.gate_min_samples:
         return Proposal({}, None, None, len(later))
-    candidates = candidates_of(home.settings, _changes(), SETTINGS, turned_down)
+    pairs = product(SUCCESS_WEIGHTS, MATRIX_HALF_LIVES_DAYS)
+    changes: Any = [{"matrixSuccessWeight": weight, "matrixHalfLifeDays": half_life} for weight, half_life in pairs]
+    candidates = candidates_of(home.settings, changes, SETTINGS, turned_down)
     agrees = agreement(known, earlier, [policy for _, policy in candidates])
     tried = [known[place] for place in earlier]
     best = best_of(shrunk_success(agrees, tried)[0], candidates)
@@ -141,11 +143,6 @@ def shrunk_success(agrees: NDArray[np.bool_], asked: Sequence[Call]) -> tuple[Fl
     overall = float(success.mean()) if len(asked) else 0.0
     n = agrees.sum(axis=1)
     return (agrees @ success + SHRINKING_CALLS * overall) / (n + SHRINKING_CALLS), n
-
-
-def _changes() -> list[dict[str, Any]]:
-    pairs = product(SUCCESS_WEIGHTS, MATRIX_HALF_LIVES_DAYS)
-    return [{"matrixSuccessWeight": weight, "matrixHalfLifeDays": half_life} for weight, half_life in pairs]
 
 
 def _stands_out(chosen: NDArray[np.bool_], now: NDArray[np.bool_], asked: Sequence[Call]) -> bool:

@@ -76,11 +76,9 @@ class Sentence(schema.FileRecord):
     extractor: Count = 1
 
 
-class _Outcome(schema.FileRecord):
+class _Outcome(schema.Stamped):
     """A file of an outcome."""
 
-    id: Any = None
-    agent_id: schema.Agent = "main"
     timestamp: schema.Time = 0
     decision: schema.Text = ""
     result: schema.Text = ""

@@ -76,6 +76,14 @@ EventId = Annotated[str, Field(pattern=UUID, description="the id of an event, a 
 EventIds = Annotated[list[EventId], Field(default_factory=list, description="a list of event ids")]
 
 
+class Stamped(FileRecord):
+    """A record that says when something was, and whose it is; `id` may be of another system."""
+
+    id: Any = None
+    timestamp: Time
+    agent_id: Agent = "main"
+
+
 def _concept_id(stated: Any) -> int:
     """A concept's id, a number or its digits. Raises ValueError for anything else."""
     if isinstance(stated, bool) or not _DIGITS.fullmatch(str(stated)) or int(str(stated)) >= 2**CONCEPT_BITS:

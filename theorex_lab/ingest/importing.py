@@ -165,7 +165,8 @@ class _Run:
 
     def _told(self, file: Path, found: Transcript, written: int) -> None:
         captures = self._captures(self._project or stem_of(file))
-        for utterance in told(found, written, self._is_over, partial(self._problem, file)):
+        rested = self._now - REST_MICROSECONDS
+        for utterance in told(found, written, lambda last: last < rested, partial(self._problem, file)):
             if utterance.said.hook["hook_event_name"] not in BODIES:
                 continue
             if self._since is not None and utterance.at < self._since:
@@ -175,9 +176,6 @@ class _Run:
             self._bytes += utterance.size
             if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
                 self.write()
-
-    def _is_over(self, last: int) -> bool:
-        return last < self._now - REST_MICROSECONDS
 
     def _count(self, event: Event) -> None:
         self._report.events += 1

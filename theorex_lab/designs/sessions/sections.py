@@ -104,7 +104,8 @@ def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The files that will probably be needed, by the shortest ends of their paths; grouped by folder where room is."""
     files = needed_files(home, wanted.now, wanted.query)
-    events = _events_of(home, files)
+    seqs = sorted({file.last_seq for file in files})
+    events = {event.seq: (event.id,) for event in home.journal.read(seqs=seqs)}
     if wanted.tokens >= _FOLDERS_FROM:
         yield from _by_folder(files, events, wanted.now)
         return
@@ -125,10 +126,6 @@ def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]
             text = f"{folder or 'top'}/: {', '.join(file.end for file in some)} ({edited}, last {age})"
             rests_on = tuple(dict.fromkeys(event for file in some for event in events[file.last_seq]))
             yield Line(FOLDER, "", text, None, (), rests_on, f"scores from {some[0].score:.3g}")
-
-
-def _events_of(home: Home, files: Iterable[NeededFile]) -> dict[int, tuple[str, ...]]:
-    return {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
 
 
 def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:

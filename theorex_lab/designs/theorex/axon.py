@@ -210,7 +210,8 @@ class Axon(View):
         weight, sentiment = (np.array([event.body[name] for event in events])[of] for name in ("weight", "sentiment"))
         said = kind[of], trust[of].astype(np.int8), np.array(refused, bool)[new], weight, sentiment
         self._count_mentions(_Mentions(row[new], number[new], at[of], *said))
-        self._count_links(keys, at[np.array(linked_by, np.int64)])
+        if keys:
+            self.link_counts.take_in(np.array(self._find_links(keys), np.int64), at[linked_by])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
         """The row of a mentioned concept; a new one gets its identity here and its numbers afterwards."""
@@ -263,11 +264,6 @@ class Axon(View):
         affirmed, refused, heard = (self.concepts[name][rows] for name in _LEVELS)
         lower = np.where(heard >= 0, heard, np.maximum(refused, 0))
         self.concepts["trust"][rows] = np.where(affirmed >= 0, affirmed, lower)
-
-    def _count_links(self, keys: list[int], at: Ints) -> None:
-        if keys:
-            rows = np.array(self._find_links(keys), np.int64)
-            self.link_counts.take_in(rows, at)
 
     def _find_links(self, keys: Iterable[int]) -> list[int]:
         """The rows of these links; a new one gets its ends here and its numbers afterwards."""

@@ -11,7 +11,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.moments import Moment, recent_moments
-from theorex_lab.designs.theorex.scores import Whose, scores_of
+from theorex_lab.designs.theorex.scores import Chosen, scores_of
 from theorex_lab.designs.theorex.sentences import plain, sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
@@ -50,7 +50,7 @@ def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
 
 
 def _concepts(
-    axon: Axon, now: int, settings: Settings, projects: Sequence[str] | None, agents: Whose = None,
+    axon: Axon, now: int, settings: Settings, projects: Chosen, agents: Chosen = None,
     tiers: Sequence[Tier] = (Tier.ACTIVE, Tier.MILD),
 ) -> list[Line]:  # fmt: skip
     """A line a concept: ACTIVE ones, then MILD ones, hottest first."""

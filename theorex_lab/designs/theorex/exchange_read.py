@@ -101,10 +101,7 @@ class _Attributes(schema.FileRecord):
     graduated: dict[schema.ConceptId, schema.Time] = Field(default={}, description="an object of concepts and times")
 
 
-class _Sentence(records.Sentence):
-    id: Any = None
-    timestamp: schema.Time
-    agent_id: schema.Agent = "main"
+class _Sentence(schema.Stamped, records.Sentence):
     session_id: schema.Text = ""
     type: schema.Text = Field(DEFAULT_TYPE, alias="observation_type")
     weight: schema.Share = Field(0, alias="source_weight")
@@ -113,11 +110,8 @@ class _Sentence(records.Sentence):
     faded: schema.ConceptIds
 
 
-class _Captured(schema.FileRecord):
-    id: Any = None
-    timestamp: schema.Time
+class _Captured(schema.Stamped):
     kind: Annotated[Literal["tool_used", "prompt"], Field(description="tool_used or prompt")] = "tool_used"
-    agent_id: schema.Agent = "main"
     body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
 
 
@@ -144,12 +138,9 @@ class _ToolUsed(schema.FileRecord):
 _BODIES: dict[str, type[schema.FileRecord]] = {"prompt": _Prompt, "tool_used": _ToolUsed}
 
 
-class _Kept(schema.FileRecord):
+class _Kept(schema.Stamped):
     """A record of the short-term memory."""
 
-    id: Any = None
-    timestamp: schema.Time
-    agent_id: schema.Agent = "main"
     session_id: schema.Session = ""
     frequency_count: records.Count = 1
     composite_score: schema.Share

@@ -45,7 +45,7 @@ class Checked:
 
 
 def check_context(home: Home, *, session: str, context_pct: float | None = None, agent: str = "main") -> Checked:
-    """Note how full a session's context is (0..100; None: as `estimated_pct` has it), and sum the session up where that is due.
+    """Note how full a session's context is (0..100; None: estimated), and sum the session up where that is due.
 
     It is due from contextAlertPct on, the first time at once and then each time contextCooldownCalls have passed. A
     call is a tool call that was recorded or a check; where every call is checked these are the same ones, so that the
@@ -63,15 +63,6 @@ def check_context(home: Home, *, session: str, context_pct: float | None = None,
             continue  # another process made this check of the chain; the next one sees what it found
 
 
-def estimated_pct(home: Home, *, session: str, agent: str) -> float:
-    """How full a session's context is, in percent (0..100) of contextWindowTokens, estimated from what was captured of it.
-
-    By what its transcript has grown, where turns ended with its size known, else by the captured texts; both since the
-    context was last summarized, and four bytes a token.
-    """
-    return _estimate(home, session, agent)[0]
-
-
 def check_turns(home: Home, *, session: str, agent: str = "main") -> Checked | None:
     """`check_context` for a session with events that were not flushed, where its turns tell how large its transcript is."""
     with home.views.reading(Flash) as flash:
@@ -81,7 +72,11 @@ def check_turns(home: Home, *, session: str, agent: str = "main") -> Checked | N
 
 
 def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
-    """The percentage, and how large the transcript is, 0 where that is not known."""
+    """How full a session's context is, in percent (0..100) of contextWindowTokens, estimated from what was captured of it.
+
+    By what its transcript has grown, where turns ended with its size known, else by the captured texts; both since the
+    context was last summarized, and four bytes a token. Then how large the transcript is, 0 where that is not known.
+    """
     base = size = texts = 0
     for event in home.journal.tail(0, kinds=RAW_KINDS):
         if (event.agent, event.session) != (agent, session):
@@ -98,7 +93,7 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
 
 def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | None) -> Checked:
     estimated = stated_pct is None
-    context_pct = estimated_pct(home, session=session, agent=agent) if stated_pct is None else float(stated_pct)
+    context_pct = _estimate(home, session, agent)[0] if stated_pct is None else float(stated_pct)
     number, before = _next_check(home.journal, agent, session)
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
     with home.views.reading(Flash) as flash:

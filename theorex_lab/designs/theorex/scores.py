@@ -21,7 +21,7 @@ from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Items, Law, Tier
 from theorex_lab.memory.needed_next import Standing
 
-Whose = Sequence[str] | None  # names of agents; None: of all
+Chosen = Sequence[str] | None  # names; None: all
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def _items(axon: Axon, settings: Settings, counted: dict[str, Any], *links: Any)
     return Items.of(**read, half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf))
 
 
-def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Whose = None, among: Mask | None = None) -> Scores:
+def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None) -> Scores:
     """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs); of those in the mask `among`."""
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
     return _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
@@ -208,7 +208,7 @@ def changes(event: Event | None) -> tuple[int, int, int]:
     return moved, slept, sum(len(pairs) for pairs in event.body["dropped_links"].values())
 
 
-def scan(axon: Axon, now: int, settings: Settings, *, agents: Whose = None, among: Mask | None = None) -> Event | None:
+def scan(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None) -> Event | None:
     """The event of one scan: tier changes, and links grown too weak; None where nothing changes.
 
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
@@ -231,7 +231,9 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Whose = None, amon
     return new_event("scan", body, agent=SCANNER, at=now) if by_agent or dropped else None
 
 
-def prune(axon: Axon, now: int, settings: Settings, *, agents: Whose = None, among: Mask | None = None) -> Event | None:
+def prune(
+    axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None
+) -> Event | None:
     """The event of one prune: the LESS concepts unseen for more than `prune_threshold_days`; None where there are none.
 
     The event is their archive: it holds what each of them was, and the texts that mention them stay in the journal.

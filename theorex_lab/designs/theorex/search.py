@@ -16,17 +16,8 @@ from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from theorex_lab.home import Home
-    from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.memory.retrieve import Searcher
     from theorex_lab.search.index import ItemIndex
-
-
-def search_shared(searcher: Searcher, query: str, *, limit: int = 10) -> Hits:
-    """The concepts of the shared web that answer the query best. Raises as `Searcher.search` does."""
-
-    def among(index: ItemIndex) -> Mask:
-        return shared_documents(searcher.home, index, np.zeros(len(index.documents), bool))
-
-    return searcher.search_among(query, among, limit=limit, labels=True)
 
 
 def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[SharedConcept]:
@@ -35,7 +26,11 @@ def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[Sha
     Raises as `Searcher.search` does.
     """
     home = searcher.home
-    hits = search_shared(searcher, query, limit=limit) if query else None
+
+    def among(index: ItemIndex) -> Mask:
+        return shared_documents(home, index, np.zeros(len(index.documents), bool))
+
+    hits = searcher.search_among(query, among, limit=limit, labels=True) if query else None
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         found = shared_concepts(axon, shared, home.clock.now(), home.settings)
     if hits is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon, Mask
 from theorex_lab.designs.theorex.confirm import confirmed, short_id
 from theorex_lab.designs.theorex.items import TITLES
-from theorex_lab.designs.theorex.scores import law_of
+from theorex_lab.designs.theorex.scores import Chosen, law_of
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Items, Tier, tiers
@@ -22,9 +22,7 @@ from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 from theorex_lab.text.line import one_line
 
 
-def sentences(
-    axon: Axon, journal: Journal, now: int, settings: Settings, projects: Sequence[str] | None = None
-) -> list[Line]:
+def sentences(axon: Axon, journal: Journal, now: int, settings: Settings, projects: Chosen = None) -> list[Line]:
     """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first; of these projects or of none.
 
     Of what to avoid the newest of an agent's tag. What was heard comes last, each with the id by which a person confirms
