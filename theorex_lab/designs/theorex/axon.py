@@ -179,11 +179,9 @@ class Axon(View):
 
         What is not `counted` came with a file that states its concepts' numbers; its concepts that had `faded` are gone.
         """
-        facts = list[tuple[int, ...]]()  # of each event, the columns
-        found, counts, refused, by = (
-            list[int]() for _ in range(4)
-        )  # of each mention its row …, and its event's position
-        keys, linked_by = list[int](), list[int]()
+        facts = list[tuple[int, ...]]()
+        # Of each mention its row, count, whether it refuses, and its event's position; of each link its key and that.
+        found, counts, refused, by, keys, linked_by = (list[int]() for _ in range(6))
         for position, event in enumerate(events):
             body, concepts, agent = event.body, event.body["concepts"], self.agents.number(event.agent)
             numbers = agent, self.types.number(body["type"]), self.projects.number(body.get("project", ""))
